@@ -12,7 +12,7 @@
 //! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; `cost`, 1 cycle later: what it was charged |
 //! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: remember this cost until the packet's task ends |
 //! | in `ended`, `ended_context`, `ended_pkt`, `ended_cycles` | scheduler: a task came back |
-//! | in `backlog`, `lacking`, `served` | dispatch: contexts that wait; some could go and none of them is funded; one that is funded could |
+//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; some could go and none of them is funded; one that is funded could |
 //! | out `funded` | dispatch |
 //!
 //! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost counts up to 2^18 - 1 cycles.
@@ -29,7 +29,7 @@ const QUANTUM_SHIFT: usize = 12;
 /// It is doubled so often at most.
 const DOUBLINGS: u64 = 4;
 /// Cycles from a gift to its effect on `funded`.
-const SETTLES: u64 = 5;
+const GRANT_LATENCY: u64 = 5;
 
 /// A change of a context's balance.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -82,7 +82,7 @@ pub struct FairShare {
     /// Contexts with tasks that wait.
     pub backlog: Signal<In, Bits<16>>,
     /// Some of them could go, but none of these is funded.
-    pub lacking: Signal<In, Bit>,
+    pub starved: Signal<In, Bit>,
     /// One could go and is funded.
     pub served: Signal<In, Bit>,
     /// Contexts whose balance is not negative.
@@ -112,11 +112,11 @@ pub struct FairShare {
     own_charge_valid: Reg<Bit>,
     own_correction: DFF<Change>,
     own_correction_valid: Reg<Bit>,
-    with_gift: DFF<Change>,
-    with_gift_valid: Reg<Bit>,
-    beside_gift: DFF<Change>,
-    beside_gift_valid: Reg<Bit>,
-    gift: DFF<Bits<26>>,
+    with_grant: DFF<Change>,
+    with_grant_valid: Reg<Bit>,
+    beside_grant: DFF<Change>,
+    beside_grant_valid: Reg<Bit>,
+    grant: DFF<Bits<26>>,
     full_charge: DFF<Change>,
     full_charge_valid: Reg<Bit>,
     full_correction: DFF<Change>,
@@ -133,10 +133,10 @@ pub struct FairShare {
     due: Reg<Bits<16>>,
     /// The first of them, a cycle late when a round begins.
     next_due: DFF<Bits<4>>,
-    settling: Reg<Bits<3>>,
+    grant_delay: Reg<Bits<3>>,
     doublings: Reg<Bits<3>>,
     /// The last round of gifts funded somebody.
-    helped: Reg<Bit>,
+    funded_one: Reg<Bit>,
 }
 
 impl FairShare {
@@ -211,33 +211,34 @@ impl FairShare {
         let own = self.own_charge.q.val();
         let due = self.due.q.val();
         let charges = self.own_charge_valid.q.val();
-        let whose = if charges { own.context } else { self.next_due.q.val() };
-        let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == whose);
-        let gives = due.get_bit(whose.index()) & !corrects;
+        let account = if charges { own.context } else { self.next_due.q.val() };
+        let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == account);
+        let gives = due.get_bit(account.index()) & !corrects;
         self.weights.write_enable.next = self.policy_valid.val();
         self.weights.write_address.next = self.policy_index.val();
         self.weights.write_data.next = self.weight.val();
-        self.weights.read_address.next = whose;
-        let gift = if gives {
+        self.weights.read_address.next = account;
+        let grant = if gives {
             bit_cast::<26, 20>((self.weights.read_data.val(), bits::<QUANTUM_SHIFT>(0)).cat::<20>())
                 << self.doublings.q.val()
         } else {
             bits::<26>(0)
         };
-        self.gift.d.next = gift;
-        self.with_gift_valid.d.next = charges | gives;
-        self.with_gift.d.next = Change { context: whose, amount: if charges { own.amount } else { bits::<26>(0) } };
-        self.beside_gift_valid.d.next = self.own_correction_valid.q.val();
+        self.grant.d.next = grant;
+        self.with_grant_valid.d.next = charges | gives;
+        self.with_grant.d.next = Change { context: account, amount: if charges { own.amount } else { bits::<26>(0) } };
+        self.beside_grant_valid.d.next = self.own_correction_valid.q.val();
         if self.own_correction_valid.q.val() {
-            self.beside_gift.d.next = self.own_correction.q.val();
+            self.beside_grant.d.next = self.own_correction.q.val();
         }
 
         // Step 4: their sum.
-        let with_gift = self.with_gift.q.val();
-        self.full_charge_valid.d.next = self.with_gift_valid.q.val();
-        self.full_charge.d.next = Change { context: with_gift.context, amount: self.gift.q.val() + with_gift.amount };
-        self.full_correction_valid.d.next = self.beside_gift_valid.q.val();
-        self.full_correction.d.next = self.beside_gift.q.val();
+        let with_grant = self.with_grant.q.val();
+        self.full_charge_valid.d.next = self.with_grant_valid.q.val();
+        self.full_charge.d.next =
+            Change { context: with_grant.context, amount: self.grant.q.val() + with_grant.amount };
+        self.full_correction_valid.d.next = self.beside_grant_valid.q.val();
+        self.full_correction.d.next = self.beside_grant.q.val();
 
         // Step 5: the memories. A charge and a correction are of different contexts here.
         let charge = self.full_charge.q.val();
@@ -279,9 +280,9 @@ impl FairShare {
         self.funded.next = self.funded_now.q.val();
 
         // Rounds of gifts: the next one when the effect of the last is known.
-        let settled = !due.any() & !self.settling.q.val().any();
-        let begins = self.lacking.val() & settled;
-        let still_due = if gives { due & !(bits::<16>(1) << whose) } else { due };
+        let grants_done = !due.any() & !self.grant_delay.q.val().any();
+        let begins = self.starved.val() & grants_done;
+        let still_due = if gives { due & !(bits::<16>(1) << account) } else { due };
         let mut next_due: Bits<4> = bits::<4>(0);
         for c in 0..16 {
             if still_due.get_bit(15 - c) {
@@ -291,8 +292,8 @@ impl FairShare {
         self.next_due.d.next = next_due;
         if begins {
             self.due.d.next = self.backlog.val() & !self.funded_now.q.val();
-            self.helped.d.next = false;
-            if self.helped.q.val() {
+            self.funded_one.d.next = false;
+            if self.funded_one.q.val() {
                 self.doublings.d.next = bits::<3>(0);
             } else if self.doublings.q.val() != bits::<3>(DOUBLINGS) {
                 self.doublings.d.next = self.doublings.q.val() + 1;
@@ -300,13 +301,13 @@ impl FairShare {
         } else {
             self.due.d.next = still_due;
             if self.served.val() {
-                self.helped.d.next = true;
+                self.funded_one.d.next = true;
             }
         }
         if due.any() {
-            self.settling.d.next = bits::<3>(SETTLES);
-        } else if self.settling.q.val().any() {
-            self.settling.d.next = self.settling.q.val() - 1;
+            self.grant_delay.d.next = bits::<3>(GRANT_LATENCY);
+        } else if self.grant_delay.q.val().any() {
+            self.grant_delay.d.next = self.grant_delay.q.val() - 1;
         }
     }
 }

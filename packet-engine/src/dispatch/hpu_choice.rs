@@ -9,7 +9,7 @@
 //! | in `core_mask`, `policy_index`, `policy_valid` | HPU array: a context is installed |
 //! | in `room` | HPU array: HPUs that can take one task more than before; the first pulse comes after reset |
 //! | in `ended`, `ended_cluster`, `ended_hpu` | scheduler: a task came back |
-//! | in `ask`, `ask_context`, `from` | dispatch, cycle 0 |
+//! | in `request`, `request_context`, `from` | dispatch, cycle 0 |
 //! | out `found`, `cluster`, `hpu` / in `accept` | dispatch, cycle 1: the answer, and whether it is used |
 //! | in `funded` / out `eligible`, `eligible_funded` | dispatch: contexts for which some HPU has room, and which of them have funds; 1 cycle old |
 //!
@@ -49,9 +49,9 @@ pub struct HpuChoice {
     /// On this HPU.
     pub ended_hpu: Signal<In, Bits<3>>,
     /// An HPU is wanted.
-    pub ask: Signal<In, Bit>,
+    pub request: Signal<In, Bit>,
     /// For a task of this context.
-    pub ask_context: Signal<In, Bits<4>>,
+    pub request_context: Signal<In, Bits<4>>,
     /// Preferably in this cluster.
     pub from: Signal<In, Bits<3>>,
     /// There is one for the question of the last cycle.
@@ -71,13 +71,13 @@ pub struct HpuChoice {
     masks: LutMemory<Bits<32>, 4>,
     /// The same once more, for all contexts at once.
     mask: Vec<Reg<Bits<32>>>,
-    open: Reg<Bits<32>>,
+    with_room: Reg<Bits<32>>,
     /// Tasks that an HPU was given and that have not come back.
     tasks: Vec<Reg<Bits<3>>>,
-    asked: Reg<Bit>,
+    requested: Reg<Bit>,
     best: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
-    near: DFF<Bits<32>>,
+    preferred: DFF<Bits<32>>,
     choice: Signal<Local, Bits<32>>,
     eligible_now: Reg<Bits<16>>,
     funded_now: Reg<Bits<16>>,
@@ -107,19 +107,19 @@ impl HpuChoice {
 impl HpuChoice {
     fn update(&mut self) {
         // The HPUs that there are: what the others would take vanishes.
-        let open = self.open.q.val() & bits::<32>(self._present);
+        let with_room = self.with_room.q.val() & bits::<32>(self._present);
 
         // Policies.
         self.masks.write_enable.next = self.policy_valid.val();
         self.masks.write_address.next = self.policy_index.val();
         self.masks.write_data.next = self.core_mask.val();
-        self.masks.read_address.next = self.ask_context.val();
+        self.masks.read_address.next = self.request_context.val();
         let mut eligible: Bits<16> = bits::<16>(0);
         for c in 0..self._contexts {
             if self.policy_valid.val() & (self.policy_index.val() == bits::<4>(c)) {
                 self.mask[c].d.next = self.core_mask.val();
             }
-            eligible = eligible.replace_bit(c, (self.mask[c].q.val() & open).any());
+            eligible = eligible.replace_bit(c, (self.mask[c].q.val() & with_room).any());
         }
         self.eligible_now.d.next = eligible;
         self.funded_now.d.next = eligible & self.funded.val();
@@ -127,16 +127,16 @@ impl HpuChoice {
         self.eligible_funded.next = self.funded_now.q.val();
 
         // Cycle 1: the choice among those that were selected.
-        let near = self.best.q.val() & self.near.q.val();
-        let choice = if near.any() {
-            lowest(near)
+        let preferred = self.best.q.val() & self.preferred.q.val();
+        let choice = if preferred.any() {
+            lowest(preferred)
         } else if self.best.q.val().any() {
             lowest(self.best.q.val())
         } else {
             lowest(self.rest.q.val())
         };
         self.choice.next = choice;
-        self.found.next = self.asked.q.val() & self.rest.q.val().any();
+        self.found.next = self.requested.q.val() & self.rest.q.val().any();
         let used = if self.accept.val() { self.choice.val() } else { bits::<32>(0) };
         let mut cluster: Bits<3> = bits::<3>(0);
         let mut hpu: Bits<3> = bits::<3>(0);
@@ -148,19 +148,19 @@ impl HpuChoice {
         }
         self.cluster.next = cluster;
         self.hpu.next = hpu;
-        self.open.d.next = (open & !used) | (self.room.val() & bits::<32>(self._present));
+        self.with_room.d.next = (with_room & !used) | (self.room.val() & bits::<32>(self._present));
 
         // Tasks of each HPU.
         let mut idle: Bits<32> = bits::<32>(0);
         let mut one: Bits<32> = bits::<32>(0);
         let mut two: Bits<32> = bits::<32>(0);
-        let mut behind: Bits<32> = bits::<32>(0);
+        let mut from_onward: Bits<32> = bits::<32>(0);
         for i in 0..self._total {
             let tasks = self.tasks[i].q.val();
             idle = idle.replace_bit(i, tasks == 0);
             one = one.replace_bit(i, tasks == 1);
             two = two.replace_bit(i, tasks == 2);
-            behind = behind.replace_bit(i, self.from.val() <= bits::<3>((i / self._hpus) as u64));
+            from_onward = from_onward.replace_bit(i, self.from.val() <= bits::<3>((i / self._hpus) as u64));
             let ends = self.ended.val()
                 & (self.ended_cluster.val() == bits::<3>((i / self._hpus) as u64))
                 & (self.ended_hpu.val() == bits::<3>((i % self._hpus) as u64));
@@ -172,7 +172,7 @@ impl HpuChoice {
         }
 
         // Cycle 0: the least loaded ones with room, without the one that is given a task now.
-        let usable = self.masks.read_data.val() & open;
+        let usable = self.masks.read_data.val() & with_room;
         let best = if (usable & idle).any() {
             usable & idle
         } else if (usable & one).any() {
@@ -182,9 +182,9 @@ impl HpuChoice {
         } else {
             usable
         };
-        self.asked.d.next = self.ask.val();
+        self.requested.d.next = self.request.val();
         self.best.d.next = best & !used;
         self.rest.d.next = usable & !used;
-        self.near.d.next = behind;
+        self.preferred.d.next = from_onward;
     }
 }

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: remember a packet, at the latest two cycles before its first order |
 //! | in `redirect`, `redirection` | scheduler, with an order to place: a handler says where; never in the cycle of a `store` |
-//! | in `ahead` | scheduler: what an order of the next cycle would be about |
-//! | in `order`, `task_push`, `place_push` | scheduler: an order |
+//! | in `prefetch` | scheduler: what an order of the next cycle would be about |
+//! | in `order`, `task_push`, `placement_push` | scheduler: an order |
 //! | in `ended`, `ended_task` | scheduler: a task came back |
 //! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
 //! | in `policy`, `policy_index`, `policy_valid`, `room` | HPU array |
@@ -45,8 +45,8 @@ use crate::dispatch::fair_share::FairShare;
 use crate::dispatch::hpu_choice::HpuChoice;
 use crate::dispatch::task_queues::TaskQueues;
 use crate::schedule::message::{
-    placement_of, redirected_to, task_of, Ahead, Order, PlaceOrder, PlaceTerms, Redirection, StoredPacket, TaskOrder,
-    PACKET_TERMS_BITS, TERMS_BITS,
+    placement_of, redirected_to, task_of, Order, PlacementOrder, PlacementTerms, Prefetch, Redirection, StoredPacket,
+    TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
 };
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, Slice, TaskDesc, TaskDone};
@@ -132,19 +132,19 @@ pub struct Dispatch {
     /// Fields of the packet.
     pub store_packet: Signal<In, StoredPacket>,
     /// What its placement needs besides.
-    pub store_terms: Signal<In, PlaceTerms>,
+    pub store_terms: Signal<In, PlacementTerms>,
     /// The packet of `order` goes elsewhere.
     pub redirect: Signal<In, Bit>,
     /// There.
     pub redirection: Signal<In, Redirection>,
     /// What the next order may be about.
-    pub ahead: Signal<In, Ahead>,
+    pub prefetch: Signal<In, Prefetch>,
     /// What to do.
     pub order: Signal<In, Order>,
     /// `order` is a task.
     pub task_push: Signal<In, Bit>,
     /// `order` is a placement.
-    pub place_push: Signal<In, Bit>,
+    pub placement_push: Signal<In, Bit>,
     /// A task came back.
     pub ended: Signal<In, Bit>,
     /// This one.
@@ -167,19 +167,19 @@ pub struct Dispatch {
     share: FairShare,
     hpus: HpuChoice,
     /// Contexts behind the one that had the last turn.
-    behind: Reg<Bits<16>>,
+    later: Reg<Bits<16>>,
     packets: SdpMemory<StoredPacket, 10>,
     /// Terms of each packet, or where it is redirected.
     terms: SdpMemory<Bits<TERMS_BITS>, 10>,
     /// At most one context can go, as of the last cycle.
-    alone: Reg<Bit>,
+    at_most_one: Reg<Bit>,
     chosen: Reg<Bit>,
     chosen_context: DFF<Bits<4>>,
     /// An HPU was asked for.
-    asking: Reg<Bit>,
+    requesting: Reg<Bit>,
     /// For a task that may be ordered now.
-    asking_direct: Reg<Bit>,
-    asking_context: DFF<Bits<4>>,
+    requesting_direct: Reg<Bit>,
+    requested_context: DFF<Bits<4>>,
     /// Cluster that had the last task: the next search begins behind it.
     last_cluster: Reg<Bits<3>>,
     /// A task of a queue: its order is read in the first two, its packet from the third on.
@@ -191,9 +191,9 @@ pub struct Dispatch {
     leaves_direct: Reg<Bit>,
     leaves_for: DFF<Target>,
     cycle: Reg<Bits<32>>,
-    places: Fifo<PlaceOrder, 10>,
+    placement_orders: Fifo<PlacementOrder, 10>,
     state: Reg<Emitter>,
-    current: DFF<PlaceOrder>,
+    current: DFF<PlacementOrder>,
     /// A placement was emitted: the next turn is the fast path's.
     gap: Reg<Bit>,
     output: Slice<PlacementDesc>,
@@ -215,7 +215,7 @@ impl Dispatch {
             packets: SdpMemory::with_depth(style, 2, config.cells()),
             terms: SdpMemory::with_depth(style, 2, config.cells()),
             last_cluster: Reg::new(bits::<3>(config.clusters as u64 - 1)),
-            places: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
+            placement_orders: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
             _home_mask: config.clusters.next_power_of_two() as u64 - 1,
             _clusters: config.clusters as u64,
             ..Self::blank()
@@ -249,64 +249,64 @@ impl Dispatch {
         self.share.ended_cycles.next = ended.cycles;
 
         // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
-        let place_waits = self.places.read.valid.val() & !self.gap.q.val();
-        let start_place = idle & place_waits & !self.output.read.valid.val();
+        let placement_waits = self.placement_orders.read.valid.val() & !self.gap.q.val();
+        let start_placement = idle & placement_waits & !self.output.read.valid.val();
         let backlog = self.queues.backlog.val();
-        let behind = self.behind.q.val();
+        let later = self.later.q.val();
         let eligible = self.hpus.eligible.val();
         let eligible_funded = self.hpus.eligible_funded.val();
-        let could = backlog & eligible;
+        let runnable = backlog & eligible;
         let funded = backlog & eligible_funded;
         self.hpus.funded.next = self.share.funded.val();
         // Who is alone needs no funds.
-        self.alone.d.next = !(could & (could - 1)).any();
-        let unpaid = self.alone.q.val() & !funded.any();
-        let next_in_turn = if unpaid { (could & behind).any() } else { (funded & behind).any() };
+        self.at_most_one.d.next = !(runnable & (runnable - 1)).any();
+        let unfunded = self.at_most_one.q.val() & !funded.any();
+        let next_in_turn = if unfunded { (runnable & later).any() } else { (funded & later).any() };
         // One LUT for each context, and one search among them: whether there are any is told beside.
-        let allowed = (eligible_funded | (eligible & repeat::<16>(unpaid))) & backlog;
-        let whose = first_of_sixteen(allowed & (behind | repeat::<16>(!next_in_turn)));
-        let goes = (funded.any() | (self.alone.q.val() & could.any())) & !start_place;
+        let allowed = (eligible_funded | (eligible & repeat::<16>(unfunded))) & backlog;
+        let selected = first_of_sixteen(allowed & (later | repeat::<16>(!next_in_turn)));
+        let goes = (funded.any() | (self.at_most_one.q.val() & runnable.any())) & !start_placement;
         self.chosen.d.next = goes;
-        self.chosen_context.d.next = whose;
+        self.chosen_context.d.next = selected;
         if goes {
-            self.behind.d.next = behind_of(whose);
+            self.later.d.next = behind_of(selected);
         }
         self.share.backlog.next = self.queues.backlog.val();
         // Also when nobody can go: the round is over when somebody can.
-        let broke = backlog.any() & !(backlog & self.share.funded.val()).any();
-        self.share.lacking.next = (could.any() & !funded.any()) | broke;
+        let starved = backlog.any() & !(backlog & self.share.funded.val()).any();
+        self.share.starved.next = (runnable.any() & !funded.any()) | starved;
         self.share.served.next = funded.any();
 
         // Ask for an HPU, for the chosen context, else ahead of an order.
         let chosen = self.chosen.q.val();
         let reads = self.step[1].q.val();
         let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
-        let moves = chosen | self.asking.q.val() | self.step[0].q.val() | reads;
-        let ahead = self.ahead.val();
-        let low = ahead.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
+        let moves = chosen | self.requesting.q.val() | self.step[0].q.val() | reads;
+        let prefetch = self.prefetch.val();
+        let low = prefetch.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
         let mut home: Bits<3> = low;
         if bit_cast::<4, 3>(low) >= bits::<4>(self._clusters) {
             home = bit_cast::<3, 4>(bit_cast::<4, 3>(low) - bits::<4>(self._clusters));
         }
-        let ask_context = if chosen { self.chosen_context.q.val() } else { ahead.context };
-        self.hpus.ask.next = true;
-        self.hpus.ask_context.next = ask_context;
+        let request_context = if chosen { self.chosen_context.q.val() } else { prefetch.context };
+        self.hpus.request.next = true;
+        self.hpus.request_context.next = request_context;
         // The HPU that is found is late, so the step to the next cluster is made here.
         let last_cluster = self.last_cluster.q.val();
         let turn = if last_cluster == bits::<3>(self._clusters - 1) { bits::<3>(0) } else { last_cluster + 1 };
         self.hpus.from.next = if chosen { turn } else { home };
-        self.asking.d.next = chosen;
-        self.asking_direct.d.next = !moves & !fetch;
-        self.asking_context.d.next = ask_context;
+        self.requesting.d.next = chosen;
+        self.requesting_direct.d.next = !moves & !fetch;
+        self.requested_context.d.next = request_context;
 
         // Pick it.
         let found = self.hpus.found.val();
         let direct = self.task_push.val()
-            & self.asking_direct.q.val()
+            & self.requesting_direct.q.val()
             & !backlog.any()
-            & (order.context == self.asking_context.q.val())
+            & (order.context == self.requested_context.q.val())
             & found;
-        let asked = TaskOrder {
+        let task_order = TaskOrder {
             pkt: order.pkt,
             slot: order.slot,
             kind: order.kind,
@@ -314,15 +314,15 @@ impl Dispatch {
             flow_control: order.flow_control,
         };
         self.queues.push.next = self.task_push.val() & !direct;
-        self.queues.order.next = asked;
+        self.queues.order.next = task_order;
         self.queues.push_context.next = order.context;
-        self.queues.whose.next = self.asking_context.q.val();
-        let pops = self.asking.q.val() & found & self.queues.waits.val();
+        self.queues.queue.next = self.requested_context.q.val();
+        let pops = self.requesting.q.val() & found & self.queues.has_task.val();
         let taken = pops | direct;
         self.queues.pop.next = pops;
         self.hpus.accept.next = taken;
         self.share.charge.next = taken;
-        self.share.charge_context.next = self.asking_context.q.val();
+        self.share.charge_context.next = self.requested_context.q.val();
         if taken {
             self.last_cluster.d.next = self.hpus.cluster.val();
         }
@@ -337,7 +337,7 @@ impl Dispatch {
         self.target[1].d.next.cost = self.share.cost.val();
         self.target[2].d.next = self.target[1].q.val();
         self.order_read[0].d.next = self.queues.popped.val();
-        self.order_read[1].d.next = if direct { asked } else { self.order_read[0].q.val() };
+        self.order_read[1].d.next = if direct { task_order } else { self.order_read[0].q.val() };
         self.leaves.d.next = self.step[2].q.val() | direct;
         self.leaves_direct.d.next = direct;
         self.leaves_for.d.next = if direct { picked } else { self.target[2].q.val() };
@@ -360,7 +360,7 @@ impl Dispatch {
         } else if fetch {
             self.current.q.val().pkt
         } else {
-            ahead.pkt
+            prefetch.pkt
         };
 
         let redirects = self.redirect.val();
@@ -375,20 +375,20 @@ impl Dispatch {
         self.terms.read_address.next = self.current.q.val().pkt;
 
         // Queued placements.
-        self.places.write.next = PlaceOrder {
+        self.placement_orders.write.next = PlacementOrder {
             pkt: order.pkt,
             slot: order.slot,
             from_handler: order.from_handler,
             pending: order.pending,
             redirected: order.redirected,
         };
-        self.places.write.valid.next = self.place_push.val();
-        self.places.read.ready.next = start_place;
+        self.placement_orders.write.valid.next = self.placement_push.val();
+        self.placement_orders.read.ready.next = start_placement;
         match self.state.q.val() {
             Emitter::Idle => {
                 self.gap.d.next = false;
-                self.current.d.next = self.places.read.val();
-                if start_place {
+                self.current.d.next = self.placement_orders.read.val();
+                if start_placement {
                     self.state.d.next = Emitter::Fetch;
                 }
             }
@@ -405,20 +405,20 @@ impl Dispatch {
         }
 
         // While a queued placement waits or is being built, fast ones wait, and the output, once empty, stays empty.
-        let busy = place_waits | !idle;
-        let emit_place = self.state.q.val() == Emitter::Emit;
+        let busy = placement_waits | !idle;
+        let emit_placement = self.state.q.val() == Emitter::Emit;
         let current = self.current.q.val();
         let kept = self.terms.read_data.val();
-        let terms = unpack::<PlaceTerms, PACKET_TERMS_BITS>(kept.get_bits::<PACKET_TERMS_BITS>(0));
+        let terms = unpack::<PlacementTerms, PACKET_TERMS_BITS>(kept.get_bits::<PACKET_TERMS_BITS>(0));
         let placed = placement_of(current, true, packet, terms);
-        self.output.write.next = if !emit_place {
+        self.output.write.next = if !emit_placement {
             self.fast.val()
         } else if current.redirected {
             redirected_to(unpack::<Redirection, TERMS_BITS>(kept), placed)
         } else {
             placed
         };
-        self.output.write.valid.next = emit_place | (self.fast.valid.val() & !busy);
+        self.output.write.valid.next = emit_placement | (self.fast.valid.val() & !busy);
         self.fast.ready.next = self.output.write.ready.val() & !busy;
         self.output.read.join(&mut self.placement);
     }

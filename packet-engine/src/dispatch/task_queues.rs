@@ -3,8 +3,8 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `push`, `order`, `push_context` | dispatch: a task |
-//! | in `whose` / out `waits` | dispatch: does this context have a task, the same cycle |
-//! | in `pop`, `whose` / out `popped` | dispatch: its oldest task leaves; it is at `popped` 2 cycles later |
+//! | in `queue` / out `has_task` | dispatch: does this context have a task, the same cycle |
+//! | in `pop`, `queue` / out `popped` | dispatch: its oldest task leaves; it is at `popped` 2 cycles later |
 //! | out `backlog` | dispatch: contexts with a task |
 //!
 //! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue holds as many
@@ -25,9 +25,9 @@ pub struct TaskQueues {
     /// Its context.
     pub push_context: Signal<In, Bits<4>>,
     /// Context that is asked about, and acted on.
-    pub whose: Signal<In, Bits<4>>,
+    pub queue: Signal<In, Bits<4>>,
     /// It has a task.
-    pub waits: Signal<Out, Bit>,
+    pub has_task: Signal<Out, Bit>,
     /// Its oldest task leaves.
     pub pop: Signal<In, Bit>,
     /// The task that left two cycles ago.
@@ -36,11 +36,11 @@ pub struct TaskQueues {
     pub backlog: Signal<Out, Bits<16>>,
     orders: SdpMemory<TaskOrder, 14>,
     /// Tasks that came, modulo 2048.
-    came: LutRam<4, 11, 2>,
+    pushed: LutRam<4, 11, 2>,
     /// Tasks that left.
-    left: LutMemory<Bits<11>, 4>,
+    popped_count: LutMemory<Bits<11>, 4>,
     clearing: Reg<Bits<5>>,
-    waiting: Reg<Bits<16>>,
+    backlogged: Reg<Bits<16>>,
     _shift: u64,
     _inside: u64,
 }
@@ -67,38 +67,38 @@ impl TaskQueues {
             self.clearing.d.next = self.clearing.q.val() + 1;
         }
         let push_context = self.push_context.val();
-        let asked = self.whose.val();
+        let queue = self.queue.val();
 
-        self.came.read_address[0].next = push_context;
-        self.came.read_address[1].next = asked;
-        let came = self.came.read_data[0].val();
-        self.came.write_enable.next = self.push.val() | clears;
-        self.came.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { push_context };
-        self.came.write_data.next = if clears { bits::<11>(0) } else { came + 1 };
-        self.left.read_address.next = asked;
-        let left = self.left.read_data.val();
-        let left_next = left + 1;
-        self.left.write_enable.next = self.pop.val() | clears;
-        self.left.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { asked };
-        self.left.write_data.next = if clears { bits::<11>(0) } else { left_next };
-        let came_here = self.came.read_data[1].val();
-        self.waits.next = came_here != left;
+        self.pushed.read_address[0].next = push_context;
+        self.pushed.read_address[1].next = queue;
+        let pushed = self.pushed.read_data[0].val();
+        self.pushed.write_enable.next = self.push.val() | clears;
+        self.pushed.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { push_context };
+        self.pushed.write_data.next = if clears { bits::<11>(0) } else { pushed + 1 };
+        self.popped_count.read_address.next = queue;
+        let popped_count = self.popped_count.read_data.val();
+        let popped_next = popped_count + 1;
+        self.popped_count.write_enable.next = self.pop.val() | clears;
+        self.popped_count.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { queue };
+        self.popped_count.write_data.next = if clears { bits::<11>(0) } else { popped_next };
+        let pushed_here = self.pushed.read_data[1].val();
+        self.has_task.next = pushed_here != popped_count;
 
         self.orders.write_enable.next = self.push.val();
         self.orders.write_address.next =
-            (bit_cast::<14, 4>(push_context) << self._shift) | (bit_cast::<14, 11>(came) & bits::<14>(self._inside));
+            (bit_cast::<14, 4>(push_context) << self._shift) | (bit_cast::<14, 11>(pushed) & bits::<14>(self._inside));
         self.orders.write_data.next = self.order.val();
         self.orders.read_enable.next = true;
         self.orders.read_address.next =
-            (bit_cast::<14, 4>(asked) << self._shift) | (bit_cast::<14, 11>(left) & bits::<14>(self._inside));
+            (bit_cast::<14, 4>(queue) << self._shift) | (bit_cast::<14, 11>(popped_count) & bits::<14>(self._inside));
         self.popped.next = self.orders.read_data.val();
 
         // A context is backlog from the cycle after its task on, until the last one leaves.
         let one: Bits<16> = bits::<16>(1);
-        let empties = self.pop.val() & (came_here == left_next);
-        let ends = if empties { one << asked } else { bits::<16>(0) };
+        let empties = self.pop.val() & (pushed_here == popped_next);
+        let ends = if empties { one << queue } else { bits::<16>(0) };
         let begins = if self.push.val() { one << push_context } else { bits::<16>(0) };
-        self.waiting.d.next = (self.waiting.q.val() & !ends) | begins;
-        self.backlog.next = self.waiting.q.val();
+        self.backlogged.d.next = (self.backlogged.q.val() & !ends) | begins;
+        self.backlog.next = self.backlogged.q.val();
     }
 }

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
-//! | PSN filter | in `verdict`, with `matched_valid`; out `fate`, `fate_valid`: one pulse per held frame that ends here |
+//! | PSN filter | in `verdict`, with `matched_valid`; out `psn_commit`, `fate_valid`: one pulse per held frame that ends here |
 //! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
 //! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
 //! | scheduler | out `packet`, `packet_intake`: which way it goes, `packet_valid` / in `packet_ready` |
@@ -23,7 +23,7 @@
 use crate::ingress::arrival::{intake_of, Intake};
 use crate::ingress::psn_filter::PsnVerdict;
 use crate::ingress::{header_matcher, packet_buffer, parser};
-use crate::schedule::message::PsnFate;
+use crate::schedule::message::PsnCommit;
 use crate::transmit::responder::nack_code;
 use spindle_blocks::desc::{JoinTrace, PacketDesc};
 use spindle_blocks::ram::RamStyle;
@@ -67,7 +67,7 @@ pub struct IngressJoin {
     /// What the PSN filter says of the matched frame.
     pub verdict: Signal<In, PsnVerdict>,
     /// Fate of a frame whose sequence number is held.
-    pub fate: Pulse<PsnFate>,
+    pub psn_commit: Pulse<PsnCommit>,
     /// What became of a frame that ends here and whose source is to know.
     pub report: Pulse<PacketReport>,
     /// First cell of a frame.
@@ -101,9 +101,9 @@ pub struct IngressJoin {
     dropped: Reg<Bit>,
     reason: DFF<Bits<5>>,
     traced: Reg<JoinTrace>,
-    ended: Reg<Bit>,
-    told: DFF<PsnFate>,
-    reported: Reg<Bit>,
+    commit_out_valid: Reg<Bit>,
+    commit_out: DFF<PsnCommit>,
+    report_out_valid: Reg<Bit>,
     report_out: DFF<PacketReport>,
 }
 
@@ -176,20 +176,20 @@ impl IngressJoin {
             reason: reason,
         };
         // A control packet has taken its number; the number of a packet that is dropped is free again.
-        self.ended.d.next = self.matched.valid.val() & verdict.held & (refused | cells.overflow);
-        self.told.d.next = PsnFate {
+        self.commit_out_valid.d.next = self.matched.valid.val() & verdict.held & (refused | cells.overflow);
+        self.commit_out.d.next = PsnCommit {
             accepted: verdict.control,
             peer: self.matched.val().src_nid.get_bits::<8>(0),
             psn: self.matched.val().psn.get_bits::<11>(0),
         };
         // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
         let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
-        let again = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
+        let repeated = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
         let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));
         let code = nack_code(reason);
-        let tells = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | again | beyond);
-        self.reported.d.next = tells & (again | code.any());
-        if tells {
+        let reports = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | repeated | beyond);
+        self.report_out_valid.d.next = reports & (repeated | code.any());
+        if reports {
             let matched = self.matched.val();
             self.report_out.d.next = PacketReport {
                 node: matched.src_nid.get_bits::<8>(0),
@@ -198,7 +198,7 @@ impl IngressJoin {
                 addr: matched.addr,
                 msg_id: matched.msg_id,
                 psn: matched.psn,
-                code: code & repeat::<8>(!again),
+                code: code & repeat::<8>(!repeated),
                 sequenced: true,
                 urgent: true,
                 frame: matched.frame,
@@ -206,9 +206,9 @@ impl IngressJoin {
             };
         }
         self.report.next = self.report_out.q.val();
-        self.report.valid.next = self.reported.q.val();
-        self.fate.next = self.told.q.val();
-        self.fate.valid.next = self.ended.q.val();
+        self.report.valid.next = self.report_out_valid.q.val();
+        self.psn_commit.next = self.commit_out.q.val();
+        self.psn_commit.valid.next = self.commit_out_valid.q.val();
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
         self.trace.next = self.traced.q.val();

@@ -3,16 +3,16 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `store`, `packet` | scheduler: remember whose packet this is |
-//! | in `look_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
+//! | in `lookup_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
 //! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
-//! | in `tell`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
-//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet |
+//! | in `dispose`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
+//! | out `psn_commit`, `fate_valid` | PSN filter: one pulse per sequenced packet |
 //! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
 //!
-//! 1 cycle from `tell` to both outputs. One packet per cycle, never stalls. What is kept of a packet is written when it arrives and read when
+//! 1 cycle from `dispose` to both outputs. One packet per cycle, never stalls. What is kept of a packet is written when it arrives and read when
 //! its fate is told, however late; a packet that is placed without the scheduler is told of in the same way.
 
-use crate::schedule::message::PsnFate;
+use crate::schedule::message::PsnCommit;
 use crate::transmit::responder::nack_code;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
@@ -66,11 +66,11 @@ pub struct Dispositions {
     /// This one.
     pub packet: Signal<In, PacketDesc>,
     /// Head cell of the packet that is looked at.
-    pub look_pkt: Signal<In, Bits<10>>,
+    pub lookup_pkt: Signal<In, Bits<10>>,
     /// What a mailbox said.
     pub placement_outcome: PulseSink<PlacementOutcome>,
     /// The fate of the packet that was looked at two cycles ago is known.
-    pub tell: Signal<In, Bit>,
+    pub dispose: Signal<In, Bit>,
     /// As it arrived.
     pub arrived: Signal<In, Bit>,
     /// It was taken, or placed.
@@ -80,14 +80,14 @@ pub struct Dispositions {
     /// Frame number of the packet that was looked at two cycles ago.
     pub frame: Signal<Out, Bits<16>>,
     /// What became of a sequenced packet.
-    pub fate: Pulse<PsnFate>,
+    pub psn_commit: Pulse<PsnCommit>,
     /// What became of a packet whose source is to know.
     pub report: Pulse<PacketReport>,
     origins: SdpMemory<Origin, 10>,
     /// What mailboxes said, by packet.
     outcomes: SdpMemory<PlacementOutcome, 10>,
-    fate_out: DFF<PsnFate>,
-    fate_out_valid: Reg<Bit>,
+    commit_out: DFF<PsnCommit>,
+    commit_out_valid: Reg<Bit>,
     report_out: DFF<PacketReport>,
     report_out_valid: Reg<Bit>,
 }
@@ -110,25 +110,26 @@ impl Dispositions {
         self.origins.write_address.next = self.packet.val().pkt;
         self.origins.write_data.next = origin_of(self.packet.val());
         self.origins.read_enable.next = true;
-        self.origins.read_address.next = self.look_pkt.val();
+        self.origins.read_address.next = self.lookup_pkt.val();
         self.outcomes.write_enable.next = self.placement_outcome.valid.val();
         self.outcomes.write_address.next = self.placement_outcome.val().pkt;
         self.outcomes.write_data.next = self.placement_outcome.val();
         self.outcomes.read_enable.next = true;
-        self.outcomes.read_address.next = self.look_pkt.val();
+        self.outcomes.read_address.next = self.lookup_pkt.val();
 
         let origin = self.origins.read_data.val();
         self.frame.next = origin.frame;
         let outcome = self.outcomes.read_data.val();
-        let told = self.tell.val();
+        let disposes = self.dispose.val();
         let arrived = self.arrived.val();
         let accepted = self.accepted.val();
         let code = nack_code(self.reason.val());
         let refused = code.any() & (arrived | !outcome.silent);
-        self.fate_out_valid.d.next = told & origin.sequenced;
-        self.report_out_valid.d.next = told & origin.answered & (if accepted { origin.sequenced } else { refused });
-        if told {
-            self.fate_out.d.next = PsnFate { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
+        self.commit_out_valid.d.next = disposes & origin.sequenced;
+        self.report_out_valid.d.next = disposes & origin.answered & (if accepted { origin.sequenced } else { refused });
+        if disposes {
+            self.commit_out.d.next =
+                PsnCommit { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
             self.report_out.d.next = PacketReport {
                 node: origin.node,
                 src_pid: origin.src_pid,
@@ -144,8 +145,8 @@ impl Dispositions {
                 frame: origin.frame,
             };
         }
-        self.fate.next = self.fate_out.q.val();
-        self.fate.valid.next = self.fate_out_valid.q.val();
+        self.psn_commit.next = self.commit_out.q.val();
+        self.psn_commit.valid.next = self.commit_out_valid.q.val();
         self.report.next = self.report_out.q.val();
         self.report.valid.next = self.report_out_valid.q.val();
     }

@@ -8,7 +8,7 @@
 //! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
 //! | in `flight_pkt` | pipeline: packets whose state is on its way |
 //! | out `redirect_to` | dispatch: where the REDIRECT in stage A sends its packet |
-//! | out `chosen`, `chosen_valid`, `take_arrival`, `take_walk`, `take_age` | pipeline: combinational |
+//! | out `chosen`, `chosen_valid`, `take_arrival`, `take_ready`, `take_age` | pipeline: combinational |
 //!
 //! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
 //! event that concerns a packet of the pipeline lets the others go first, for at most three cycles. Waiting packets go before
@@ -25,7 +25,7 @@ use spindle_contract::memory_map::command;
 use spindle_verilog::prelude::*;
 
 /// Stages of the pipeline in which the state of a packet is on its way.
-pub const INSIDE: usize = 3;
+pub const PIPELINE_STAGES: usize = 3;
 
 /// What a REDIRECT names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -64,7 +64,7 @@ pub struct EventArbiter {
     /// There is room for what an event may leave behind.
     pub room: Signal<In, Bit>,
     /// Head cell of the packet in each of the stages behind the choice.
-    pub flight_pkt: [Signal<In, Bits<10>>; INSIDE],
+    pub flight_pkt: [Signal<In, Bits<10>>; PIPELINE_STAGES],
     /// The event, as far as it is known without the message.
     pub chosen: Pulse<Event>,
     /// Where the REDIRECT that was chosen four cycles before goes.
@@ -72,14 +72,14 @@ pub struct EventArbiter {
     /// It is the arrival.
     pub take_arrival: Signal<Out, Bit>,
     /// It is the end of a packet's wait.
-    pub take_walk: Signal<Out, Bit>,
+    pub take_ready: Signal<Out, Bit>,
     /// It is a look at an age.
     pub take_age: Signal<Out, Bit>,
     done_in: Skid<TaskDone>,
     place_in: Skid<Command>,
     placed_in: Skid<PlacementDone>,
     /// Stages that hold the event of a packet, the first behind the choice in bit 0.
-    in_flight: Reg<Bits<INSIDE>>,
+    in_flight: Reg<Bits<PIPELINE_STAGES>>,
     /// Sources that come after the one that was served last in this round.
     later: Reg<Bits<5>>,
     /// Stages that hold a REDIRECT, the first behind the choice in bit 0, stage A in bit 3.
@@ -96,25 +96,25 @@ impl EventArbiter {
         let mut command_waits: Bit = false;
         let mut ended_waits: Bit = false;
         let mut placed_waits: Bit = false;
-        let mut walk_waits: Bit = false;
-        for i in 0..INSIDE {
-            let there = self.in_flight.q.val().get_bit(i);
-            command_waits = command_waits | (there & (self.flight_pkt[i].val() == command.pkt));
-            ended_waits = ended_waits | (there & (self.flight_pkt[i].val() == ended.pkt));
-            placed_waits = placed_waits | (there & (self.flight_pkt[i].val() == placed.pkt));
+        let mut ready_waits: Bit = false;
+        for i in 0..PIPELINE_STAGES {
+            let occupied = self.in_flight.q.val().get_bit(i);
+            command_waits = command_waits | (occupied & (self.flight_pkt[i].val() == command.pkt));
+            ended_waits = ended_waits | (occupied & (self.flight_pkt[i].val() == ended.pkt));
+            placed_waits = placed_waits | (occupied & (self.flight_pkt[i].val() == placed.pkt));
             // Its placement may end while a packet waits, if the rule asked for that.
-            walk_waits = walk_waits | (there & (self.flight_pkt[i].val() == self.walk.val().pkt));
+            ready_waits = ready_waits | (occupied & (self.flight_pkt[i].val() == self.walk.val().pkt));
         }
 
         // The first source behind the one served last, else the first of all.
-        let walks = self.walk_any.val() & !walk_waits;
+        let has_ready = self.walk_any.val() & !ready_waits;
         let redirecting = self.redirecting.q.val();
         let redirects = command.opcode == bits(command::REDIRECT);
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
-        let intake = walks | (self.arrival.val() & !redirecting.get_bit(3));
+        let intake = has_ready | (self.arrival.val() & !redirecting.get_bit(3));
         let has_command = self.place_in.read.valid.val();
         let ready = self.room.val() & !self.age_clear.val();
-        let wants = (
+        let requests = (
             self.age_due.val() & (self.room.val() | self.age_clear.val()),
             intake & ready,
             self.placed_in.read.valid.val() & !placed_waits & ready,
@@ -122,14 +122,18 @@ impl EventArbiter {
             has_command & !command_waits & target_free & ready,
         )
             .cat::<5>();
-        let behind = wants & self.later.q.val();
-        let turn = if behind.any() { lowest(bit_cast::<8, 5>(behind)) } else { lowest(bit_cast::<8, 5>(wants)) };
-        let take_place = turn.get_bit(0);
-        let take_done = turn.get_bit(1);
-        let take_placed = turn.get_bit(2);
-        let take_intake = turn.get_bit(3);
-        let take_age = turn.get_bit(4);
-        let take_walk = take_intake & walks;
+        let later_requests = requests & self.later.q.val();
+        let grant = if later_requests.any() {
+            lowest(bit_cast::<8, 5>(later_requests))
+        } else {
+            lowest(bit_cast::<8, 5>(requests))
+        };
+        let take_place = grant.get_bit(0);
+        let take_done = grant.get_bit(1);
+        let take_placed = grant.get_bit(2);
+        let take_intake = grant.get_bit(3);
+        let take_age = grant.get_bit(4);
+        let take_ready = take_intake & has_ready;
         let take_redirect = take_place & redirects;
         self.redirecting.d.next = (redirecting.get_bits::<3>(0), take_redirect).cat::<4>();
         if take_redirect {
@@ -137,7 +141,8 @@ impl EventArbiter {
                 RedirectTo { addr: command.address, offset: command.offset, context: command.context };
         }
         self.redirect_to.next = self.redirection.q.val();
-        self.in_flight.d.next = (self.in_flight.q.val().get_bits::<2>(0), turn.any() & !take_age).cat::<INSIDE>();
+        self.in_flight.d.next =
+            (self.in_flight.q.val().get_bits::<2>(0), grant.any() & !take_age).cat::<PIPELINE_STAGES>();
         if take_place {
             self.later.d.next = bits::<5>(0b11110);
         } else if take_done {
@@ -162,42 +167,42 @@ impl EventArbiter {
         self.placement_done.join(&mut self.placed_in.write);
         self.placed_in.read.ready.next = take_placed;
 
-        let answer = answer_of(ended.kind, ended.code, ended.fault);
-        let mut happens: Event = Default::default();
-        happens.kind = bits::<3>(EVENT_NEW);
-        happens.pkt = self.arrival_pkt.val();
-        happens.frame = command.frame;
-        happens.handler = ended.kind;
-        happens.placed = placed.placed;
-        happens.reason = placed.reason;
+        let returned = return_of(ended.kind, ended.code, ended.fault);
+        let mut event_out: Event = Default::default();
+        event_out.kind = bits::<3>(EVENT_NEW);
+        event_out.pkt = self.arrival_pkt.val();
+        event_out.frame = command.frame;
+        event_out.handler = ended.kind;
+        event_out.placed = placed.placed;
+        event_out.reason = placed.reason;
         if take_place {
-            happens.kind = bits::<3>(EVENT_PLACE);
-            happens.pkt = command.pkt;
-            happens.slot = command.msg_slot;
-            happens.redirects = redirects;
+            event_out.kind = bits::<3>(EVENT_PLACE);
+            event_out.pkt = command.pkt;
+            event_out.slot = command.msg_slot;
+            event_out.redirects = redirects;
         } else if take_done {
-            happens.kind = bits::<3>(EVENT_DONE);
-            happens.pkt = ended.pkt;
-            happens.slot = ended.msg_slot;
-            happens.context = ended.context;
-            happens.answer = answer;
+            event_out.kind = bits::<3>(EVENT_DONE);
+            event_out.pkt = ended.pkt;
+            event_out.slot = ended.msg_slot;
+            event_out.context = ended.context;
+            event_out.returned = returned;
         } else if take_placed {
-            happens.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };
-            happens.pkt = placed.pkt;
-            happens.slot = placed.msg_slot;
-        } else if take_walk {
-            happens.kind = bits::<3>(EVENT_WALK);
-            happens.pkt = self.walk.val().pkt;
-            happens.slot = self.walk.val().slot;
+            event_out.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };
+            event_out.pkt = placed.pkt;
+            event_out.slot = placed.msg_slot;
+        } else if take_ready {
+            event_out.kind = bits::<3>(EVENT_RESUME);
+            event_out.pkt = self.walk.val().pkt;
+            event_out.slot = self.walk.val().slot;
         } else if take_age {
-            happens.kind = bits::<3>(EVENT_AGE);
-            happens.slot = self.age_slot.val();
-            happens.clear = self.age_clear.val();
+            event_out.kind = bits::<3>(EVENT_AGE);
+            event_out.slot = self.age_slot.val();
+            event_out.clear = self.age_clear.val();
         }
-        self.chosen.next = happens;
-        self.chosen.valid.next = turn.any();
-        self.take_arrival.next = take_intake & !walks;
-        self.take_walk.next = take_walk;
+        self.chosen.next = event_out;
+        self.chosen.valid.next = grant.any();
+        self.take_arrival.next = take_intake & !has_ready;
+        self.take_ready.next = take_ready;
         self.take_age.next = take_age;
     }
 }

@@ -95,9 +95,9 @@ pub struct PacketState {
     /// A handler was asked for or runs, or it waits for the header handler.
     pub task_busy: Bit,
     /// A placement was asked for or is under way.
-    pub place_busy: Bit,
+    pub placement_busy: Bit,
     /// A placement was asked for once: never again.
-    pub place_asked: Bit,
+    pub placement_requested: Bit,
     /// The RVMA engine wrote it to host memory.
     pub placed: Bit,
     /// It was refused, for `reason`.
@@ -149,7 +149,7 @@ pub struct StoredPacket {
 
 /// What else is kept of a packet, for its placement alone.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct PlaceTerms {
+pub struct PlacementTerms {
     /// Packet sequence number.
     pub psn: Bits<32>,
     /// Mailbox key.
@@ -160,7 +160,7 @@ pub struct PlaceTerms {
     pub epoch: Bits<16>,
 }
 
-/// Where a handler sends its packet. It is kept in place of the packet's [`PlaceTerms`], which such a placement does not ask for.
+/// Where a handler sends its packet. It is kept in place of the packet's [`PlacementTerms`], which such a placement does not ask for.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Redirection {
     /// Mailbox address.
@@ -174,7 +174,7 @@ pub struct Redirection {
 /// Bits in which either is kept.
 pub const TERMS_BITS: usize = Redirection::BITS;
 /// Bits of the terms of a packet.
-pub const PACKET_TERMS_BITS: usize = PlaceTerms::BITS;
+pub const PACKET_TERMS_BITS: usize = PlacementTerms::BITS;
 
 /// A member of a list of packets: the next packet and its message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -210,7 +210,7 @@ pub struct Order {
 
 /// What an order of the next cycle may be about.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Ahead {
+pub struct Prefetch {
     /// Head cell of the packet.
     pub pkt: Bits<10>,
     /// Message table slot.
@@ -236,7 +236,7 @@ pub struct TaskOrder {
 
 /// What is kept of a placement until it leaves.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct PlaceOrder {
+pub struct PlacementOrder {
     /// Head cell of the packet.
     pub pkt: Bits<10>,
     /// Message table slot.
@@ -264,7 +264,7 @@ pub struct Outcome {
 
 /// What became of a sequenced packet, for the PSN filter: one per packet with `sequenced`, once it is known.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct PsnFate {
+pub struct PsnCommit {
     /// It joined a message of a context or was placed; else its sequence number is free again.
     pub accepted: Bit,
     /// Low bits of its `src_nid`.
@@ -300,8 +300,8 @@ pub fn stored(packet: PacketDesc) -> StoredPacket {
 
 /// What is kept of it for its placement.
 #[hdl_fn]
-pub fn terms_of(packet: PacketDesc) -> PlaceTerms {
-    PlaceTerms { psn: packet.psn, key: packet.key, flags: packet.flags, epoch: packet.epoch }
+pub fn terms_of(packet: PacketDesc) -> PlacementTerms {
+    PlacementTerms { psn: packet.psn, key: packet.key, flags: packet.flags, epoch: packet.epoch }
 }
 
 /// The task that an order and its packet make. A completion task carries no packet; its other fields are those of the message's
@@ -347,7 +347,12 @@ pub fn task_of(
 
 /// The placement that an order and its packet make.
 #[hdl_fn]
-pub fn placement_of(order: PlaceOrder, has_slot: Bit, packet: StoredPacket, terms: PlaceTerms) -> PlacementDesc {
+pub fn placement_of(
+    order: PlacementOrder,
+    has_slot: Bit,
+    packet: StoredPacket,
+    terms: PlacementTerms,
+) -> PlacementDesc {
     PlacementDesc {
         version: bits::<4>(DESC_VERSION),
         frame: packet.frame,

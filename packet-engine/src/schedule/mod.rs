@@ -1,5 +1,6 @@
 //! From a stored packet to a decision: its message, its quotas, the order of its handlers.
 
+pub mod admission;
 pub mod age_scan;
 pub mod dispositions;
 pub mod evaluator;
@@ -10,4 +11,3 @@ pub mod message_report;
 pub mod payload_scheduler;
 pub mod quota;
 pub mod ready_list;
-pub mod resolution;

@@ -25,7 +25,7 @@
 //! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
 //! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
 //! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
-//! | out `fate`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
+//! | out `psn_commit`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
 //! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
 //! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
 //! | in `timeout`, `live_index` / out `live` | registers |
@@ -42,6 +42,7 @@
 
 use crate::dispatch::Dispatch;
 use crate::ingress::arrival::{arrival_of, Arrival, Intake};
+use crate::schedule::admission::{admission_of, admitted, first_state, AdmissionInputs};
 use crate::schedule::age_scan::AgeScan;
 use crate::schedule::dispositions::Dispositions;
 use crate::schedule::evaluator::*;
@@ -52,7 +53,6 @@ use crate::schedule::message_index::MessageIndex;
 use crate::schedule::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::schedule::quota::Quota;
 use crate::schedule::ready_list::ReadyList;
-use crate::schedule::resolution::{beginning_of, resolution_of, resolved, Means};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
     Command, ContextPolicy, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc,
@@ -100,7 +100,7 @@ pub struct PayloadScheduler {
     /// End of a message.
     pub message_event: Source<EventDesc>,
     /// What became of a sequenced packet.
-    pub fate: Pulse<PsnFate>,
+    pub psn_commit: Pulse<PsnCommit>,
     /// What became of a packet whose source is to know.
     pub report: Pulse<PacketReport>,
     /// What a mailbox said to a packet, before its `placement_done`.
@@ -149,7 +149,7 @@ pub struct PayloadScheduler {
     r_status: DFF<ContextStatus>,
     /// The arrival one, and two, before this one has the same key.
     r_near: [DFF<Bit>; 2],
-    near: [KeyMatch; 2],
+    key_match: [KeyMatch; 2],
     e_valid: Reg<Bit>,
     e_event: DFF<Event>,
     e_arrival: DFF<Arrival>,
@@ -195,7 +195,7 @@ impl PayloadScheduler {
         let packet = self.packet.val();
         let intake = self.packet_intake.val();
         let fast = intake.fast;
-        let fast_order = PlaceOrder { pkt: packet.pkt, ..Default::default() };
+        let fast_order = PlacementOrder { pkt: packet.pkt, ..Default::default() };
         let terms = terms_of(packet);
         self.dispatch.fast.next = placement_of(fast_order, false, stored(packet), terms);
         self.dispatch.fast.valid.next = self.packet.valid.val() & fast;
@@ -259,12 +259,12 @@ impl PayloadScheduler {
         self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
         let l_key = self.l_arrival.q.val().key;
         for i in 0..2 {
-            self.near[i].sought.next = l_key;
+            self.key_match[i].sought.next = l_key;
         }
-        self.near[0].key.next = self.r_arrival.q.val().key;
-        self.near[1].key.next = self.e_arrival.q.val().key;
-        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.near[0].same.val();
-        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.near[1].same.val();
+        self.key_match[0].key.next = self.r_arrival.q.val().key;
+        self.key_match[1].key.next = self.e_arrival.q.val().key;
+        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.key_match[0].same.val();
+        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.key_match[1].same.val();
 
         // R: resolve. The index does not know yet what the two arrivals before this one did.
         let r_event = self.r_event.q.val();
@@ -280,7 +280,7 @@ impl PayloadScheduler {
             known = self.a_alive.q.val();
             known_slot = self.a_event.q.val().slot;
         }
-        let means = Means {
+        let inputs = AdmissionInputs {
             known: known,
             free: self.message_index.free.val(),
             can_insert: self.message_index.can_insert.val(),
@@ -289,9 +289,9 @@ impl PayloadScheduler {
             overload: self.quota.overload.val(),
             user_header: self.quota.user_header.val(),
         };
-        let resolution = resolution_of(arrives, r_event, r_arrival, status, means);
-        let hit = resolution.hit;
-        let starts = resolution.starts;
+        let admission = admission_of(arrives, r_event, r_arrival, status, inputs);
+        let hit = admission.hit;
+        let starts = admission.starts;
         let slot = if hit {
             known_slot
         } else if arrives {
@@ -299,7 +299,7 @@ impl PayloadScheduler {
         } else {
             r_event.slot
         };
-        self.dispositions.look_pkt.next = r_event.pkt;
+        self.dispositions.lookup_pkt.next = r_event.pkt;
         self.placement_outcome.join(&mut self.dispositions.placement_outcome);
         self.message_index.claim.next = starts;
         self.quota.starts.next = starts & !r_event.mailbox;
@@ -307,14 +307,14 @@ impl PayloadScheduler {
         self.messages.read_address.next = slot;
 
         self.e_valid.d.next = self.r_valid.q.val();
-        self.e_event.d.next = resolved(arrives, r_event, r_arrival, means, resolution, slot);
+        self.e_event.d.next = admitted(arrives, r_event, r_arrival, inputs, admission, slot);
         if self.r_valid.q.val() {
             self.e_arrival.d.next = r_arrival;
         }
-        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !resolution.refused);
+        self.e_alive.d.next = (hit | starts) & !(r_event.closes & !admission.refused);
         let verdict = self.evaluator.verdict.val();
         self.e_recent.d.next =
-            if starts { beginning_of(r_event, r_arrival, status, resolution) } else { verdict.message };
+            if starts { first_state(r_event, r_arrival, status, admission) } else { verdict.message };
         let writes = self.a_valid.q.val() & verdict.write_message;
         self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
         self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);
@@ -335,7 +335,7 @@ impl PayloadScheduler {
             addr: e_arrival.addr,
             total: e_arrival.total,
         };
-        self.evaluator.incident.next = e_event;
+        self.evaluator.event_in.next = e_event;
         self.evaluator.stored.next = self.messages.read_data.val();
         self.evaluator.recent.next = self.e_recent.q.val();
         self.evaluator.recent_holds.next = self.e_recent_holds.q.val();
@@ -352,26 +352,26 @@ impl PayloadScheduler {
 
         // A: act.
         let acts = self.a_valid.q.val();
-        let done = self.a_event.q.val();
+        let acted = self.a_event.q.val();
         let message = verdict.message;
         self.messages.write_enable.next = acts & verdict.write_message;
-        self.messages.write_address.next = done.slot;
+        self.messages.write_address.next = acted.slot;
         self.messages.write_data.next = message;
         self.packets.write_enable.next = acts & verdict.write_packet;
-        self.packets.write_address.next = done.pkt;
+        self.packets.write_address.next = acted.pkt;
         self.packets.write_data.next = verdict.packet;
         self.message_index.give_back.next = acts & verdict.release;
         self.message_index.remove.next = acts & verdict.forget;
-        self.message_index.give_back_slot.next = done.slot;
-        let arrived = done.kind == EVENT_NEW;
-        let of_context = if arrived { !done.mailbox } else { !message.mailbox & (done.kind != EVENT_FAST) };
+        self.message_index.give_back_slot.next = acted.slot;
+        let arrived = acted.kind == EVENT_NEW;
+        let of_context = if arrived { !acted.mailbox } else { !message.mailbox & (acted.kind != EVENT_FAST) };
         self.quota.packet_leaves.next = acts & verdict.free & of_context;
         self.quota.message_ends.next = acts & verdict.release & !message.mailbox;
-        self.quota.owner.next = if arrived { done.context } else { message.context };
-        self.quota.clear.next = acts & done.clear;
-        self.quota.clear_index.next = done.slot.get_bits::<4>(0);
-        self.message_report.report.next = acts & verdict.release & verdict.tells;
-        self.message_report.slot.next = done.slot;
+        self.quota.owner.next = if arrived { acted.context } else { message.context };
+        self.quota.clear.next = acts & acted.clear;
+        self.quota.clear_index.next = acted.slot.get_bits::<4>(0);
+        self.message_report.report.next = acts & verdict.release & verdict.sends_event;
+        self.message_report.slot.next = acted.slot;
         self.message_report.ended.next = MessageEnd {
             context: message.context,
             code: verdict.code,
@@ -392,32 +392,32 @@ impl PayloadScheduler {
         self.ready_list.append.next = acts & verdict.append;
         self.ready_list.linked.next = verdict.link;
         self.ready_list.splice.next = acts & verdict.splice;
-        self.ready_list.pkt.next = done.pkt;
-        self.ready_list.slot.next = done.slot;
+        self.ready_list.pkt.next = acted.pkt;
+        self.ready_list.slot.next = acted.slot;
         self.ready_list.wait_head.next = verdict.wait_head;
         self.ready_list.wait_tail.next = verdict.wait_tail;
-        self.ready_list.take.next = self.event_arbiter.take_walk.val();
+        self.ready_list.take.next = self.event_arbiter.take_ready.val();
 
         // Orders.
-        self.dispatch.ahead.next = Ahead { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
+        self.dispatch.prefetch.next = Prefetch { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
         self.dispatch.order.next = Order {
-            pkt: done.pkt,
-            slot: done.slot,
+            pkt: acted.pkt,
+            slot: acted.slot,
             context: message.context,
             kind: verdict.handler,
             from_handler: verdict.from_handler,
             pending: message.pending,
-            redirected: done.redirects,
+            redirected: acted.redirects,
             dropped: message.dropped,
             flow_control: message.flow_control,
         };
-        let goes_to = self.event_arbiter.redirect_to.val();
-        self.quota.redirect_context.next = goes_to.context;
-        self.dispatch.redirect.next = acts & verdict.place & done.redirects;
+        let redirect_to = self.event_arbiter.redirect_to.val();
+        self.quota.redirect_context.next = redirect_to.context;
+        self.dispatch.redirect.next = acts & verdict.place & acted.redirects;
         self.dispatch.redirection.next =
-            Redirection { addr: goes_to.addr, offset: goes_to.offset, pid: self.quota.redirect_pid.val() };
+            Redirection { addr: redirect_to.addr, offset: redirect_to.offset, pid: self.quota.redirect_pid.val() };
         self.dispatch.task_push.next = acts & verdict.task;
-        self.dispatch.place_push.next = acts & verdict.place;
+        self.dispatch.placement_push.next = acts & verdict.place;
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
         self.policy.join(&mut self.dispatch.policy);
@@ -428,17 +428,17 @@ impl PayloadScheduler {
         self.dispatch.placement.join(&mut self.placement);
 
         // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
-        let told_now = arrived & (!verdict.accept | !done.mailbox);
-        let told_late = (done.kind == EVENT_FAST) | ((done.kind == EVENT_PLACED) & message.mailbox);
-        self.dispositions.tell.next = acts & (told_now | told_late);
+        let known_now = arrived & (!verdict.accept | !acted.mailbox);
+        let known_later = (acted.kind == EVENT_FAST) | ((acted.kind == EVENT_PLACED) & message.mailbox);
+        self.dispositions.dispose.next = acts & (known_now | known_later);
         self.dispositions.arrived.next = arrived;
-        self.dispositions.accepted.next = if arrived { verdict.accept } else { done.placed };
-        self.dispositions.reason.next = if arrived { verdict.outcome.reason } else { done.reason };
-        self.dispositions.fate.join(&mut self.fate);
+        self.dispositions.accepted.next = if arrived { verdict.accept } else { acted.placed };
+        self.dispositions.reason.next = if arrived { verdict.outcome.reason } else { acted.reason };
+        self.dispositions.psn_commit.join(&mut self.psn_commit);
         self.dispositions.report.join(&mut self.report);
 
         // Cells that return, and counters.
-        self.freed.write.next = done.pkt;
+        self.freed.write.next = acted.pkt;
         self.freed.write.valid.next = acts & verdict.free;
         self.free_pkt.next = self.freed.read.val();
         self.free_valid.next = self.freed.read.valid.val();
@@ -451,8 +451,8 @@ impl PayloadScheduler {
         self.traced.d.next = EndTrace {
             frame: self.dispositions.frame.val(),
             joined: acts & verdict.accept,
-            begins: done.starts,
-            slot: done.slot,
+            begins: acted.starts,
+            slot: acted.slot,
             handled: outcome.handled,
             placed: outcome.placed,
             dropped: outcome.dropped,
@@ -463,8 +463,8 @@ impl PayloadScheduler {
         self.done_out.d.next = acts & (verdict.fast | (verdict.release & !failed & !aged));
         self.failed_out.d.next = acts & verdict.release & failed;
         self.aged_out.d.next = acts & verdict.release & aged;
-        self.to_hpu_out.d.next = acts & verdict.accept & !done.mailbox;
-        let tracked = acts & verdict.accept & done.mailbox;
+        self.to_hpu_out.d.next = acts & verdict.accept & !acted.mailbox;
+        let tracked = acts & verdict.accept & acted.mailbox;
         self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
         self.outcome.next = self.outcome_out.q.val();
         self.end_trace.next = self.traced.q.val();

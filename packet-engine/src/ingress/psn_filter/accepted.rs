@@ -75,7 +75,7 @@ pub struct AcceptedNumbers {
     bit_out: DFF<Bit>,
     base_row: DFF<Bits<26>>,
     /// The base is in the row.
-    here: DFF<Bit>,
+    base_here: DFF<Bit>,
 }
 
 impl AcceptedNumbers {
@@ -99,11 +99,11 @@ impl AcceptedNumbers {
         self.ready.next = !self.advancing.q.val();
         self.changing.d.next = begins;
         self.change.d.next = op;
-        let place = (op.peer, op.row.get_bits::<4>(0)).cat::<12>();
-        let change_place = (change.peer, change.row.get_bits::<4>(0)).cat::<12>();
-        self.again.d.next = self.changing.q.val() & (place == change_place);
+        let row_address = (op.peer, op.row.get_bits::<4>(0)).cat::<12>();
+        let change_address = (change.peer, change.row.get_bits::<4>(0)).cat::<12>();
+        self.again.d.next = self.changing.q.val() & (row_address == change_address);
         self.rows.read_enable.next = begins;
-        self.rows.read_address.next = place;
+        self.rows.read_address.next = row_address;
         self.bases.read_enable.next = begins;
         self.bases.read_address.next = op.peer;
 
@@ -116,12 +116,12 @@ impl AcceptedNumbers {
         self.row.next = self.last_row.q.val();
         self.last_row.d.next = row;
         self.rows.write_enable.next = self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR));
-        self.rows.write_address.next = change_place;
+        self.rows.write_address.next = change_address;
         self.rows.write_data.next = row;
         let base_seen = self.bases.read_data.val();
         let base_row = base_seen.get_bits::<26>(6);
-        let here = base_row.get_bits::<5>(0) == change.row;
-        let passed = base_seen.get_bits::<6>(0) & repeat::<6>(here);
+        let base_here = base_row.get_bits::<5>(0) == change.row;
+        let passed = base_seen.get_bits::<6>(0) & repeat::<6>(base_here);
         let open = row ^ repeat::<64>(!lap);
         let ahead = open & (repeat::<64>(true) << passed);
         self.finding.d.next = self.changing.q.val() & (change.kind != ACCEPTED_READ);
@@ -131,7 +131,7 @@ impl AcceptedNumbers {
         self.was_accepted.next = self.bit_out.q.val();
 
         self.base_row.d.next = base_row;
-        self.here.d.next = here & (change.kind != ACCEPTED_CLEAR);
+        self.base_here.d.next = base_here & (change.kind != ACCEPTED_CLEAR);
 
         // 2: move the base.
         let find = self.find.q.val();
@@ -142,12 +142,12 @@ impl AcceptedNumbers {
             groups = groups.replace_bit(g, ahead.get_bits::<8>(8 * g).any());
         }
         let group = lowest(groups);
-        let mut place_in_group: Bits<3> = bits::<3>(0);
+        let mut index_in_group: Bits<3> = bits::<3>(0);
         for g in 0..8 {
-            let place = number_of(lowest(ahead.get_bits::<8>(8 * g)));
-            place_in_group = place_in_group | (place & repeat::<3>(group.get_bit(g)));
+            let row_address = number_of(lowest(ahead.get_bits::<8>(8 * g)));
+            index_in_group = index_in_group | (row_address & repeat::<3>(group.get_bit(g)));
         }
-        let offset = (number_of(group), place_in_group).cat::<6>();
+        let offset = (number_of(group), index_in_group).cat::<6>();
         let first = (find.kind == ACCEPTED_CLEAR) & !find.row.any();
         let mut new_row: Bits<26> = self.base_row.q.val();
         if first {
@@ -156,14 +156,14 @@ impl AcceptedNumbers {
             new_row = self.base_row.q.val() + 1;
         }
         let base = (new_row, offset & repeat::<6>(!first)).cat::<32>();
-        let writes = self.finding.q.val() & (first | self.here.q.val());
+        let writes = self.finding.q.val() & (first | self.base_here.q.val());
         self.bases.write_enable.next = writes;
         self.bases.write_address.next = find.peer;
         self.bases.write_data.next = base;
         self.base_write.next = writes;
         self.base_peer.next = find.peer;
         self.base.next = base;
-        self.advancing.d.next = self.finding.q.val() & self.here.q.val() & full;
+        self.advancing.d.next = self.finding.q.val() & self.base_here.q.val() & full;
         self.advance.d.next =
             AcceptedOp { kind: bits::<2>(ACCEPTED_ADVANCE), peer: find.peer, row: find.row + 1, index: bits::<6>(0) };
     }

@@ -5,9 +5,9 @@
 //! | in `early_spindle`, `early_peer`, `early_row` | parser: address of the frame whose `parsed` comes in the next cycle; at most every second cycle |
 //! | in `parsed`, `parsed_drop`, `parsed_valid` | parser |
 //! | out `verdict` | ingress join: with `matched_valid` of the same frame, 2 cycles behind `parsed_valid`; neither `drop` nor `held` for a frame that it lets pass untouched |
-//! | in `lost`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
-//! | in `fate`, `fate_valid` | scheduler: a pulse for every other held packet |
-//! | in `ask`, `ask_peer` / out `ask_ready`, `answered`, `answer_*` | responder: reads a peer once all dispositions told so far have taken effect |
+//! | in `ingress_commit`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
+//! | in `commit`, `fate_valid` | scheduler: a pulse for every other held packet |
+//! | in `query`, `ask_peer` / out `ask_ready`, `answered`, `answer_*` | responder: reads a peer once all dispositions told so far have taken effect |
 //! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_live`, `peer_node`, `peer_expected`, `peer_selective` | registers: [`sequencer`] |
 //!
 //! A packet with a number beyond what its peer has had accepted is **held**: it passes with `sequenced` = 1, and nothing else with
@@ -32,9 +32,9 @@
 pub mod accepted;
 pub mod sequencer;
 
-use crate::schedule::message::PsnFate;
+use crate::schedule::message::PsnCommit;
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
-use sequencer::{PeerEntry, PeerSequencer};
+use sequencer::{PeerAnswerSource, PeerEntry, PeerSequencer};
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, PacketDesc, Skid};
@@ -115,9 +115,9 @@ pub struct PsnVerdict {
 
 /// A fate, or a question of the responder that waits for those before it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct QueuedFate {
-    fate: PsnFate,
-    ask: Bit,
+pub struct QueuedCommit {
+    commit: PsnCommit,
+    query: Bit,
 }
 
 /// See the head of this file.
@@ -136,9 +136,9 @@ pub struct PsnFilter {
     /// What becomes of it.
     pub verdict: Signal<Out, PsnVerdict>,
     /// Fate known to the ingress join.
-    pub lost: PulseSink<PsnFate>,
+    pub ingress_commit: PulseSink<PsnCommit>,
     /// Fate known to the scheduler.
-    pub fate: PulseSink<PsnFate>,
+    pub scheduler_commit: PulseSink<PsnCommit>,
     /// Sequence numbers are filtered.
     pub enable: Signal<In, Bit>,
     /// Read a peer.
@@ -157,29 +157,21 @@ pub struct PsnFilter {
     pub peer_selective: Signal<Out, Bits<64>>,
     /// Acknowledgements and refusals are the sender's: they go no further.
     pub take_responses: Signal<In, Bit>,
-    /// The responder wants to know of a peer.
-    pub ask: Signal<In, Bit>,
-    /// Which.
-    pub ask_peer: Signal<In, Bits<8>>,
-    /// The question is taken.
-    pub ask_ready: Signal<Out, Bit>,
-    /// The answer is there (pulse).
-    pub answered: Signal<Out, Bit>,
-    /// The entry is somebody's.
-    pub answer_live: Signal<Out, Bit>,
-    /// Lowest number that has not been accepted.
-    pub answer_expected: Signal<Out, Bits<32>>,
-    /// Bit i: that number + i has been accepted.
-    pub answer_selective: Signal<Out, Bits<64>>,
+    /// Peer that the responder reads.
+    pub peer_request: Sink<Bits<8>>,
+    /// What that peer has had accepted.
+    pub peer_answer: PeerAnswerSource,
+    /// With the answer: the entry belongs to a node.
+    pub peer_answer_live: Signal<Out, Bit>,
     accepted: AcceptedNumbers,
     sequencer: PeerSequencer,
     seen: SdpMemory<Bits<64>, 12>,
     peers: SdpMemory<PeerEntry, 8>,
     bases: SdpMemory<Bits<32>, 8>,
-    lost_queue: Fifo<PsnFate, 4>,
+    ingress_commits: Fifo<PsnCommit, 4>,
     /// As deep as the buffer has cells: every held packet has one. A question finds no room then and waits.
-    fate_queue: BlockFifo<QueuedFate, 10>,
-    dispositions: Skid<QueuedFate>,
+    scheduler_commits: BlockFifo<QueuedCommit, 10>,
+    queued: Skid<QueuedCommit>,
     // Cycle 0: the memories have answered.
     looking: Reg<Bit>,
     look: DFF<SeenOp>,
@@ -209,7 +201,7 @@ impl PsnFilter {
             accepted: AcceptedNumbers::new(config.peers, style, RamStyle::on(config, config.peers)),
             sequencer: PeerSequencer::new(config.peers),
             seen: SdpMemory::with_depth(style, 1, rows),
-            fate_queue: BlockFifo::new(RamStyle::spare(config)),
+            scheduler_commits: BlockFifo::new(RamStyle::spare(config)),
             peers: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             bases: SdpMemory::with_depth(RamStyle::on(config, config.peers), 1, config.peers),
             _last: config.peers - 1,
@@ -223,48 +215,50 @@ impl PsnFilter {
     fn update(&mut self) {
         // Dispositions: those of the ingress join first, of which there are few. They pass a register, so that the queues do not see in
         // the same cycle whether a packet comes.
-        self.lost_queue.write.next = self.lost.val();
-        self.lost_queue.write.valid.next = self.lost.valid.val();
-        let tells = self.fate.valid.val();
-        let question = PsnFate { peer: self.ask_peer.val(), ..Default::default() };
-        self.fate_queue.write.next = QueuedFate { fate: if tells { self.fate.val() } else { question }, ask: !tells };
-        self.fate_queue.write.valid.next = tells | self.ask.val();
-        self.ask_ready.next = !tells & self.fate_queue.write.ready.val();
-        let from_lost = self.lost_queue.read.valid.val();
-        self.dispositions.write.next = if from_lost {
-            QueuedFate { fate: self.lost_queue.read.val(), ask: false }
+        self.ingress_commits.write.next = self.ingress_commit.val();
+        self.ingress_commits.write.valid.next = self.ingress_commit.valid.val();
+        let commits = self.scheduler_commit.valid.val();
+        let peer_query = PsnCommit { peer: self.peer_request.val(), ..Default::default() };
+        self.scheduler_commits.write.next =
+            QueuedCommit { commit: if commits { self.scheduler_commit.val() } else { peer_query }, query: !commits };
+        self.scheduler_commits.write.valid.next = commits | self.peer_request.valid.val();
+        self.peer_request.ready.next = !commits & self.scheduler_commits.write.ready.val();
+        let from_ingress = self.ingress_commits.read.valid.val();
+        self.queued.write.next = if from_ingress {
+            QueuedCommit { commit: self.ingress_commits.read.val(), query: false }
         } else {
-            self.fate_queue.read.val()
+            self.scheduler_commits.read.val()
         };
-        self.dispositions.write.valid.next = from_lost | self.fate_queue.read.valid.val();
-        self.lost_queue.read.ready.next = self.dispositions.write.ready.val();
-        self.fate_queue.read.ready.next = self.dispositions.write.ready.val() & !from_lost;
-        let fate = self.dispositions.read.val().fate;
-        let known = self.dispositions.read.valid.val() & !self.dispositions.read.val().ask;
-        let refuse = known & !fate.accepted & !self.early_spindle.val();
-        let mark = known & fate.accepted & self.accepted.ready.val();
-        let asks = self.dispositions.read.valid.val() & self.dispositions.read.val().ask & !self.sequencer.asking.val();
-        self.dispositions.read.ready.next = refuse | mark | asks;
-        self.sequencer.ask.next = asks;
-        self.sequencer.ask_peer.next = fate.peer & (self._last as u64);
+        self.queued.write.valid.next = from_ingress | self.scheduler_commits.read.valid.val();
+        self.ingress_commits.read.ready.next = self.queued.write.ready.val();
+        self.scheduler_commits.read.ready.next = self.queued.write.ready.val() & !from_ingress;
+        let commit = self.queued.read.val().commit;
+        let known = self.queued.read.valid.val() & !self.queued.read.val().query;
+        let refuses = known & !commit.accepted & !self.early_spindle.val();
+        let marks = known & commit.accepted & self.accepted.ready.val();
+        let queries =
+            self.queued.read.valid.val() & self.queued.read.val().query & !self.sequencer.peer_request_busy.val();
+        self.queued.read.ready.next = refuses | marks | queries;
+        self.sequencer.peer_request.valid.next = queries;
+        self.sequencer.peer_request.next = commit.peer & (self._last as u64);
 
         // Cycle -1: a packet, a refusal, or what the sequencer wants.
         let walk = self.sequencer.step.val();
-        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuse;
-        self.sequencer.accepted_free.next = self.accepted.ready.val() & !mark;
+        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuses;
+        self.sequencer.accepted_free.next = self.accepted.ready.val() & !marks;
         let mut op = SeenOp {
             kind: bits::<2>(SEEN_ARRIVE),
             peer: self.early_peer.val() & (self._last as u64),
             row: self.early_row.val(),
             ..Default::default()
         };
-        if refuse {
+        if refuses {
             op = SeenOp {
                 kind: bits::<2>(SEEN_REFUSE),
-                peer: fate.peer & (self._last as u64),
-                row: fate.psn.get_bits::<4>(6),
-                index: fate.psn.get_bits::<6>(0),
-                lap: fate.psn.get_bit(10),
+                peer: commit.peer & (self._last as u64),
+                row: commit.psn.get_bits::<4>(6),
+                index: commit.psn.get_bits::<6>(0),
+                lap: commit.psn.get_bit(10),
             };
         } else if !self.early_spindle.val() {
             op = SeenOp {
@@ -274,28 +268,28 @@ impl PsnFilter {
                 ..Default::default()
             };
         }
-        let begins = self.early_spindle.val() | refuse | self.sequencer.seen_step.val();
+        let begins = self.early_spindle.val() | refuses | self.sequencer.seen_step.val();
         self.looking.d.next = begins;
         self.look.d.next = op;
-        let place = (op.peer, op.row).cat::<12>();
+        let row_address = (op.peer, op.row).cat::<12>();
         let look = self.look.q.val();
         let judged = self.judged.q.val();
-        self.after_near.d.next = self.looking.q.val() & (place == (look.peer, look.row).cat::<12>());
-        self.after_far.d.next = self.judging.q.val() & (place == (judged.peer, judged.row).cat::<12>());
+        self.after_near.d.next = self.looking.q.val() & (row_address == (look.peer, look.row).cat::<12>());
+        self.after_far.d.next = self.judging.q.val() & (row_address == (judged.peer, judged.row).cat::<12>());
         self.seen.read_enable.next = begins;
-        self.seen.read_address.next = place;
+        self.seen.read_address.next = row_address;
         self.peers.read_enable.next = begins;
         self.peers.read_address.next = op.peer;
         self.bases.read_enable.next = begins;
         self.bases.read_address.next = op.peer;
 
-        self.accepted.op.valid.next = mark | self.sequencer.accepted_step.val();
-        self.accepted.op.next = if mark {
+        self.accepted.op.valid.next = marks | self.sequencer.accepted_step.val();
+        self.accepted.op.next = if marks {
             AcceptedOp {
                 kind: bits::<2>(ACCEPTED_MARK),
-                peer: fate.peer & (self._last as u64),
-                row: fate.psn.get_bits::<5>(6),
-                index: fate.psn.get_bits::<6>(0),
+                peer: commit.peer & (self._last as u64),
+                row: commit.psn.get_bits::<5>(6),
+                index: commit.psn.get_bits::<6>(0),
             }
         } else {
             AcceptedOp {
@@ -310,7 +304,7 @@ impl PsnFilter {
         let claim = self.claim.q.val();
         let ours = claim.same | claim.vacant;
         let in_window = !claim.distance.get_bits::<22>(10).any();
-        let behind = claim.distance.get_bit(31);
+        let below = claim.distance.get_bit(31);
         let fresh = claim.level == judged.lap;
         let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE);
         let counts = arrives & claim.sequenced;
@@ -326,7 +320,7 @@ impl PsnFilter {
                 bits::<5>(reasons::NO_PEER)
             } else if (pass & claim.nop) | (opens & open_now) {
                 bits::<5>(reasons::CONTROL)
-            } else if counts & !claim.blocked & (in_window | behind) {
+            } else if counts & !claim.blocked & (in_window | below) {
                 bits::<5>(reasons::DUPLICATE)
             } else {
                 bits::<5>(reasons::PSN_WINDOW)
@@ -439,9 +433,7 @@ impl PsnFilter {
         self.peer_node.next = self.sequencer.peer_node.val();
         self.peer_expected.next = self.sequencer.peer_expected.val();
         self.peer_selective.next = self.sequencer.peer_selective.val();
-        self.answered.next = self.sequencer.answered.val();
-        self.answer_live.next = self.sequencer.answer_live.val();
-        self.answer_expected.next = self.sequencer.answer_expected.val();
-        self.answer_selective.next = self.sequencer.answer_selective.val();
+        self.sequencer.peer_answer.join(&mut self.peer_answer);
+        self.peer_answer_live.next = self.sequencer.peer_answer_live.val();
     }
 }

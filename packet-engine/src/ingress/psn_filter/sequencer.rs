@@ -26,6 +26,18 @@ pub struct PeerEntry {
     pub incarnation: Bits<32>,
 }
 
+/// What a peer has had accepted, as the responder reads it.
+#[bundle(mirror = PeerAnswerSink)]
+#[derive(Clone, Debug)]
+pub struct PeerAnswerSource {
+    /// The answer to the last request (pulse); the rest stays until the next request.
+    pub valid: Signal<Out, Bit>,
+    /// Lowest number that has not been accepted.
+    pub expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub selective: Signal<Out, Bits<64>>,
+}
+
 /// A step.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Step {
@@ -117,20 +129,14 @@ pub struct PeerSequencer {
     pub peer_expected: Signal<Out, Bits<32>>,
     /// Which numbers from its base on have been accepted.
     pub peer_selective: Signal<Out, Bits<64>>,
-    /// The responder asks for a peer; only when not `asking`.
-    pub ask: Signal<In, Bit>,
-    /// Which.
-    pub ask_peer: Signal<In, Bits<8>>,
-    /// It has not been read yet.
-    pub asking: Signal<Out, Bit>,
-    /// It has been read (pulse).
-    pub answered: Signal<Out, Bit>,
-    /// Its entry is somebody's.
-    pub answer_live: Signal<Out, Bit>,
-    /// Its base.
-    pub answer_expected: Signal<Out, Bits<32>>,
-    /// Which numbers from its base on have been accepted.
-    pub answer_selective: Signal<Out, Bits<64>>,
+    /// Peer that the responder reads; only while not `peer_request_busy`.
+    pub peer_request: PulseSink<Bits<8>>,
+    /// The peer has not been read yet.
+    pub peer_request_busy: Signal<Out, Bit>,
+    /// What the peer has had accepted.
+    pub peer_answer: PeerAnswerSource,
+    /// With the answer: the entry belongs to a node.
+    pub peer_answer_live: Signal<Out, Bit>,
     phase: Reg<Phase>,
     peer: Reg<Bits<8>>,
     /// Row, or number of the bit.
@@ -144,13 +150,13 @@ pub struct PeerSequencer {
     comparing: [Reg<Bit>; 2],
     /// One found a difference.
     differs: Reg<Bit>,
-    asked: Reg<Bit>,
-    asked_peer: Reg<Bits<8>>,
+    queried: Reg<Bit>,
+    queried_peer: Reg<Bits<8>>,
     /// The responder's question, and that it is the one which is being answered.
-    wanted: Reg<Bit>,
-    wanted_peer: Reg<Bits<8>>,
+    requested: Reg<Bit>,
+    requested_peer: Reg<Bits<8>>,
     for_responder: Reg<Bit>,
-    told: Reg<Bit>,
+    answered: Reg<Bit>,
     /// What the registers show.
     shown_live: Reg<Bit>,
     shown_node: Reg<Bits<32>>,
@@ -194,14 +200,14 @@ impl PeerSequencer {
             self.selective.d.next = (self.was_accepted.val(), self.selective.q.val().get_bits::<63>(1)).cat::<64>();
         }
         if self.query.val() {
-            self.asked.d.next = true;
-            self.asked_peer.d.next = self.query_peer.val();
+            self.queried.d.next = true;
+            self.queried_peer.d.next = self.query_peer.val();
         }
-        if self.ask.val() {
-            self.wanted.d.next = true;
-            self.wanted_peer.d.next = self.ask_peer.val();
+        if self.peer_request.valid.val() {
+            self.requested.d.next = true;
+            self.requested_peer.d.next = self.peer_request.val();
         }
-        self.told.d.next = false;
+        self.answered.d.next = false;
 
         let mut seen_step: Bit = false;
         let mut accepted_step: Bit = false;
@@ -232,13 +238,13 @@ impl PeerSequencer {
                 }
             }
             Phase::Idle => {
-                self.for_responder.d.next = self.wanted.q.val();
-                if self.wanted.q.val() {
+                self.for_responder.d.next = self.requested.q.val();
+                if self.requested.q.val() {
                     self.phase.d.next = Phase::Read;
-                    self.peer.d.next = self.wanted_peer.q.val();
-                } else if self.asked.q.val() {
+                    self.peer.d.next = self.requested_peer.q.val();
+                } else if self.queried.q.val() {
                     self.phase.d.next = Phase::Read;
-                    self.peer.d.next = self.asked_peer.q.val();
+                    self.peer.d.next = self.queried_peer.q.val();
                 }
             }
             Phase::Compare => {
@@ -286,10 +292,10 @@ impl PeerSequencer {
                 if !self.coming[0].q.val() & !self.coming[1].q.val() {
                     self.phase.d.next = Phase::Idle;
                     if self.for_responder.q.val() {
-                        self.wanted.d.next = false;
-                        self.told.d.next = true;
+                        self.requested.d.next = false;
+                        self.answered.d.next = true;
                     } else {
-                        self.asked.d.next = self.query.val();
+                        self.queried.d.next = self.query.val();
                         self.shown_live.d.next = self.live.q.val();
                         self.shown_node.d.next = self.node.q.val();
                         self.shown_expected.d.next = self.expected.q.val();
@@ -321,15 +327,15 @@ impl PeerSequencer {
         self.idle.next = can_open;
         self.opening.next = self.opens.q.val() | self.opened.q.val();
         self.cleared.next = self.all_clear.q.val();
-        self.query_busy.next = self.asked.q.val();
+        self.query_busy.next = self.queried.q.val();
         self.peer_live.next = self.shown_live.q.val();
         self.peer_node.next = self.shown_node.q.val();
         self.peer_expected.next = self.shown_expected.q.val();
         self.peer_selective.next = self.shown_selective.q.val();
-        self.asking.next = self.wanted.q.val();
-        self.answered.next = self.told.q.val();
-        self.answer_live.next = self.live.q.val();
-        self.answer_expected.next = self.expected.q.val();
-        self.answer_selective.next = self.selective.q.val();
+        self.peer_request_busy.next = self.requested.q.val();
+        self.peer_answer.valid.next = self.answered.q.val();
+        self.peer_answer_live.next = self.live.q.val();
+        self.peer_answer.expected.next = self.expected.q.val();
+        self.peer_answer.selective.next = self.selective.q.val();
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `incident`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
+//! | in `ev`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
 //!
 //! One event per cycle, also of one message: the state that the event before left is taken from the own output register
@@ -55,7 +55,7 @@ const OLD: u64 = 2;
 #[block(no_reset)]
 pub struct Evaluator {
     /// What happened.
-    pub incident: Signal<In, Event>,
+    pub event_in: Signal<In, Event>,
     /// State of the message as the memory has it.
     pub stored: Signal<In, MessageState>,
     /// State with which a message begins, or which the event two before this one left.
@@ -74,13 +74,13 @@ pub struct Evaluator {
 #[hdl]
 impl Evaluator {
     fn update(&mut self) {
-        let incident = self.incident.val();
-        let arrives = incident.kind == EVENT_NEW;
-        let walks = incident.kind == EVENT_WALK;
-        let placed = incident.kind == EVENT_PLACED;
-        let fast = incident.kind == EVENT_FAST;
-        let looks = incident.kind == EVENT_AGE;
-        let starts = incident.starts;
+        let ev = self.event_in.val();
+        let arrives = ev.kind == EVENT_NEW;
+        let resumes = ev.kind == EVENT_RESUME;
+        let placed = ev.kind == EVENT_PLACED;
+        let fast = ev.kind == EVENT_FAST;
+        let looks = ev.kind == EVENT_AGE;
+        let starts = ev.starts;
 
         let last = self.decided.q.val();
         let was: MessageState = if self.same.val() & last.write_message {
@@ -94,86 +94,81 @@ impl Evaluator {
         if arrives {
             packet = PacketState {
                 alive: true,
-                frame: incident.frame,
-                payload_len: incident.payload_len,
-                sequenced: incident.sequenced,
+                frame: ev.frame,
+                payload_len: ev.payload_len,
+                sequenced: ev.sequenced,
                 ..Default::default()
             };
         }
 
         // An arrival joins a message, starts one, or is turned away.
         let is_aged = was.phase == PHASE_AGED;
-        let excess = incident.hit & (was.complete | is_aged | !was.alive);
-        let turned_away = arrives & (incident.refused | excess);
-        let accepted = arrives & !incident.refused & !excess;
+        let excess = ev.hit & (was.complete | is_aged | !was.alive);
+        let turned_away = arrives & (ev.refused | excess);
+        let accepted = arrives & !ev.refused & !excess;
         let no_more = (was.phase == PHASE_DROPPING) | (was.phase == PHASE_FAILED);
-        let bypassed = accepted & incident.bypass & !no_more & (was.phase != PHASE_PLACING);
-        let joins = accepted & !incident.lost & !bypassed;
+        let bypassed = accepted & ev.bypass & !no_more & (was.phase != PHASE_PLACING);
+        let joins = accepted & !ev.lost & !bypassed;
 
         // What a handler said, and what else moves the message to another phase.
-        let header_done = incident.ends.header;
-        let payload_done = incident.ends.payload;
-        let completion_done = incident.ends.completion;
-        let unposted = incident.ends.unposted;
-        let says_drop = incident.answer.dropped;
-        let says_success = incident.answer.success;
-        let opens = accepted & incident.first & (was.phase == PHASE_WAITING);
+        let header_done = ev.ends.header;
+        let payload_done = ev.ends.payload;
+        let completion_done = ev.ends.completion;
+        let unposted = ev.ends.unposted;
+        let returned_drop = ev.returned.dropped;
+        let returned_success = ev.returned.success;
+        let opens = accepted & ev.first & (was.phase == PHASE_WAITING);
         let stuck = !was.complete | (was.phase == PHASE_WAITING);
-        let ages = looks
-            & !incident.clear
-            & was.alive
-            & (was.idle == OLD)
-            & stuck
-            & (was.phase != PHASE_COMPLETING)
-            & !is_aged;
+        let ages =
+            looks & !ev.clear & was.alive & (was.idle == OLD) & stuck & (was.phase != PHASE_COMPLETING) & !is_aged;
 
-        let phase = phase_after(was, incident, opens, ages);
+        let phase = phase_after(was, ev, opens, ages);
 
         // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
         let has_bytes = packet.payload_len.any();
         let in_header = phase == PHASE_HEADER;
         let header_task = joins & (starts | opens) & in_header;
         let append = joins & ((in_header & !starts & !opens) | (phase == PHASE_WAITING));
-        let apply = joins | walks | header_done;
+        let apply = joins | resumes | header_done;
         let payload_task = apply & (phase == PHASE_ACTIVE) & was.has_payload & has_bytes;
         let run_task = header_task | payload_task;
-        let place_phase = apply & (phase == PHASE_PLACING) & !packet.place_asked & !incident.to_host;
-        let place_bypass = bypassed & !incident.to_host;
-        let place_rule = accepted & incident.to_host & !incident.lost;
+        let placed_by_phase = apply & (phase == PHASE_PLACING) & !packet.placement_requested & !ev.to_host;
+        let placed_by_bypass = bypassed & !ev.to_host;
+        let placed_by_rule = accepted & ev.to_host & !ev.lost;
         // A command counts only while the handler that gave it runs, and once.
-        let place_command = (incident.kind == EVENT_PLACE)
+        let placed_by_command = (ev.kind == EVENT_PLACE)
             & packet.alive
             & packet.task_busy
-            & !packet.place_asked
-            & (packet.frame == incident.frame);
-        let place = place_phase | place_bypass | place_rule | place_command;
+            & !packet.placement_requested
+            & (packet.frame == ev.frame);
+        let place = placed_by_phase | placed_by_bypass | placed_by_rule | placed_by_command;
 
         // It finds the message dropped, or its header handler drops it; known before the phase is.
-        let finds = (accepted & !incident.lost) | walks;
+        let finds = (accepted & !ev.lost) | resumes;
         let drops =
-            (finds & (was.phase == PHASE_DROPPING)) | (header_done & !is_aged & says_drop & !incident.answer.process);
+            (finds & (was.phase == PHASE_DROPPING)) | (header_done & !is_aged & returned_drop & !ev.returned.process);
 
         // The packet's new state, and its end.
-        let lost = accepted & incident.lost;
-        let ends = (apply & !run_task & !append & !place & !packet.place_busy)
+        let lost = accepted & ev.lost;
+        let ends = (apply & !run_task & !append & !place & !packet.placement_busy)
             | lost
-            | (payload_done & !packet.place_busy)
+            | (payload_done & !packet.placement_busy)
             | (placed & !packet.task_busy);
         packet.task_busy = if apply | arrives { run_task | append } else { packet.task_busy & !payload_done };
-        packet.place_busy = place | (packet.place_busy & !placed);
-        packet.place_asked = packet.place_asked | place;
-        packet.placed = packet.placed | (placed & incident.placed);
-        packet.dropped = packet.dropped | (payload_done & says_drop) | drops;
-        packet.failed = packet.failed | incident.ends.failed | (apply & (phase == PHASE_FAILED));
+        packet.placement_busy = place | (packet.placement_busy & !placed);
+        packet.placement_requested = packet.placement_requested | place;
+        packet.placed = packet.placed | (placed & ev.placed);
+        packet.dropped = packet.dropped | (payload_done & returned_drop) | drops;
+        packet.failed = packet.failed | ev.ends.failed | (apply & (phase == PHASE_FAILED));
         if lost {
             packet.refused = true;
             packet.reason = bits::<5>(reasons::QUOTA);
         } else if apply & (phase == PHASE_AGED) {
             packet.refused = true;
             packet.reason = bits::<5>(reasons::MESSAGE_AGED);
-        } else if placed & !incident.placed {
+        } else if placed & !ev.placed {
             packet.refused = true;
-            packet.reason = incident.reason;
+            packet.reason = ev.reason;
         }
         packet.alive = packet.alive & !ends;
 
@@ -185,7 +180,7 @@ impl Evaluator {
         // decides alone and what is known without it are kept apart up to the end of the message.
         let filled = len >= was.missing.get_bits::<16>(0);
         let counts = accepted & !was.by_field & !was.missing.get_bits::<16>(16).any();
-        let known = if accepted { was.by_field & incident.closes } else { (was.complete & !returns) | ages };
+        let known = if accepted { was.by_field & ev.closes } else { (was.complete & !returns) | ages };
         let complete = known | (counts & filled);
 
         // The message's end.
@@ -195,18 +190,18 @@ impl Evaluator {
         let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
         let completion = over & runs_handlers & was.has_completion;
         let gives_back = (over & !completion) | completion_done | (ages & !was.open.any());
-        let failed = if completion_done { !says_success } else { phase == PHASE_FAILED };
+        let failed = if completion_done { !returned_success } else { phase == PHASE_FAILED };
         let aged = phase == PHASE_AGED;
-        let withheld = (was.pending | incident.answer.pending) & !failed & !aged;
+        let withheld = (was.pending | ev.returned.pending) & !failed & !aged;
 
         let waited = was.waiting;
-        let closes = accepted & incident.closes;
-        let splice = (header_done | (opens & incident.short) | ages) & waited;
+        let closes = accepted & ev.closes;
+        let splice = (header_done | (opens & ev.short) | ages) & waited;
         let mut message: MessageState = was;
-        message.alive = if starts { !gives_back } else { was.alive & !gives_back & !incident.clear };
+        message.alive = if starts { !gives_back } else { was.alive & !gives_back & !ev.clear };
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { phase };
         message.keyed = was.keyed & !closes & !ages;
-        message.pending = was.pending | incident.answer.pending;
+        message.pending = was.pending | ev.returned.pending;
         message.complete = complete;
         // Not written when the arrival is turned away.
         if arrives {
@@ -214,7 +209,7 @@ impl Evaluator {
         } else if returns {
             message.missing = plus(was.missing, len);
         }
-        if (payload_done & says_drop) | lost | drops {
+        if (payload_done & returned_drop) | lost | drops {
             message.dropped = plus(was.dropped, len);
         }
         message.flow_control = was.flow_control | lost | bypassed | unposted;
@@ -225,9 +220,9 @@ impl Evaluator {
         }
         message.waiting = (waited & !splice) | append;
         if append {
-            message.wait_tail = incident.pkt;
+            message.wait_tail = ev.pkt;
             if !waited {
-                message.wait_head = incident.pkt;
+                message.wait_head = ev.pkt;
             }
         }
         message.idle = if looks & !was.idle.get_bit(1) {
@@ -239,7 +234,7 @@ impl Evaluator {
         };
 
         // What the frame counts as.
-        let reason = reason_of(incident, packet, turned_away, is_aged);
+        let reason = reason_of(ev, packet, turned_away, is_aged);
         let refused = packet.failed | packet.dropped | packet.refused;
 
         self.decided.d.next = Verdict {
@@ -252,7 +247,7 @@ impl Evaluator {
                 bits::<2>(kind::PAYLOAD)
             },
             place: place,
-            from_handler: place_command | ((place_phase | place_bypass) & !was.mailbox),
+            from_handler: placed_by_command | ((placed_by_phase | placed_by_bypass) & !was.mailbox),
             append: append,
             link: waited,
             wait_head: was.wait_head,
@@ -266,7 +261,7 @@ impl Evaluator {
             forget: was.keyed & (gives_back | ages | closes),
             release: gives_back,
             fast: fast,
-            tells: !was.mailbox & !withheld,
+            sends_event: !was.mailbox & !withheld,
             code: if aged {
                 bits::<2>(CODE_AGED)
             } else if failed {
@@ -278,8 +273,8 @@ impl Evaluator {
             },
             outcome: Outcome {
                 handled: ends & !packet.placed & !refused,
-                placed: (ends & packet.placed) | (fast & incident.placed),
-                dropped: turned_away | (ends & !packet.placed & refused) | (fast & !incident.placed),
+                placed: (ends & packet.placed) | (fast & ev.placed),
+                dropped: turned_away | (ends & !packet.placed & refused) | (fast & !ev.placed),
                 reason: reason,
             },
             packet: packet,

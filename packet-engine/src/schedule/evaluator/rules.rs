@@ -7,23 +7,23 @@ use spindle_verilog::prelude::*;
 
 /// The phase to which the event takes the message: `opens` = the packet with its user header came, `ages` = it is too old.
 #[hdl_fn]
-pub fn phase_after(was: MessageState, incident: Event, opens: Bit, ages: Bit) -> Bits<3> {
+pub fn phase_after(was: MessageState, ev: Event, opens: Bit, ages: Bit) -> Bits<3> {
     let is_aged = was.phase == PHASE_AGED;
     let no_more = (was.phase == PHASE_DROPPING) | (was.phase == PHASE_FAILED);
-    if incident.ends.header & !is_aged {
-        if incident.answer.process {
+    if ev.ends.header & !is_aged {
+        if ev.returned.process {
             bits::<3>(PHASE_ACTIVE)
-        } else if incident.answer.dropped {
+        } else if ev.returned.dropped {
             bits::<3>(PHASE_DROPPING)
-        } else if incident.answer.proceed {
+        } else if ev.returned.proceed {
             bits::<3>(PHASE_PLACING)
         } else {
             bits::<3>(PHASE_FAILED)
         }
-    } else if incident.ends.failed & !is_aged {
+    } else if ev.ends.failed & !is_aged {
         bits::<3>(PHASE_FAILED)
     } else if opens {
-        if incident.short {
+        if ev.short {
             bits::<3>(PHASE_FAILED)
         } else {
             bits::<3>(PHASE_HEADER)
@@ -55,17 +55,17 @@ pub fn plus(bytes: Bits<32>, len: Bits<16>) -> Bits<32> {
 
 /// Why a frame counts as dropped, if it does; `packet` is its state after the event, `is_aged` that of its message before.
 #[hdl_fn]
-pub fn reason_of(incident: Event, packet: PacketState, turned_away: Bit, is_aged: Bit) -> Bits<5> {
+pub fn reason_of(ev: Event, packet: PacketState, turned_away: Bit, is_aged: Bit) -> Bits<5> {
     if turned_away {
-        if incident.refused {
-            incident.reason
+        if ev.refused {
+            ev.reason
         } else if is_aged {
             bits::<5>(reasons::MESSAGE_AGED)
         } else {
             bits::<5>(reasons::BAD_TRANSPORT)
         }
-    } else if incident.kind == EVENT_FAST {
-        incident.reason
+    } else if ev.kind == EVENT_FAST {
+        ev.reason
     } else if packet.failed {
         bits::<5>(reasons::HANDLER_FAIL)
     } else if packet.dropped {

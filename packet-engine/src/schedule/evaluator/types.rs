@@ -7,7 +7,7 @@ use spindle_verilog::prelude::*;
 /// [`Event::kind`]: a packet arrived.
 pub const EVENT_NEW: u64 = 0;
 /// [`Event::kind`]: a packet's wait for the header handler is over.
-pub const EVENT_WALK: u64 = 1;
+pub const EVENT_RESUME: u64 = 1;
 /// [`Event::kind`]: a task ended.
 pub const EVENT_DONE: u64 = 2;
 /// [`Event::kind`]: a placement ended.
@@ -21,7 +21,7 @@ pub const EVENT_AGE: u64 = 6;
 
 /// What a handler said by its return; none of it = it failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HandlerReturn {
     /// Header: run the payload handlers.
     pub process: Bit,
     /// Header, payload: drop.
@@ -36,8 +36,8 @@ pub struct Answer {
 
 /// The answer of a handler of this kind that ended with this code, or by a fault.
 #[hdl_fn]
-pub fn answer_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> Answer {
-    Answer {
+pub fn return_of(handler: Bits<2>, code: Bits<8>, fault: Bit) -> HandlerReturn {
+    HandlerReturn {
         process: !fault & ((code == bits(code::SPIN_PROCESS_DATA)) | (code == bits(code::SPIN_PROCESS_DATA_PENDING))),
         dropped: !fault
             & ((code == bits(code::SPIN_DROP))
@@ -78,7 +78,7 @@ pub fn ends_of(event: Event) -> Ends {
     Ends {
         header: done & (event.handler == bits(kind::HEADER)),
         payload: payload,
-        failed: payload & !event.answer.success & !event.answer.dropped,
+        failed: payload & !event.returned.success & !event.returned.dropped,
         completion: done & (event.handler == bits(kind::COMPLETION)),
         unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == bits(reasons::NO_POSTED_BUFFER)),
     }
@@ -100,7 +100,7 @@ pub struct Event {
     /// Task: kind of handler.
     pub handler: Bits<2>,
     /// Task: what the handler said.
-    pub answer: Answer,
+    pub returned: HandlerReturn,
     /// Placement: written.
     pub placed: Bit,
     /// Placement: why not. Arrival: why it is turned away.
@@ -177,7 +177,7 @@ pub struct Verdict {
     /// A message ended well, by the fast path.
     pub fast: Bit,
     /// A message that ends is told of by a MESSAGE event.
-    pub tells: Bit,
+    pub sends_event: Bit,
     /// How it ends: the event's code.
     pub code: Bits<2>,
     /// What became of the frame, if it ended.

@@ -35,7 +35,7 @@ pub struct Entry {
 
 /// A place.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct Location {
     /// Row.
     pub row: Bits<8>,
     /// Way.
@@ -74,10 +74,10 @@ pub struct KeyRows {
     /// Which places have a key, for writing.
     live: [SdpMemory<Bit, 8>; WAYS],
     /// Where each slot's key is.
-    places: SdpMemory<Place, 8>,
+    locations: SdpMemory<Location, 8>,
     /// The row that was looked up, and its places whose key went as it was read: all of them while it is cleared.
     looked_up: DFF<Bits<8>>,
-    went: Reg<Bits<4>>,
+    left: Reg<Bits<4>>,
     /// A place to empty.
     emptying: Reg<Bit>,
     /// A key was written in the last cycle, and to which row.
@@ -92,8 +92,8 @@ impl KeyRows {
         Self {
             entries: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
             live: std::array::from_fn(|_| SdpMemory::with_depth(style, 1, rows)),
-            places: SdpMemory::with_depth(style, 1, rows),
-            went: Reg::new(!bits::<4>(0)),
+            locations: SdpMemory::with_depth(style, 1, rows),
+            left: Reg::new(!bits::<4>(0)),
             _last: rows - 1,
             ..Self::blank()
         }
@@ -108,18 +108,18 @@ impl KeyRows {
         let write_row = candidate.row & (self._last as u64);
 
         // Remove: find the place, then empty it.
-        self.places.read_enable.next = self.remove.val();
-        self.places.read_address.next = self.remove_slot.val();
+        self.locations.read_enable.next = self.remove.val();
+        self.locations.read_address.next = self.remove_slot.val();
         self.emptying.d.next = self.remove.val();
-        let emptied = self.places.read_data.val();
+        let emptied = self.locations.read_data.val();
 
         // Look up: read the row. A place that is emptied as it is read, or in the cycle behind, looks alive.
         self.looked_up.d.next = lookup_row;
-        let goes_now = self.emptying.q.val() & (emptied.row == lookup_row);
-        let goes_late = self.emptying.q.val() & (emptied.row == self.looked_up.q.val());
+        let leaves_now = self.emptying.q.val() & (emptied.row == lookup_row);
+        let left_before = self.emptying.q.val() & (emptied.row == self.looked_up.q.val());
 
         // Compare its keys, and choose the slot; and the ways that can be written: vacant ones that are not being emptied.
-        let mut went: Bits<4> = bits::<4>(0);
+        let mut left: Bits<4> = bits::<4>(0);
         let mut fits: Bits<4> = bits::<4>(0);
         let mut fitting_slot: Bits<8> = bits::<8>(0);
         let mut full: Bit = true;
@@ -130,10 +130,10 @@ impl KeyRows {
             let entry = self.entries[w].read_data.val();
             self.matches[w].key.next = entry.key;
             self.matches[w].sought.next = self.sought.val();
-            let here = emptied.way == w as u64;
-            went = went.replace_bit(w, (goes_now & here) | self.clear.val());
-            let gone = self.went.q.val().get_bit(w)
-                | (goes_late & here)
+            let this_way = emptied.way == w as u64;
+            left = left.replace_bit(w, (leaves_now & this_way) | self.clear.val());
+            let gone = self.left.q.val().get_bit(w)
+                | (left_before & this_way)
                 | (self.remove.val() & (entry.slot == self.remove_slot.val()));
             let same = self.matches[w].same.val() & entry.live & !gone;
             fits = fits.replace_bit(w, same);
@@ -141,9 +141,9 @@ impl KeyRows {
             full = full & entry.live;
             self.live[w].read_enable.next = true;
             self.live[w].read_address.next = self.next_row.val() & (self._last as u64);
-            vacancies = vacancies.replace_bit(w, !self.live[w].read_data.val() & !(self.emptying.q.val() & here));
+            vacancies = vacancies.replace_bit(w, !self.live[w].read_data.val() & !(self.emptying.q.val() & this_way));
         }
-        self.went.d.next = went;
+        self.left.d.next = left;
         self.fits.next = fits.any();
         self.fitting_slot.next = fitting_slot;
         self.row_has_room.next = !full;
@@ -180,8 +180,8 @@ impl KeyRows {
             self.live[w].write_address.next = row;
             self.live[w].write_data.next = !empties;
         }
-        self.places.write_enable.next = moves;
-        self.places.write_address.next = candidate.slot;
-        self.places.write_data.next = Place { row: write_row, way: way };
+        self.locations.write_enable.next = moves;
+        self.locations.write_address.next = candidate.slot;
+        self.locations.write_data.next = Location { row: write_row, way: way };
     }
 }

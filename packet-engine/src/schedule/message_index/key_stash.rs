@@ -18,7 +18,7 @@ use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
 /// Places.
-pub const PLACES: usize = 8;
+pub const ENTRIES: usize = 8;
 
 /// A key on its way to a row.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -72,9 +72,9 @@ pub struct KeyStash {
     trying: Reg<Bits<8>>,
     /// The place whose key was written to its row in the last cycle.
     moved: Reg<Bits<8>>,
-    keys: [DFF<MessageKey>; PLACES],
-    matches: [KeyMatch; PLACES],
-    slots: [DFF<Bits<8>>; PLACES],
+    keys: [DFF<MessageKey>; ENTRIES],
+    matches: [KeyMatch; ENTRIES],
+    slots: [DFF<Bits<8>>; ENTRIES],
     /// All of this once more, and the rows, to be read one at a time.
     entries: LutMemory<Candidate, 3>,
     chosen_number: DFF<Bits<3>>,
@@ -90,7 +90,7 @@ impl KeyStash {
         let mut leaving: Bits<8> = bits::<8>(0);
         let mut hits: Bits<8> = bits::<8>(0);
         let mut hit_slot: Bits<8> = bits::<8>(0);
-        for i in 0..PLACES {
+        for i in 0..ENTRIES {
             let slot = self.slots[i].q.val();
             let leaves = used.get_bit(i) & self.remove.val() & (slot == self.remove_slot.val());
             self.matches[i].key.next = self.keys[i].q.val();
@@ -108,7 +108,7 @@ impl KeyStash {
         // Insert.
         let target = lowest(!used) & repeat::<8>(self.insert.val());
         let target_number = first_of_eight(!used);
-        for i in 0..PLACES {
+        for i in 0..ENTRIES {
             if target.get_bit(i) {
                 self.keys[i].d.next = self.insert_key.val();
                 self.slots[i].d.next = self.insert_slot.val();

@@ -2,8 +2,8 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `front`, `front_valid` | ingress join: reports of frames that end there, a pulse, at most every second cycle |
-//! | in `back`, `back_valid` | scheduler: reports of the others, a pulse |
+//! | in `ingress_report`, `front_valid` | ingress join: reports of frames that end there, a pulse, at most every second cycle |
+//! | in `scheduler_report`, `back_valid` | scheduler: reports of the others, a pulse |
 //! | out `ask`, `ask_peer` / in `ask_ready`, `answered`, `answer_expected`, `answer_selective` | PSN filter: what a source has had accepted |
 //! | out `job`, `job_valid` / in `job_ready` | initiator: acknowledgements and refusals |
 //! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
@@ -22,12 +22,13 @@
 
 pub mod types;
 
+use crate::ingress::psn_filter::sequencer::PeerAnswerSink;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, FrameJob, PacketReport};
 use spindle_verilog::prelude::*;
 pub use types::nack_code;
-use types::{answer_of, Due, Refusal, Responding};
+use types::{reply_of, AckState, Refusal, Responding};
 
 /// Cycles from a report to the acknowledgement that is due for it.
 pub const LATENCY: usize = 79;
@@ -39,27 +40,19 @@ const REFUSALS_HIGH: u64 = REFUSALS / 16;
 #[block]
 pub struct Responder {
     /// What became of a frame at the join.
-    pub front: PulseSink<PacketReport>,
+    pub ingress_report: PulseSink<PacketReport>,
     /// What became of a frame behind it.
-    pub back: PulseSink<PacketReport>,
+    pub scheduler_report: PulseSink<PacketReport>,
     /// Anything is sent at all.
     pub enable: Signal<In, Bit>,
     /// Accepted packets for which an acknowledgement is due, at least 1.
     pub ack_every: Signal<In, Bits<6>>,
     /// Least time between two refusals to one source, in units of 64 cycles.
     pub nack_gap: Signal<In, Bits<16>>,
-    /// Peer that is asked for.
-    pub ask_peer: Signal<Out, Bits<8>>,
-    /// It is.
-    pub ask: Signal<Out, Bit>,
-    /// The question is taken.
-    pub ask_ready: Signal<In, Bit>,
-    /// The answer is there (pulse) and stays.
-    pub answered: Signal<In, Bit>,
-    /// Lowest number that has not been accepted.
-    pub answer_expected: Signal<In, Bits<32>>,
-    /// Bit i: that number + i has been accepted.
-    pub answer_selective: Signal<In, Bits<64>>,
+    /// Peer to read.
+    pub peer_request: Source<Bits<8>>,
+    /// What that peer has had accepted.
+    pub peer_answer: PeerAnswerSink,
     /// Frame to send.
     pub job: Source<FrameJob>,
     /// An acknowledgement was sent (pulse).
@@ -68,21 +61,21 @@ pub struct Responder {
     pub nack_sent: Signal<Out, Bit>,
     /// A refusal was not (pulse).
     pub nack_withheld: Signal<Out, Bit>,
-    backs: Fifo<PacketReport, 4>,
+    scheduler_reports: Fifo<PacketReport, 4>,
     refusals: Fifo<Refusal, 4>,
     /// Where the next refusal is kept.
-    refusal_place: Reg<Bits<4>>,
-    turns: BlockFifo<Bits<8>, 10>,
-    dues: SdpMemory<Due, 8>,
+    refusal_index: Reg<Bits<4>>,
+    ack_queue: BlockFifo<Bits<8>, 10>,
+    ack_states: SdpMemory<AckState, 8>,
     /// Time of the last refusal to a source.
     stamps: SdpMemory<Bits<16>, 8>,
-    /// What was written to `dues` in the last cycle was read in the same one.
-    due_fresh: Reg<Bit>,
-    due_written: DFF<Due>,
+    /// What was written to `ack_states` in the last cycle was read in the same one.
+    state_fresh: Reg<Bit>,
+    state_written: DFF<AckState>,
     /// So was what was written to `stamps`.
     stamp_fresh: Reg<Bit>,
     /// The time, in units of 64 cycles.
-    moment: DFF<Bits<16>>,
+    now_kept: DFF<Bits<16>>,
     /// `nack_gap` before it.
     limit: DFF<Bits<16>>,
     /// Time began again between the two.
@@ -104,9 +97,9 @@ pub struct Responder {
     /// The lowest number of that.
     lowest: DFF<Bits<11>>,
     /// The answer is a refusal.
-    answers_refusal: Reg<Bit>,
-    acked: Reg<Bit>,
-    nacked: Reg<Bit>,
+    refusing: Reg<Bit>,
+    ack_out: Reg<Bit>,
+    nack_out: Reg<Bit>,
     withheld: Reg<Bit>,
 }
 
@@ -114,8 +107,8 @@ impl Responder {
     /// A responder that keeps what it has to answer in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self {
-            turns: BlockFifo::new(style),
-            dues: SdpMemory::new(style, 1),
+            ack_queue: BlockFifo::new(style),
+            ack_states: SdpMemory::new(style, 1),
             stamps: SdpMemory::new(style, 1),
             kept: SdpMemory::with_depth(style, 1, REFUSALS as usize + 16),
             ticks: Reg::new(bits::<22>(1 << 21)),
@@ -130,26 +123,29 @@ impl Responder {
         let state = self.state.q.val();
         let ready = self.cleared.q.val().get_bit(8);
         let fetches = state == Responding::Fetch;
-        let work = self.kept.read_data.val();
-        let refusal = self.answers_refusal.q.val();
+        let report_out = self.kept.read_data.val();
+        let refusal = self.refusing.q.val();
 
         // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
-        self.backs.write.next = self.back.val();
-        self.backs.write.valid.next = self.back.valid.val() & self.enable.val();
-        let from_back = !self.front.valid.val() & !fetches;
-        self.backs.read.ready.next = from_back;
-        let comes = self.enable.val() & ready & (self.front.valid.val() | (from_back & self.backs.read.valid.val()));
+        self.scheduler_reports.write.next = self.scheduler_report.val();
+        self.scheduler_reports.write.valid.next = self.scheduler_report.valid.val() & self.enable.val();
+        let from_scheduler = !self.ingress_report.valid.val() & !fetches;
+        self.scheduler_reports.read.ready.next = from_scheduler;
+        let comes = self.enable.val()
+            & ready
+            & (self.ingress_report.valid.val() | (from_scheduler & self.scheduler_reports.read.valid.val()));
         self.reported.d.next = comes;
-        let incoming = if self.front.valid.val() { self.front.val() } else { self.backs.read.val() };
+        let incoming =
+            if self.ingress_report.valid.val() { self.ingress_report.val() } else { self.scheduler_reports.read.val() };
         if comes {
             self.report.d.next = incoming;
         }
         // What is due to its source is read meanwhile; without a report, to the source that is being answered.
-        let whose_next = if comes { incoming.node } else { self.peer.q.val() };
-        self.dues.read_enable.next = comes | (state == Responding::Wait) | (state == Responding::Note);
-        self.dues.read_address.next = whose_next;
+        let next_node = if comes { incoming.node } else { self.peer.q.val() };
+        self.ack_states.read_enable.next = comes | (state == Responding::Wait) | (state == Responding::Note);
+        self.ack_states.read_address.next = next_node;
         self.stamps.read_enable.next = comes;
-        self.stamps.read_address.next = whose_next;
+        self.stamps.read_address.next = next_node;
 
         // What it means.
         let report = self.report.q.val();
@@ -157,31 +153,32 @@ impl Responder {
         let accepted = reported & !report.code.any();
         let refused = reported & report.code.any();
         // Without a report: of the source that is being answered.
-        let whose = if reported { report.node } else { self.peer.q.val() };
-        let due = if self.due_fresh.q.val() { self.due_written.q.val() } else { self.dues.read_data.val() };
-        let count = due.count + 1;
+        let node = if reported { report.node } else { self.peer.q.val() };
+        let ack_state =
+            if self.state_fresh.q.val() { self.state_written.q.val() } else { self.ack_states.read_data.val() };
+        let count = ack_state.count + 1;
         // Numbers in a circle of twice the window.
         let psn = report.psn.get_bits::<11>(0);
-        let fills = due.hole & report.sequenced & (psn == due.missing);
-        let answer = report.urgent | fills | (count >= self.ack_every.val());
+        let fills = ack_state.hole & report.sequenced & (psn == ack_state.missing);
+        let answers = report.urgent | fills | (count >= self.ack_every.val());
         let notes = (state == Responding::Note) & !reported;
-        let hole = self.answer_selective.val().any();
-        let missing = self.answer_expected.val().get_bits::<11>(0);
+        let hole = self.peer_answer.selective.val().any();
+        let missing = self.peer_answer.expected.val().get_bits::<11>(0);
         // What came while the answer was made is not in it: if the first hole was filled, the lowest number of that is not above it.
         let returns = notes & hole & self.more.q.val() & !(missing - self.lowest.q.val()).get_bit(10);
-        self.turns.write.next = whose;
-        self.turns.write.valid.next = ((accepted & answer) | returns) & !due.queued;
+        self.ack_queue.write.next = node;
+        self.ack_queue.write.valid.next = ((accepted & answers) | returns) & !ack_state.queued;
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
         let since = now - self.nack_gap.val();
-        self.moment.d.next = now;
+        self.now_kept.d.next = now;
         self.limit.d.next = since;
         self.wraps.d.next = now < since;
         self.limited.d.next = self.nack_gap.val().any();
         // A refusal is recent if its time lies behind the limit and not beyond now: two comparisons beside each other instead of one of a difference.
         let stamp = self.stamps.read_data.val();
         let behind = stamp > self.limit.q.val();
-        let not_later = stamp <= self.moment.q.val();
+        let not_later = stamp <= self.now_kept.q.val();
         let recent = if self.stamp_fresh.q.val() {
             self.limited.q.val()
         } else if self.wraps.q.val() {
@@ -190,16 +187,16 @@ impl Responder {
             behind & not_later
         };
         let passes = refused & !recent;
-        let place = self.refusal_place.q.val();
-        self.refusals.write.next = Refusal { place: place, sequenced: report.sequenced };
+        let index = self.refusal_index.q.val();
+        self.refusals.write.next = Refusal { index: index, sequenced: report.sequenced };
         self.refusals.write.valid.next = passes;
         let kept = passes & self.refusals.write.ready.val();
         if kept {
-            self.refusal_place.d.next = place + 1;
+            self.refusal_index.d.next = index + 1;
         }
         self.kept.write_enable.next = accepted | kept;
         self.kept.write_address.next =
-            if refused { (bits::<5>(REFUSALS_HIGH), place).cat::<9>() } else { (false, report.node).cat::<9>() };
+            if refused { (bits::<5>(REFUSALS_HIGH), index).cat::<9>() } else { (false, report.node).cat::<9>() };
         self.kept.write_data.next = report;
         self.withheld.d.next = refused & !kept;
         self.nack_withheld.next = self.withheld.q.val();
@@ -209,8 +206,8 @@ impl Responder {
         }
         self.stamps.write_enable.next = kept | clears;
         self.stamps.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { report.node };
-        self.stamps.write_data.next = self.moment.q.val() & repeat::<16>(!clears);
-        self.stamp_fresh.d.next = kept & (report.node == whose_next);
+        self.stamps.write_data.next = self.now_kept.q.val() & repeat::<16>(!clears);
+        self.stamp_fresh.d.next = kept & (report.node == next_node);
 
         if accepted & report.sequenced & (report.node == self.peer.q.val()) {
             self.more.d.next = true;
@@ -221,62 +218,62 @@ impl Responder {
 
         // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
         let leaves = fetches & !reported;
-        self.dues.write_enable.next = accepted | leaves | notes | clears;
-        self.dues.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { whose };
-        let mut changed: Due = Default::default();
+        self.ack_states.write_enable.next = accepted | leaves | notes | clears;
+        self.ack_states.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { node };
+        let mut changed: AckState = Default::default();
         if accepted {
-            changed = Due {
-                queued: due.queued | answer,
-                count: if answer { bits::<6>(0) } else { count },
-                hole: due.hole & !fills,
-                missing: due.missing,
+            changed = AckState {
+                queued: ack_state.queued | answers,
+                count: if answers { bits::<6>(0) } else { count },
+                hole: ack_state.hole & !fills,
+                missing: ack_state.missing,
             };
         } else if notes {
-            changed = Due {
-                queued: due.queued | returns,
-                count: if returns { bits::<6>(0) } else { due.count },
+            changed = AckState {
+                queued: ack_state.queued | returns,
+                count: if returns { bits::<6>(0) } else { ack_state.count },
                 hole: hole & !returns,
                 missing: missing,
             };
         }
-        self.dues.write_data.next = changed;
-        self.due_written.d.next = changed;
-        self.due_fresh.d.next = (accepted | leaves | notes) & (whose == whose_next);
+        self.ack_states.write_data.next = changed;
+        self.state_written.d.next = changed;
+        self.state_fresh.d.next = (accepted | leaves | notes) & (node == next_node);
         let chooses = state == Responding::Choose;
         let refuses = self.refusals.read.valid.val();
         self.refusals.read.ready.next = chooses;
-        self.turns.read.ready.next = chooses & !refuses;
+        self.ack_queue.read.ready.next = chooses & !refuses;
         // Fetched until the source leaves the queue, so that its very last report is what stays.
-        self.kept.read_enable.next = (chooses & (refuses | self.turns.read.valid.val())) | fetches;
+        self.kept.read_enable.next = (chooses & (refuses | self.ack_queue.read.valid.val())) | fetches;
         self.kept.read_address.next = if chooses & refuses {
-            (bits::<5>(REFUSALS_HIGH), self.refusals.read.val().place).cat::<9>()
+            (bits::<5>(REFUSALS_HIGH), self.refusals.read.val().index).cat::<9>()
         } else {
-            (false, if chooses { self.turns.read.val() } else { self.peer.q.val() }).cat::<9>()
+            (false, if chooses { self.ack_queue.read.val() } else { self.peer.q.val() }).cat::<9>()
         };
         match state {
             Responding::Choose => {
-                self.answers_refusal.d.next = refuses;
-                self.peer.d.next = self.turns.read.val();
+                self.refusing.d.next = refuses;
+                self.peer.d.next = self.ack_queue.read.val();
                 if refuses {
                     self.state.d.next =
-                        if self.refusals.read.val().sequenced { Responding::Ask } else { Responding::Offer };
-                } else if self.turns.read.valid.val() {
+                        if self.refusals.read.val().sequenced { Responding::Request } else { Responding::Offer };
+                } else if self.ack_queue.read.valid.val() {
                     self.state.d.next = Responding::Fetch;
                 }
             }
             Responding::Fetch => {
                 if leaves {
                     self.more.d.next = false;
-                    self.state.d.next = Responding::Ask;
+                    self.state.d.next = Responding::Request;
                 }
             }
-            Responding::Ask => {
-                if self.ask_ready.val() {
+            Responding::Request => {
+                if self.peer_request.ready.val() {
                     self.state.d.next = Responding::Wait;
                 }
             }
             Responding::Wait => {
-                if self.answered.val() {
+                if self.peer_answer.valid.val() {
                     self.state.d.next = if refusal { Responding::Offer } else { Responding::Note };
                 }
             }
@@ -294,13 +291,14 @@ impl Responder {
 
         // The answer.
         let offers = state == Responding::Offer;
-        self.ask.next = state == Responding::Ask;
-        self.ask_peer.next = work.node;
+        self.peer_request.valid.next = state == Responding::Request;
+        self.peer_request.next = report_out.node;
         self.job.valid.next = offers;
-        self.job.next = answer_of(work, refusal, self.answer_expected.val(), self.answer_selective.val());
-        self.acked.d.next = offers & self.job.ready.val() & !refusal;
-        self.nacked.d.next = offers & self.job.ready.val() & refusal;
-        self.ack_sent.next = self.acked.q.val();
-        self.nack_sent.next = self.nacked.q.val();
+        self.job.next =
+            reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
+        self.ack_out.d.next = offers & self.job.ready.val() & !refusal;
+        self.nack_out.d.next = offers & self.job.ready.val() & refusal;
+        self.ack_sent.next = self.ack_out.q.val();
+        self.nack_sent.next = self.nack_out.q.val();
     }
 }

@@ -42,14 +42,14 @@ pub fn nack_code(reason: Bits<5>) -> Bits<8> {
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Refusal {
     /// Where its report is kept.
-    pub place: Bits<4>,
+    pub index: Bits<4>,
     /// Its number counts.
     pub sequenced: Bit,
 }
 
 /// What is due to a source.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Due {
+pub struct AckState {
     /// It waits in the queue.
     pub queued: Bit,
     /// Packets accepted since it left the queue.
@@ -68,7 +68,7 @@ pub enum Responding {
     /// Takes the last report of a source out of memory.
     Fetch,
     /// Asks what the source has had accepted.
-    Ask,
+    Request,
     /// Waits for it.
     Wait,
     /// Keeps in mind which hole an acknowledgement shows.
@@ -79,25 +79,25 @@ pub enum Responding {
 
 /// The answer to the source of a report: an acknowledgement, or a refusal. The cumulative fields say nothing if its number does not count.
 #[hdl_fn]
-pub fn answer_of(work: PacketReport, refusal: Bit, expected: Bits<32>, accepted: Bits<64>) -> FrameJob {
-    let selective = accepted & repeat::<64>(work.sequenced);
+pub fn reply_of(report_out: PacketReport, refusal: Bit, expected: Bits<32>, accepted: Bits<64>) -> FrameJob {
+    let selective = accepted & repeat::<64>(report_out.sequenced);
     FrameJob {
         opcode: if refusal { bits::<8>(opcode::NACK) } else { bits::<8>(opcode::ACK) },
-        flags: bits::<16>(flag::UNSEQ) & repeat::<16>(!work.sequenced),
-        node: work.node,
-        src_pid: work.dst_pid,
-        dst_pid: work.src_pid,
-        addr: work.addr,
-        key: (work.code, bits::<8>(0), work.credit).cat::<32>(),
-        buf_off: work.psn,
+        flags: bits::<16>(flag::UNSEQ) & repeat::<16>(!report_out.sequenced),
+        node: report_out.node,
+        src_pid: report_out.dst_pid,
+        dst_pid: report_out.src_pid,
+        addr: report_out.addr,
+        key: (report_out.code, bits::<8>(0), report_out.credit).cat::<32>(),
+        buf_off: report_out.psn,
         msg_len: selective.get_bits::<32>(32),
         msg_off: selective.get_bits::<32>(0),
         single: true,
-        msg_id: work.msg_id,
+        msg_id: report_out.msg_id,
         numbered: true,
-        psn: (expected - 1) & repeat::<32>(work.sequenced),
-        epoch: work.epoch,
-        frame: work.frame,
+        psn: (expected - 1) & repeat::<32>(report_out.sequenced),
+        epoch: report_out.epoch,
+        frame: report_out.frame,
         ..Default::default()
     }
 }

@@ -101,7 +101,7 @@ pub struct Sender {
     cleared: Reg<Bits<10>>,
     // The destination at hand.
     node: DFF<Bits<8>>,
-    here: Reg<Destination>,
+    destination: Reg<Destination>,
     response: DFF<Response>,
     // The record at hand, its number, and those behind it.
     at: DFF<Bits<10>>,
@@ -128,7 +128,7 @@ pub struct Sender {
     slot: DFF<Bits<6>>,
     /// Its state, once it has been looked up.
     found: DFF<PutState>,
-    looked: Reg<Bit>,
+    looked_up: Reg<Bit>,
     /// It is older than the limit: of a put that was looked up two cycles ago.
     aged: DFF<Bit>,
     aging: Reg<Bit>,
@@ -136,7 +136,7 @@ pub struct Sender {
     expires_at: DFF<Bits<16>>,
     /// Its state behind what happens to it now.
     over: DFF<PutState>,
-    told: Reg<Bit>,
+    done_sent: Reg<Bit>,
     // The put that is being sent.
     sending: Reg<Bit>,
     /// It is not sequenced.
@@ -151,12 +151,12 @@ pub struct Sender {
     next_slot: Reg<Bits<6>>,
     // Timers: in how long a hole is one, and silence too long.
     hole_at: DFF<Bits<16>>,
-    silent_at: DFF<Bits<16>>,
+    timeout_at: DFF<Bits<16>>,
     scan: Reg<Bits<8>>,
     due: Reg<Bit>,
     // A record whose frame could not be made.
-    losing: Reg<Bit>,
-    losing_at: DFF<Bits<10>>,
+    lost_pending: Reg<Bit>,
+    lost_at: DFF<Bits<10>>,
     job_out: DFF<FrameJob>,
     offers: Reg<Bit>,
     again: Reg<Bit>,
@@ -182,7 +182,7 @@ impl Sender {
         let state = self.state.q.val();
         let idle = state == Sending::Idle;
         let issues = state == Sending::Issue;
-        let here = self.here.q.val();
+        let destination = self.destination.q.val();
         let left = self.left.q.val();
         let psn = self.psn.q.val();
 
@@ -190,21 +190,21 @@ impl Sender {
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
         self.hole_at.d.next = now + self.hole_time.val();
-        self.silent_at.d.next = now + self.timeout.val();
+        self.timeout_at.d.next = now + self.timeout.val();
         let era = self.ticks.q.val().get_bits::<16>(10);
         self.expires_at.d.next = era + self.limit.val();
         let parsed = self.parsed.val();
-        let answers =
+        let is_response =
             parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
         self.responses.write.next = response_of(parsed);
         self.responses.write.valid.next = self.parsed.valid.val()
             & !self.parsed_drop.val()
-            & answers
+            & is_response
             & !(parsed.flags & UNSEQ).any()
             & self.enable.val();
         if self.lost.val() {
-            self.losing.d.next = true;
-            self.losing_at.d.next = self.lost_record.val();
+            self.lost_pending.d.next = true;
+            self.lost_at.d.next = self.lost_record.val();
         }
         if !self.ticks.q.val().get_bits::<4>(0).any() {
             self.due.d.next = true;
@@ -246,18 +246,18 @@ impl Sender {
         self.aged.d.next = put.limited & !(era - put.expires).get_bit(15);
 
         // What is done in this cycle. To the record at hand, whose put has been looked up:
-        let looked = self.looked.q.val();
+        let looked_up = self.looked_up.q.val();
         let response = self.response.q.val();
         let selective = self.selective.q.val();
         let refuses = self.refuses.q.val() & !self.ahead.q.val().any();
         let for_good = refuses
             & ((response.code >= bits(nack::NO_MAILBOX))
                 | ((response.code < bits(nack::PSN_WINDOW)) & self.aged.q.val()));
-        let selects = looked & (state == Sending::Select);
-        let repeats = looked & (state == Sending::Repeat);
-        let gives_up = looked & (state == Sending::GiveUp);
-        let loses = looked & (state == Sending::Lost);
-        let frees = gives_up | (looked & (state == Sending::Release));
+        let selects = looked_up & (state == Sending::Select);
+        let repeats = looked_up & (state == Sending::Repeat);
+        let gives_up = looked_up & (state == Sending::GiveUp);
+        let loses = looked_up & (state == Sending::Lost);
+        let frees = gives_up | (looked_up & (state == Sending::Release));
         let marks = selects & selective.get_bit(0);
         let missing = selects & !selective.get_bit(0) & !record.acked;
         let refused = missing & for_good;
@@ -268,22 +268,27 @@ impl Sender {
         // to the put that is being sent:
         let dead = put.failed | self.broken.q.val();
         let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
-        let abandons = looked & issues & dead;
-        let sends =
-            looked & issues & !dead & (fetched.state == OPEN) & (fetched.count < WINDOW) & self.free.read.valid.val();
+        let abandons = looked_up & issues & dead;
+        let sends = looked_up
+            & issues
+            & !dead
+            & (fetched.state == OPEN)
+            & (fetched.count < WINDOW)
+            & self.free.read.valid.val();
         let chains = sends & fetched.count.any();
         // to the put that is over:
         let ending = state == Sending::Over;
-        let told = self.told.q.val();
-        let answer = entry.put.op == bits(put_op::GET_RESP);
-        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !answer;
-        let forgets = ending & told & (!by_host | self.put_event.ready.val());
-        self.done.valid.next = ending & !told & !answer;
-        self.put_event.valid.next = ending & told & by_host;
+        let done_sent = self.done_sent.q.val();
+        let is_get_response = entry.put.op == bits(put_op::GET_RESP);
+        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !is_get_response;
+        let forgets = ending & done_sent & (!by_host | self.put_event.ready.val());
+        self.done.valid.next = ending & !done_sent & !is_get_response;
+        self.put_event.valid.next = ending & done_sent & by_host;
         // and to the next one. One that passes leaves the slot as free as it was.
-        let busy = self.responses.read.valid.val() | self.losing.q.val() | self.due.q.val() | self.sending.q.val();
+        let busy =
+            self.responses.read.valid.val() | self.lost_pending.q.val() | self.due.q.val() | self.sending.q.val();
         let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
-        let welcome = idle & looked & !busy & !put.live;
+        let welcome = idle & looked_up & !busy & !put.live;
         let takes = welcome & self.put.valid.val();
         let begins = takes & sequenced;
         self.put.ready.next = welcome;
@@ -297,20 +302,20 @@ impl Sender {
             self.record_psn.q.val(),
             self.address.q.val(),
             self.rest.q.val(),
-            Manner {
+            JobKind {
                 plain: plain,
                 failed: self.over.q.val().failed,
                 again: !self.fresh.q.val(),
                 last: !self.sending.q.val(),
             },
         );
-        let generation = if issues { fetched.generation } else { here.generation };
+        let generation = if issues { fetched.generation } else { destination.generation };
         let incarnation = incarnation_of(self.incarnation.val(), generation);
         let open_job = opening(job, self.node.q.val(), incarnation);
 
         self.responses.read.ready.next = idle;
         self.free.read.ready.next = sends;
-        self.looked.d.next = false;
+        self.looked_up.d.next = false;
         self.aging.d.next = false;
         self.again.d.next = false;
         match state {
@@ -325,8 +330,8 @@ impl Sender {
                 if self.responses.read.valid.val() {
                     self.response.d.next = self.responses.read.val();
                     self.state.d.next = Sending::Response;
-                } else if self.losing.q.val() {
-                    self.losing.d.next = self.lost.val();
+                } else if self.lost_pending.q.val() {
+                    self.lost_pending.d.next = self.lost.val();
                     self.state.d.next = Sending::Lost;
                 } else if self.due.q.val() {
                     self.due.d.next = false;
@@ -337,11 +342,11 @@ impl Sender {
                         self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
                     }
                 } else {
-                    self.looked.d.next = true;
+                    self.looked_up.d.next = true;
                 }
             }
             Sending::Response => {
-                self.here.d.next = fetched;
+                self.destination.d.next = fetched;
                 self.psn.d.next = fetched.base;
                 self.rest.d.next = response.expected - fetched.base;
                 self.selective.d.next = response.selective;
@@ -349,22 +354,22 @@ impl Sender {
                 self.state.d.next = Sending::Judge;
             }
             Sending::Judge => {
-                let known =
-                    !self.rest.q.val().get_bits::<21>(11).any() & (self.rest.q.val().get_bits::<11>(0) <= here.count);
+                let known = !self.rest.q.val().get_bits::<21>(11).any()
+                    & (self.rest.q.val().get_bits::<11>(0) <= destination.count);
                 self.left.d.next = self.rest.q.val().get_bits::<11>(0);
                 self.ahead.d.next = self.low.q.val().get_bits::<11>(0);
                 self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
                 self.state.d.next = Sending::Idle;
                 if response.opens {
-                    if (here.state == OPENING) & (response.incarnation == incarnation) {
-                        self.here.d.next.state = bits::<2>(OPEN);
+                    if (destination.state == OPENING) & (response.incarnation == incarnation) {
+                        self.destination.d.next.state = bits::<2>(OPEN);
                         self.state.d.next = Sending::Save;
                     }
-                } else if (here.state == OPEN) & known {
+                } else if (destination.state == OPEN) & known {
                     // A refusal that need not stay one: the destination lives, and is tried again soon.
                     if response.refusal & (response.code < bits(nack::NO_MAILBOX)) {
-                        self.here.d.next.retries = bits::<4>(0);
-                        self.here.d.next.deadline = self.hole_at.q.val();
+                        self.destination.d.next.retries = bits::<4>(0);
+                        self.destination.d.next.deadline = self.hole_at.q.val();
                     }
                     self.state.d.next = Sending::Release;
                 }
@@ -374,15 +379,15 @@ impl Sender {
                 if frees {
                     self.left.d.next = left - 1;
                     self.psn.d.next = psn + 1;
-                    self.here.d.next.base = psn + 1;
-                    self.here.d.next.count = here.count - 1;
-                    self.here.d.next.head = link;
-                    self.here.d.next.retries = bits::<4>(0);
-                    self.here.d.next.deadline = self.silent_at.q.val();
+                    self.destination.d.next.base = psn + 1;
+                    self.destination.d.next.count = destination.count - 1;
+                    self.destination.d.next.head = link;
+                    self.destination.d.next.retries = bits::<4>(0);
+                    self.destination.d.next.deadline = self.timeout_at.q.val();
                 } else if left.any() {
-                    self.looked.d.next = true;
+                    self.looked_up.d.next = true;
                 } else {
-                    self.left.d.next = here.count;
+                    self.left.d.next = destination.count;
                     self.state.d.next = Sending::Select;
                 }
             }
@@ -393,29 +398,29 @@ impl Sender {
                     self.psn.d.next = psn + 1;
                     self.selective.d.next = selective >> 1;
                     if settles {
-                        self.here.d.next.retries = bits::<4>(0);
-                        self.here.d.next.deadline = self.silent_at.q.val();
+                        self.destination.d.next.retries = bits::<4>(0);
+                        self.destination.d.next.deadline = self.timeout_at.q.val();
                     }
                 } else if left.any() & (selective.any() | self.refuses.q.val()) {
                     // The age of a put that is refused is known a cycle later.
                     self.aging.d.next = refuses;
-                    self.looked.d.next = !refuses | self.aging.q.val();
+                    self.looked_up.d.next = !refuses | self.aging.q.val();
                 } else {
                     self.state.d.next = Sending::Save;
                 }
             }
             Sending::Issue => {
-                self.here.d.next = fetched;
+                self.destination.d.next = fetched;
                 let opens = self.incarnation.val().any() | fetched.generation.any();
-                if !looked {
-                    self.looked.d.next = true;
+                if !looked_up {
+                    self.looked_up.d.next = true;
                 } else if dead {
                     self.sending.d.next = false;
                     self.broken.d.next = false;
                     self.state.d.next = if put.open.any() { Sending::Idle } else { Sending::Over };
                 } else if fetched.state == NEW {
-                    self.here.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
-                    self.here.d.next.deadline = self.silent_at.q.val();
+                    self.destination.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
+                    self.destination.d.next.deadline = self.timeout_at.q.val();
                     if opens {
                         self.job_out.d.next = open_job;
                         self.offers.d.next = true;
@@ -425,13 +430,13 @@ impl Sender {
                     self.current_offset.d.next = self.current_offset.q.val() + SEGMENT;
                     self.current_left.d.next = self.current_left.q.val() - SEGMENT;
                     self.sending.d.next = !last;
-                    self.here.d.next.psn = fetched.psn + 1;
-                    self.here.d.next.count = fetched.count + 1;
-                    self.here.d.next.tail = self.free.read.val();
+                    self.destination.d.next.psn = fetched.psn + 1;
+                    self.destination.d.next.count = fetched.count + 1;
+                    self.destination.d.next.tail = self.free.read.val();
                     if !chains {
-                        self.here.d.next.head = self.free.read.val();
-                        self.here.d.next.deadline = self.silent_at.q.val();
-                        self.here.d.next.retries = bits::<4>(0);
+                        self.destination.d.next.head = self.free.read.val();
+                        self.destination.d.next.deadline = self.timeout_at.q.val();
+                        self.destination.d.next.retries = bits::<4>(0);
                     }
                     self.back.d.next = Sending::Save;
                     self.state.d.next = Sending::Again;
@@ -440,15 +445,15 @@ impl Sender {
                 }
             }
             Sending::Timer => {
-                self.here.d.next = fetched;
+                self.destination.d.next = fetched;
                 self.psn.d.next = fetched.base;
                 self.left.d.next = bits::<11>(0);
                 let waits = (fetched.state == OPENING) | ((fetched.state == OPEN) & fetched.count.any());
                 let times = if fetched.retries > 3 { bits::<2>(3) } else { fetched.retries.get_bits::<2>(0) };
                 self.state.d.next = Sending::Idle;
                 if waits & !(now - fetched.deadline).get_bit(15) {
-                    self.here.d.next.retries = fetched.retries + 1;
-                    self.here.d.next.deadline = now + (self.timeout.val() << times);
+                    self.destination.d.next.retries = fetched.retries + 1;
+                    self.destination.d.next.deadline = now + (self.timeout.val() << times);
                     self.state.d.next =
                         if fetched.retries >= self.retries.val() { Sending::GiveUp } else { Sending::Repeat };
                 }
@@ -458,26 +463,27 @@ impl Sender {
                 if repeats {
                     self.left.d.next = left + 1;
                     self.psn.d.next = psn + 1;
-                } else if here.state == OPENING {
+                } else if destination.state == OPENING {
                     if job_free {
                         self.job_out.d.next = open_job;
                         self.offers.d.next = true;
                         self.state.d.next = Sending::Save;
                     }
-                } else if (left == here.count) | (left == BURST) {
+                } else if (left == destination.count) | (left == BURST) {
                     self.state.d.next = Sending::Save;
                 } else {
-                    self.looked.d.next = true;
+                    self.looked_up.d.next = true;
                 }
             }
             Sending::GiveUp => {
                 self.back.d.next = Sending::GiveUp;
                 if gives_up {
-                    self.here.d.next.count = here.count - 1;
-                } else if here.count.any() {
-                    self.looked.d.next = true;
+                    self.destination.d.next.count = destination.count - 1;
+                } else if destination.count.any() {
+                    self.looked_up.d.next = true;
                 } else {
-                    self.here.d.next = Destination { generation: here.generation + 1, ..Default::default() };
+                    self.destination.d.next =
+                        Destination { generation: destination.generation + 1, ..Default::default() };
                     if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
                         self.broken.d.next = true;
                     }
@@ -485,8 +491,8 @@ impl Sender {
                 }
             }
             Sending::Lost => {
-                self.looked.d.next = !looked;
-                if looked {
+                self.looked_up.d.next = !looked_up;
+                if looked_up {
                     self.state.d.next = Sending::Idle;
                 }
             }
@@ -514,10 +520,10 @@ impl Sender {
                 }
             }
             Sending::Over => {
-                if !told {
-                    self.told.d.next = answer | self.done.ready.val();
+                if !done_sent {
+                    self.done_sent.d.next = is_get_response | self.done.ready.val();
                 } else if forgets {
-                    self.told.d.next = false;
+                    self.done_sent.d.next = false;
                     self.state.d.next = self.back.q.val();
                 }
             }
@@ -578,10 +584,10 @@ impl Sender {
             self.over.d.next = new_put;
         }
         let clears = state == Sending::Clear;
-        let place = self.cleared.q.val();
-        let lost_one = loses & put.live & !record.acked;
-        self.puts.write_enable.next = clears | settles | refused | lost_one | abandons | sends | forgets | begins;
-        self.puts.write_address.next = if clears { place.get_bits::<6>(0) } else { slot };
+        let clear_index = self.cleared.q.val();
+        let loses_record = loses & put.live & !record.acked;
+        self.puts.write_enable.next = clears | settles | refused | loses_record | abandons | sends | forgets | begins;
+        self.puts.write_address.next = if clears { clear_index.get_bits::<6>(0) } else { slot };
         self.puts.write_data.next = new_put;
         if clears | forgets | begins {
             self.puts.write_data.next = PutState {
@@ -630,22 +636,22 @@ impl Sender {
         self.destinations.read_enable.next = idle;
         self.destinations.read_address.next = node;
         self.destinations.write_enable.next = clears | (state == Sending::Save);
-        self.destinations.write_address.next = if clears { place.get_bits::<8>(0) } else { self.node.q.val() };
+        self.destinations.write_address.next = if clears { clear_index.get_bits::<8>(0) } else { self.node.q.val() };
         // Nothing has come to hand while the tables are cleared.
-        self.destinations.write_data.next = here;
+        self.destinations.write_data.next = destination;
 
         // Records, and the lists of them.
         let mut at: Bits<10> = self.at.q.val();
         if frees | selects | repeats {
             at = link;
         } else if idle {
-            at = self.losing_at.q.val();
+            at = self.lost_at.q.val();
         } else if (state == Sending::Response) | (state == Sending::Timer) {
             at = fetched.head;
         }
         self.at.d.next = at;
         let sent = state == Sending::Job;
-        self.records.read_enable.next = !idle | self.losing.q.val();
+        self.records.read_enable.next = !idle | self.lost_pending.q.val();
         self.records.read_address.next = at;
         self.records.write_enable.next = (marks & settles) | (sent & job_free & !plain);
         self.records.write_address.next = if sent { self.record_at.q.val() } else { self.at.q.val() };
@@ -662,7 +668,7 @@ impl Sender {
         self.links.write_data.next = self.free.read.val();
         self.entries.read_enable.next = walks | (idle & self.sending.q.val());
         self.entries.read_address.next = if walks { record.slot } else { self.current_slot.q.val() };
-        self.free.write.next = if clears { place } else { self.at.q.val() };
+        self.free.write.next = if clears { clear_index } else { self.at.q.val() };
         self.free.write.valid.next = clears | frees;
 
         // The end of a put.

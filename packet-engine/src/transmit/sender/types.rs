@@ -153,7 +153,7 @@ pub fn response_of(packet: PacketDesc) -> Response {
 
 /// How a job is made of its put.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Manner {
+pub struct JobKind {
     /// All frames of the put at once, without numbers of the sender.
     pub plain: Bit,
     /// The put has failed: a NOP takes the number of the segment.
@@ -173,7 +173,7 @@ pub fn job_of(
     psn: Bits<32>,
     address: Bits<64>,
     left: Bits<32>,
-    manner: Manner,
+    manner: JobKind,
 ) -> FrameJob {
     let whole = unsequenced(entry.put);
     let plain = manner.plain;

@@ -297,14 +297,14 @@ impl Judge {
     }
 
     /// A frame of a context joins its message, or is turned away for a reason; with it the overload rule may drop it.
-    pub fn fate(&mut self, frame: u64, accepted: bool, dropped: Option<usize>) -> Result<(), String> {
-        let sent = self.frames.get(&frame).ok_or(format!("the fate of frame {frame}, which has not arrived"))?.sent;
+    pub fn psn_commit(&mut self, frame: u64, accepted: bool, dropped: Option<usize>) -> Result<(), String> {
+        let sent = self.frames.get(&frame).ok_or(format!("a PSN commit of frame {frame}, which has not arrived"))?.sent;
         let number = sent.message;
         let alive = self.alive(number);
         let index = self.current(number);
         let plan = self.messages[index].plan;
         let Target::Context(context, _, limits) = plan.target else {
-            return self.other_fate(frame, accepted, dropped);
+            return self.commit_of_context(frame, accepted, dropped);
         };
         let begun = self.begun.entry(context).or_default();
         let entry = self.frames.get_mut(&frame).ok_or("it is there")?;
@@ -365,7 +365,7 @@ impl Judge {
         Ok(())
     }
 
-    fn other_fate(&mut self, frame: u64, accepted: bool, dropped: Option<usize>) -> Result<(), String> {
+    fn commit_of_context(&mut self, frame: u64, accepted: bool, dropped: Option<usize>) -> Result<(), String> {
         let index = self.current(self.frames[&frame].sent.message);
         let entry = self.frames.get_mut(&frame).ok_or("it is there")?;
         match self.messages[index].plan.target {
@@ -379,7 +379,7 @@ impl Judge {
         Ok(())
     }
 
-    /// A frame for a mailbox belongs to its message as soon as it arrives: its fate comes later.
+    /// A frame for a mailbox belongs to its message as soon as it arrives: its PSN commit comes later.
     pub fn joins_mailbox(&mut self, frame: u64) {
         let index = self.current(self.frames[&frame].sent.message);
         let entry = self.frames.get_mut(&frame).expect("it has arrived");
@@ -589,7 +589,7 @@ impl Judge {
         let entry = self.frames.get_mut(&frame).ok_or("it has arrived")?;
         must!(entry.task != Run::Running, "frame {frame} is freed while its handler runs");
         must!(entry.placement != Run::Running, "frame {frame} is freed while it is being placed");
-        must!(entry.message.is_some() || entry.turned_away, "frame {frame} is freed, but its fate is unknown");
+        must!(entry.message.is_some() || entry.turned_away, "frame {frame} is freed, but its PSN is not committed");
         entry.freed = true;
         let target = match entry.message {
             Some(index) => {

@@ -24,7 +24,7 @@ pub struct Peer {
     pub expected: u32,
     /// Accepted numbers from there on.
     pub accepted: HashSet<u32>,
-    /// Numbers whose fate is not known.
+    /// Numbers whose commit has not come.
     pub held: HashSet<u32>,
 }
 
@@ -43,8 +43,8 @@ impl Peer {
         }
     }
 
-    /// The fate of a held number.
-    pub fn settle(&mut self, psn: u32, accepted: bool) {
+    /// The commit of a held number.
+    pub fn commit(&mut self, psn: u32, accepted: bool) {
         assert!(self.held.remove(&psn), "{psn} is not held");
         if accepted {
             self.accepted.insert(psn);

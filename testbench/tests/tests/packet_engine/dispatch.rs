@@ -30,7 +30,7 @@ const STORED: [(&str, usize); 16] = [
     ("buf_off", 32),
     ("context", 4),
 ];
-/// Likewise of `PlaceTerms`, which the placement alone shows.
+/// Likewise of `PlacementTerms`, which the placement alone shows.
 const TERMS: [(&str, usize); 4] = [("psn", 32), ("key", 32), ("flags", 16), ("epoch", 16)];
 /// Likewise of `Redirection`, by the names that they have in a placement.
 const REDIRECTION: [(&str, usize); 3] = [("addr", 64), ("buf_off", 32), ("dst_pid", 6)];
@@ -165,16 +165,16 @@ impl Bench {
     }
 
     /// The order comes in the next cycle.
-    fn ahead(&mut self, order: &Order) {
+    fn prefetch(&mut self, order: &Order) {
         let packed = bits([(order.pkt, 10), (order.slot, 8), (order.fields["context"], 4)]);
-        self.dut.set_bytes("ahead", &packed);
+        self.dut.set_bytes("prefetch", &packed);
     }
 
     /// Stores a packet and orders something about it; `cycles` as for `step`.
     fn store_and_order(&mut self, order: Order, is_task: bool, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) {
         self.store(&order);
         self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
-        self.ahead(&order);
+        self.prefetch(&order);
         self.step(&cycles).unwrap_or_else(|breach| panic!("{breach}"));
         self.order(order, is_task);
     }
@@ -193,7 +193,7 @@ impl Bench {
             (order.flow_control, 1),
         ]);
         self.dut.set_bytes("order", &packed);
-        self.dut.set(if is_task { "task_push" } else { "place_push" }, 1);
+        self.dut.set(if is_task { "task_push" } else { "placement_push" }, 1);
         if let Some(other) = &order.elsewhere {
             self.dut.set("redirect", 1);
             let packed = bits(REDIRECTION.iter().map(|(name, width)| (other[name], *width)));
@@ -234,7 +234,7 @@ impl Bench {
             self.placement()?;
         }
         self.dut.tick();
-        for port in ["store", "task_push", "place_push", "redirect"] {
+        for port in ["store", "task_push", "placement_push", "redirect"] {
             self.dut.set(port, 0);
         }
         self.now += 1;
@@ -300,7 +300,7 @@ impl Bench {
                 self.order(order, true);
             }
             if let Some(Some(order)) = stored.front().cloned() {
-                self.ahead(&order);
+                self.prefetch(&order);
             }
             let least = contexts.iter().copied().min_by_key(|c| self.waiting[*c as usize].len()).expect("some context");
             let mut next = None;
@@ -348,7 +348,7 @@ fn random_orders() {
                 if bench.rng.random_range(0..4) == 0 {
                     guess.fields.insert("context", 9);
                 }
-                bench.ahead(&guess);
+                bench.prefetch(&guess);
             }
             let mut next = None;
             if !redirects && (eager || bench.rng.random_range(0..12) == 0) {

@@ -13,7 +13,7 @@ use spindle_model::packet_engine::psn_filter::{self as model, Verdict};
 use std::collections::VecDeque;
 
 const WINDOW: u32 = PSN_WINDOW as u32;
-/// Cycles within which a fate takes effect when others wait too.
+/// Cycles within which a commit takes effect when others wait too.
 const LAG: u64 = 48;
 
 /// A frame as the parser sees it.
@@ -44,7 +44,7 @@ impl Packet {
 }
 
 /// Node, number, accepted.
-type Fate = (u32, u32, bool);
+type Commit = (u32, u32, bool);
 
 /// The verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +74,7 @@ impl Bench {
 
     /// Resets it and lets it clear its tables.
     fn reset(&mut self) {
-        for port in ["early_spindle", "parsed_valid", "lost_valid", "fate_valid", "query"] {
+        for port in ["early_spindle", "parsed_valid", "ingress_commit_valid", "scheduler_commit_valid", "query"] {
             self.dut.set(port, 0);
         }
         self.dut.model.reset(3);
@@ -82,8 +82,13 @@ impl Bench {
         self.idle(17 * self.peers);
     }
 
-    /// One cycle: a packet is announced, fates are told. Returns the verdict that comes in this cycle.
-    fn step(&mut self, packet: Option<Packet>, fate: Option<Fate>, lost: Option<Fate>) -> Option<(Packet, Answer)> {
+    /// One cycle: a packet is announced, commits arrive. Returns the verdict that comes in this cycle.
+    fn step(
+        &mut self,
+        packet: Option<Packet>,
+        scheduler: Option<Commit>,
+        ingress: Option<Commit>,
+    ) -> Option<(Packet, Answer)> {
         let row = packet.map_or(0, |p| p.psn >> 6 & 15);
         self.dut.set("early_spindle", packet.is_some() as u64);
         self.dut.set("early_peer", packet.map_or(0, |p| p.node as u64 & 255));
@@ -105,10 +110,10 @@ impl Bench {
         self.dut.set_bytes("parsed", &parsed);
         self.dut.set("parsed_valid", self.line[0].is_some() as u64);
         self.dut.set("parsed_drop", self.line[0].is_some_and(|p| p.malformed) as u64);
-        for (port, fate) in [("fate", fate), ("lost", lost)] {
-            let (node, psn, accepted) = fate.unwrap_or_default();
+        for (port, commit) in [("scheduler_commit", scheduler), ("ingress_commit", ingress)] {
+            let (node, psn, accepted) = commit.unwrap_or_default();
             self.dut.set(port, accepted as u64 | (node as u64 & 255) << 1 | (psn as u64 & 0x7ff) << 9);
-            self.dut.set(&format!("{port}_valid"), fate.is_some() as u64);
+            self.dut.set(&format!("{port}_valid"), commit.is_some() as u64);
         }
         self.dut.eval();
         let word = self.dut.get("verdict");
@@ -144,9 +149,9 @@ impl Bench {
         self.step(None, None, None).expect("a verdict 3 cycles behind").1
     }
 
-    /// A fate, and enough time for it.
-    fn settle(&mut self, fate: Fate) {
-        self.step(None, Some(fate), None);
+    /// A commit, and enough time for it.
+    fn commit(&mut self, commit: Commit) {
+        self.step(None, Some(commit), None);
         self.idle(12);
     }
 
@@ -227,7 +232,7 @@ fn one_at_a_time() {
                         assert_eq!(answer, Answer::Nop);
                         let peer = filter.peer(node).expect("it passes");
                         peer.held.insert(psn);
-                        peer.settle(psn, true);
+                        peer.commit(psn, true);
                         bench.step(None, None, Some((node, psn, true)));
                         bench.idle(12);
                     }
@@ -238,12 +243,12 @@ fn one_at_a_time() {
                 if !held.is_empty() {
                     let (node, psn) = held.swap_remove(rng.random_range(0..held.len()));
                     let accepted = rng.random_ratio(4, 5);
-                    filter.peer(node).expect("it was there").settle(psn, accepted);
-                    let fate = Some((node, psn, accepted));
+                    filter.peer(node).expect("it was there").commit(psn, accepted);
+                    let commit = Some((node, psn, accepted));
                     if rng.random() {
-                        bench.step(None, fate, None);
+                        bench.step(None, commit, None);
                     } else {
-                        bench.step(None, None, fate);
+                        bench.step(None, None, commit);
                     }
                     bench.idle(12);
                 }
@@ -259,7 +264,7 @@ fn one_at_a_time() {
                 assert_eq!(bench.send(*untouched.choose(&mut rng).expect("some")), Answer::Untouched);
             }
             _ => {
-                // Nothing may be held when a window is reset; `open_waits_for_fates` is about that.
+                // Nothing may be held when a window is reset; `open_waits_for_commits` is about that.
                 let incarnation = rng.random_range(0..3);
                 if filter.peers.get(&index).is_some_and(|p| p.node != node) {
                     assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::NO_PEER));
@@ -277,8 +282,8 @@ fn one_at_a_time() {
     }
     assert!(opened > 20, "{opened} were opened");
     for (node, psn) in held {
-        filter.peer(node).expect("it was there").settle(psn, true);
-        bench.settle((node, psn, true));
+        filter.peer(node).expect("it was there").commit(psn, true);
+        bench.commit((node, psn, true));
     }
     bench.check(&filter);
     assert!(filter.peers.values().any(|peer| peer.expected > 0));
@@ -313,8 +318,8 @@ impl Sender {
     }
 }
 
-/// A packet every second cycle from 256 peers, and fates in random order: what is held was free, what is not was taken, up to
-/// fates that are on their way.
+/// A packet every second cycle from 256 peers, and commits in random order: what is held was free, what is not was taken, up to
+/// commits that are on their way.
 #[test]
 fn full_rate() {
     let mut rng = seeded_rng("psn_filter_full_rate");
@@ -333,19 +338,19 @@ fn full_rate() {
             let sender = rng.random_range(0..active);
             senders[sender].packet(&mut rng)
         });
-        // On average no more fates than packets, in bursts of one per cycle.
+        // On average no more commits than packets, in bursts of one per cycle.
         let rush = cycle % 512 < 128;
         let chance = if rush { 90 } else { 35 };
-        let fate = (!held.is_empty() && rng.random_ratio(chance, 100)).then(|| {
+        let commit = (!held.is_empty() && rng.random_ratio(chance, 100)).then(|| {
             let recent = held.len() - 1 - rng.random_range(0..held.len().min(40));
             let (node, psn) = held.swap_remove(if rng.random_ratio(9, 10) { recent } else { 0 });
             (node, psn, rng.random_ratio(7, 8))
         });
-        let lost = rng.random_ratio(1, 3) && fate.is_some();
-        if let Some((node, psn, accepted)) = fate {
+        let lost = rng.random_ratio(1, 3) && commit.is_some();
+        if let Some((node, psn, accepted)) = commit {
             let peer = filter.peer(node).expect("it holds numbers");
             recent.push_back((bench.now, node, psn, peer.expected));
-            peer.settle(psn, accepted);
+            peer.commit(psn, accepted);
             let sender = &mut senders[(node & 255) as usize];
             if accepted {
                 sender.unsettled.retain(|other| *other != psn);
@@ -356,7 +361,7 @@ fn full_rate() {
         while recent.front().is_some_and(|(when, ..)| *when + LAG < bench.now) {
             recent.pop_front();
         }
-        let judged = bench.step(packet, fate.filter(|_| !lost), fate.filter(|_| lost));
+        let judged = bench.step(packet, commit.filter(|_| !lost), commit.filter(|_| lost));
         let Some((packet, answer)) = judged else { continue };
         let expected = filter.judge(packet.node, packet.psn);
         let same = match (expected, answer) {
@@ -365,7 +370,7 @@ fn full_rate() {
             _ => false,
         };
         if !same {
-            // Only because of a fate that has not taken effect yet.
+            // Only because of a commit that has not taken effect yet.
             let mine = recent.iter().filter(|(_, node, ..)| *node == packet.node);
             let explained = match answer {
                 Answer::Dropped(reasons::DUPLICATE) => mine.clone().any(|(_, _, psn, _)| *psn == packet.psn),
@@ -395,7 +400,7 @@ fn full_rate() {
         }
     }
     for (node, psn) in held {
-        filter.peer(node).expect("it holds numbers").settle(psn, true);
+        filter.peer(node).expect("it holds numbers").commit(psn, true);
         bench.step(None, Some((node, psn, true)), None);
     }
     bench.idle(100);
@@ -407,20 +412,20 @@ fn full_rate() {
 
 /// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be sent again.
 #[test]
-fn open_waits_for_fates() {
+fn open_waits_for_commits() {
     let mut bench = Bench::new(&Config::SIM);
     for psn in [0, 1, 900] {
         assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held);
     }
-    bench.settle((9, 0, true));
-    bench.settle((9, 900, true));
+    bench.commit((9, 0, true));
+    bench.commit((9, 900, true));
     assert_eq!(bench.query(9), Some((9, 1, 0)));
     assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
     bench.idle(200);
     assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::PSN_WINDOW));
     assert_eq!(bench.send(Packet::put(10, 0)), Answer::Held, "others go on");
     assert_eq!(bench.send(Packet::open(11, 1)), Answer::Dropped(reasons::PSN_WINDOW), "one at a time");
-    bench.settle((9, 1, false));
+    bench.commit((9, 1, false));
     bench.idle(60);
     // The window is new: all numbers are free.
     for psn in [0, 1, 2, 900, 1023] {
@@ -433,18 +438,18 @@ fn open_waits_for_fates() {
     assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::DUPLICATE));
 }
 
-/// Cycles, exactly: from a fate to the first packet that sees it, and of an OPEN.
+/// Cycles, exactly: from a commit to the first packet that sees it, and of an OPEN.
 #[test]
 fn cycles_are_as_promised() {
     let mut bench = Bench::new(&Config::SIM);
-    // A refusal, then the same number again, `gap` cycles between the fate and `parsed`.
+    // A refusal, then the same number again, `gap` cycles between the commit and `parsed`.
     let mut first = None;
     for gap in 1..12 {
         let node = 20 + gap as u32;
         assert_eq!(bench.send(Packet::put(node, 3)), Answer::Held);
         bench.step(None, Some((node, 3, false)), None);
         bench.idle(gap - 1);
-        // Announced `gap` cycles behind the fate, parsed one later.
+        // Announced `gap` cycles behind the commit, parsed one later.
         if bench.send(Packet::put(node, 3)) == Answer::Held && first.is_none() {
             first = Some(gap + 1);
         }
@@ -469,7 +474,7 @@ fn cycles_are_as_promised() {
         bench.idle(wait);
         if bench.send(Packet::put(1, 0)) == Answer::Held {
             first = first.or(Some(wait));
-            bench.settle((1, 0, false));
+            bench.commit((1, 0, false));
         }
         bench.idle(60);
     }
@@ -485,7 +490,7 @@ fn cycles_are_as_promised() {
 fn reset_and_switch() {
     let mut bench = Bench::new(&Config::SIM);
     assert_eq!(bench.send(Packet::put(1, 0)), Answer::Held);
-    bench.settle((1, 0, true));
+    bench.commit((1, 0, true));
     let mut first = None;
     for cycles in 17 * bench.peers - 4..17 * bench.peers + 4 {
         bench.dut.model.reset(3);

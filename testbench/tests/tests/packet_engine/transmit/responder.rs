@@ -81,12 +81,12 @@ impl Bench {
     fn step(
         &mut self,
         rng: &mut ChaCha8Rng,
-        front: Option<Report>,
-        back: Option<Report>,
+        ingress: Option<Report>,
+        scheduler: Option<Report>,
         ready: bool,
     ) -> Result<(), String> {
         let dut = &mut self.dut;
-        for (port, report) in [("front", front), ("back", back)] {
+        for (port, report) in [("ingress_report", ingress), ("scheduler_report", scheduler)] {
             dut.set(&format!("{port}_valid"), report.is_some().into());
             if let Some(report) = report {
                 dut.put(port, "packet_report", &Self::record(&report));
@@ -97,18 +97,18 @@ impl Bench {
         self.made.truncate(LAG + 1);
         dut.set("job_ready", ready.into());
         let answers = self.asked.is_some_and(|(at, ..)| at == self.now);
-        dut.set("answered", answers.into());
+        dut.set("peer_answer_valid", answers.into());
         if answers {
             let near = self.model.last_psn().wrapping_add(rng.random_range(0..8)).wrapping_sub(4);
             self.expected = self.next.unwrap_or(near);
             self.selective = if rng.random_bool(self.holes) { rng.random::<u64>() | 1 << 40 } else { 0 };
         }
-        dut.set("answer_expected", self.expected.into());
-        dut.set_bytes("answer_selective", &self.selective.to_le_bytes());
+        dut.set("peer_answer_expected", self.expected.into());
+        dut.set_bytes("peer_answer_selective", &self.selective.to_le_bytes());
         let asks_now = rng.random_ratio(3, 4);
-        dut.set("ask_ready", asks_now.into());
+        dut.set("peer_request_ready", asks_now.into());
         dut.eval();
-        if dut.high("ask") && asks_now {
+        if dut.high("peer_request_valid") && asks_now {
             let delay = if ready { FILTER } else { rng.random_range(1..100) };
             let known = *self.made.back().expect("this cycle is there");
             self.asked = Some((self.now + delay, known));

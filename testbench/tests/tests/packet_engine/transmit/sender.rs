@@ -157,7 +157,7 @@ impl Bench {
                     }
                     let peer = filter.peer(1).expect("the only one");
                     peer.held.insert(psn);
-                    peer.settle(psn, code == 0);
+                    peer.commit(psn, code == 0);
                     if code == 0 && !ctrl {
                         let put = &mut self.puts[job.get("frame") as usize];
                         assert!(put.arrived.insert(job.get("msg_off")), "a segment was accepted twice");

@@ -531,7 +531,7 @@ impl Surroundings {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
             self.judge.placed(word.get("frame"), word.get("placed") == 1, word.get("reason") as usize)?;
         }
-        self.fate(dut)?;
+        self.psn_commit(dut)?;
         if dut.high("task_valid") {
             let desc = dut.record("task_desc", "task_desc");
             self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
@@ -639,16 +639,17 @@ impl Surroundings {
     }
 
     /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same cycle.
-    fn fate(&mut self, dut: &mut Dut) -> Result<(), String> {
-        if !dut.high("fate_valid") {
+    fn psn_commit(&mut self, dut: &mut Dut) -> Result<(), String> {
+        if !dut.high("psn_commit_valid") {
             return Ok(());
         }
-        let fate = dut.get("fate");
-        let (accepted, psn) = (fate & 1 == 1, fate >> 9);
-        let frame = *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("the fate of a frame that is not inside")?;
+        let commit = dut.get("psn_commit");
+        let (accepted, psn) = (commit & 1 == 1, commit >> 9);
+        let frame =
+            *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("a PSN commit of a frame that is not inside")?;
         let outcome = dut.get("outcome");
         let dropped = (outcome >> 2 & 1 == 1).then_some((outcome >> 3) as usize);
-        self.judge.fate(frame, accepted, dropped)?;
+        self.judge.psn_commit(frame, accepted, dropped)?;
         let word = self.sent.remove(&frame).ok_or("it was sent")?;
         let live = self.live.iter_mut().find(|m| m.number == self.message_of[&frame]).ok_or("its message lives")?;
         live.joined |= accepted;

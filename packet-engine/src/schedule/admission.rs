@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 
 /// What there is for an arrival.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Means {
+pub struct AdmissionInputs {
     /// Its message is alive.
     pub known: Bit,
     /// A slot is free,
@@ -29,7 +29,7 @@ pub struct Means {
 
 /// What becomes of it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Resolution {
+pub struct Admission {
     /// It belongs to a live message.
     pub hit: Bit,
     /// It begins one.
@@ -48,62 +48,69 @@ pub struct Resolution {
 
 /// What becomes of an arrival; of another event nothing.
 #[hdl_fn]
-pub fn resolution_of(arrives: Bit, event: Event, arrival: Arrival, status: ContextStatus, means: Means) -> Resolution {
-    let hit = arrives & event.named & means.known;
+pub fn admission_of(
+    arrives: Bit,
+    event: Event,
+    arrival: Arrival,
+    status: ContextStatus,
+    inputs: AdmissionInputs,
+) -> Admission {
+    let hit = arrives & event.named & inputs.known;
     let fresh = arrives & !hit;
     let to_context = !event.mailbox;
-    let has_user_header = means.user_header.any();
+    let has_user_header = inputs.user_header.any();
     // The packet that others wait for is let in whatever the quota says.
-    let packets_full = means.packets_full & !(has_user_header & arrival.foremost);
-    let full = to_context & (packets_full | (fresh & means.messages_full));
-    let paused = full & (means.overload != bits(overload::PLACE)) & (fresh | (means.overload != bits(overload::DROP)));
+    let packets_full = inputs.packets_full & !(has_user_header & arrival.foremost);
+    let full = to_context & (packets_full | (fresh & inputs.messages_full));
+    let paused =
+        full & (inputs.overload != bits(overload::PLACE)) & (fresh | (inputs.overload != bits(overload::DROP)));
     let inactive = fresh & to_context & !status.active;
-    let no_slot = fresh & (!means.free | (event.named & !means.can_insert));
+    let no_slot = fresh & (!inputs.free | (event.named & !inputs.can_insert));
     let refused = arrives & (arrival.unsupported | inactive | paused | no_slot);
-    Resolution {
+    Admission {
         hit: hit,
         starts: fresh & !refused,
         refused: refused,
-        reason: refusal_of(arrival.unsupported, inactive, paused, means.overload),
+        reason: refusal_of(arrival.unsupported, inactive, paused, inputs.overload),
         full: full,
         has_user_header: has_user_header,
-        short: event.payload_len < bit_cast::<16, 7>(means.user_header),
+        short: event.payload_len < bit_cast::<16, 7>(inputs.user_header),
     }
 }
 
 /// The event with what was found.
 #[hdl_fn]
-pub fn resolved(
+pub fn admitted(
     arrives: Bit,
     event: Event,
     arrival: Arrival,
-    means: Means,
-    resolution: Resolution,
+    inputs: AdmissionInputs,
+    admission: Admission,
     slot: Bits<8>,
 ) -> Event {
-    let over = resolution.hit & resolution.full;
+    let over = admission.hit & admission.full;
     Event {
         slot: slot,
-        hit: resolution.hit,
+        hit: admission.hit,
         ends: ends_of(event),
-        starts: resolution.starts,
-        refused: resolution.refused,
-        first: arrives & resolution.has_user_header & arrival.foremost,
-        short: resolution.short,
-        lost: over & (means.overload == bits(overload::DROP)),
-        bypass: over & (means.overload == bits(overload::PLACE)),
-        reason: if arrives { resolution.reason } else { event.reason },
+        starts: admission.starts,
+        refused: admission.refused,
+        first: arrives & admission.has_user_header & arrival.foremost,
+        short: admission.short,
+        lost: over & (inputs.overload == bits(overload::DROP)),
+        bypass: over & (inputs.overload == bits(overload::PLACE)),
+        reason: if arrives { admission.reason } else { event.reason },
         ..event
     }
 }
 
 /// The state in which a message begins.
 #[hdl_fn]
-pub fn beginning_of(event: Event, arrival: Arrival, status: ContextStatus, resolution: Resolution) -> MessageState {
-    let placing = event.mailbox | resolution.full;
+pub fn first_state(event: Event, arrival: Arrival, status: ContextStatus, admission: Admission) -> MessageState {
+    let placing = event.mailbox | admission.full;
     MessageState {
         alive: true,
-        phase: first_phase(placing, status.has_header, resolution.has_user_header, arrival.foremost, resolution.short),
+        phase: first_phase(placing, status.has_header, admission.has_user_header, arrival.foremost, admission.short),
         context: event.context,
         mailbox: event.mailbox,
         has_payload: status.has_payload,
@@ -111,7 +118,7 @@ pub fn beginning_of(event: Event, arrival: Arrival, status: ContextStatus, resol
         by_field: event.by_field,
         keyed: event.named & !event.closes,
         missing: arrival.total,
-        flow_control: !event.mailbox & resolution.full,
+        flow_control: !event.mailbox & admission.full,
         ..Default::default()
     }
 }

@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result, Type};
 
 /// Functions that the back end knows itself.
-const BUILTINS: [&str; 16] = [
+const BUILTINS: [&str; 26] = [
     "bits",
     "bit_cast",
     "zext",
@@ -29,6 +29,16 @@ const BUILTINS: [&str; 16] = [
     "unsigned_cast",
     "join",
     "link",
+    "select",
+    "select_hot",
+    "ne",
+    "eq",
+    "first_set",
+    "lowest_set",
+    "byte_swap",
+    "byte_mask",
+    "add_carry",
+    "count_ones",
 ];
 /// Methods that the back end knows itself.
 const METHODS: [&str; 22] = [

@@ -168,6 +168,10 @@ impl Lower<'_> {
                 None => Ok(Val::Int(0)),
             };
         }
+        if super::intrinsics::NAMES.contains(&name.as_str()) {
+            let widths = [self.turbofish(generics, 0)?, self.turbofish(generics, 1)?];
+            return self.intrinsic(call, &name, widths, hint);
+        }
         match (name.as_str(), args.as_slice()) {
             ("bits", [n]) => {
                 let width = self.turbofish(generics, 0)?.or(hint.map(|h| h.width()));
@@ -261,7 +265,7 @@ impl Lower<'_> {
         }
     }
 
-    fn pair(&mut self, a: &Ast, b: &Ast, width: Option<Ty>) -> Lowered<(Expr, Expr)> {
+    pub(super) fn pair(&mut self, a: &Ast, b: &Ast, width: Option<Ty>) -> Lowered<(Expr, Expr)> {
         let value = self.value(a, width.as_ref())?;
         let ty = match (&value, width) {
             (_, Some(width)) => Some(width),

@@ -219,7 +219,7 @@ impl Lower<'_> {
     }
 
     /// Whether the type of an expression comes from its surroundings.
-    fn flexible(expr: &Ast) -> bool {
+    pub(super) fn flexible(expr: &Ast) -> bool {
         match expr {
             Ast::Paren(inner) => Self::flexible(&inner.expr),
             Ast::Unary(inner) => Self::flexible(&inner.expr),
@@ -235,7 +235,17 @@ impl Lower<'_> {
                     let name = s.ident.to_string();
                     open && matches!(
                         name.as_str(),
-                        "bits" | "bit_cast" | "zext" | "trunc" | "sext" | "repeat" | "mul" | "mul_signed" | "unpack"
+                        "bits"
+                            | "bit_cast"
+                            | "zext"
+                            | "trunc"
+                            | "sext"
+                            | "repeat"
+                            | "mul"
+                            | "mul_signed"
+                            | "unpack"
+                            | "first_set"
+                            | "count_ones"
                     ) || name == "default" && p.path.segments.first().is_some_and(|f| f.ident == "Default")
                 }),
                 _ => false,

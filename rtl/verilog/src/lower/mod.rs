@@ -7,6 +7,7 @@
 mod call;
 mod expr;
 mod frame;
+mod intrinsics;
 mod matching;
 mod stages;
 mod statement;

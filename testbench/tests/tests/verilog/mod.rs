@@ -7,6 +7,7 @@ pub mod clocked;
 pub mod common;
 pub mod control;
 pub mod hierarchy;
+pub mod intrinsics;
 pub mod loops;
 pub mod refused;
 pub mod refused_blocks;

@@ -315,6 +315,73 @@ impl Logic for Gated {
         self.y.next = self.held.q.val();
     }
 }
+ports!(ManyChoices);
+impl Logic for ManyChoices {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = select(self.b.val().get_bits::<1>(0), [self.a.val(), bits::<8>(1), bits::<8>(2)]);
+        // here
+    }
+}
+
+ports!(RepeatedChoice);
+impl Logic for RepeatedChoice {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = select(self.b.val(), [self.a.val(); 4]); // here
+    }
+}
+
+ports!(OddBytes);
+impl Logic for OddBytes {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = bit_cast::<8, 4>(byte_swap(self.b.val())); // here
+    }
+}
+
+ports!(NarrowMask);
+impl Logic for NarrowMask {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = byte_mask::<8, 4>(self.b.val()); // here
+    }
+}
+
+ports!(NarrowSum);
+impl Logic for NarrowSum {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = add_carry::<8, 8>(self.a.val(), self.a.val(), self.p.val());
+        // here
+    }
+}
+
+ports!(NarrowNumber);
+impl Logic for NarrowNumber {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = bit_cast::<8, 2>(first_set::<2, 8>(self.a.val())); // here
+    }
+}
+
+ports!(NarrowCount);
+impl Logic for NarrowCount {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = bit_cast::<8, 3>(count_ones::<3, 8>(self.a.val())); // here
+    }
+}
+
+ports!(OpenNumber);
+impl Logic for OpenNumber {
+    #[hdl]
+    fn update(&mut self) {
+        let number = first_set(self.a.val()); // here
+        self.y.next = number;
+    }
+}
+
 refused! {
     latch: Latch says "`y` is not assigned on every path", "give it a default before the condition";
     latch_in_match: MatchLatch says "`y` is not assigned on every path";
@@ -344,4 +411,12 @@ refused! {
     value_without_width: IfWithout says "width of this `if` is not known";
     register_that_does_not_hold: RegLatch says "`held.d` is not assigned on every path", "write #[block]";
     gated_clock: Gated says "a clock is not built from bits", "connect a clock input";
+    more_values_than_numbers: ManyChoices says "select has 3 values, but its 1 bits name 2";
+    values_that_are_no_list: RepeatedChoice says "select takes its values side by side";
+    bytes_that_are_not_whole: OddBytes says "byte_swap takes whole bytes, this has 4 bits";
+    mask_of_another_width: NarrowMask says "byte_mask gives 32 bits here, but 8 are written";
+    sum_without_its_carry: NarrowSum says "add_carry gives 9 bits here, but 8 are written";
+    number_that_does_not_fit: NarrowNumber says "first_set gives 3 bits here, which do not fit in 2";
+    count_that_does_not_fit: NarrowCount says "count_ones gives 4 bits here, which do not fit in 3";
+    number_without_width: OpenNumber says "the width of the result is not known here", "first_set::<M, N>(x)";
 }

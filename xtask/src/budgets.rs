@@ -47,6 +47,13 @@ impl Budgets {
         toml::from_str(include_str!("../budgets.toml")).context("xtask/budgets.toml cannot be read")
     }
 
+    /// Whether the block's LUTs have a budget on this family.
+    pub fn bounds_area(&self, block: &str, family: &str) -> bool {
+        let families = [("xcup", &self.xcup), ("xc7", &self.xc7)];
+        let own = families.iter().find(|(name, _)| *name == family).and_then(|(_, blocks)| blocks.get(block));
+        own.into_iter().chain(self.block.get(block)).any(|budget| budget.lut.is_some())
+    }
+
     /// Each budget that `row` exceeds.
     pub fn breaches(&self, row: &Row) -> Vec<Breach> {
         let family = match row.family.as_str() {
@@ -97,7 +104,10 @@ mod tests {
             config: "alveo".into(),
             area: Area { lut, ..Area::default() },
             levels,
+            orders: 1,
+            lut_range: (lut, lut),
         };
+        assert!(budgets.bounds_area("hpu", "xcup") && !budgets.bounds_area("hpu", "xc7"));
         assert!(budgets.breaches(&row("hpu", "xcup", 2400, 12)).is_empty());
         let known = |row: &Row| budgets.breaches(row).iter().map(|breach| breach.known).collect::<Vec<_>>();
         assert_eq!(known(&row("hpu", "xcup", 2401, 13)), [true, false]);

@@ -88,6 +88,20 @@ pub fn longest_path(log: &str) -> String {
     path.map(|line| format!("{line}\n")).collect()
 }
 
+/// The files in another order, the package first; order 0 is the given one. What a mapper makes of a block depends on the order of its modules
+/// by more than most edits do.
+pub fn file_order(files: &str, order: u64) -> String {
+    let mut files: Vec<&str> = files.split(' ').collect();
+    let fixed = files.iter().take_while(|file| file.ends_with("_pkg.sv")).count();
+    // A Lehmer generator: the same orders on every machine.
+    let mut state = order;
+    for last in (fixed + 1..files.len()).rev().filter(|_| order > 0) {
+        state = (state * 48_271 + 11) % 0x7FFF_FFFF;
+        files.swap(last, fixed + (state % (last - fixed + 1) as u64) as usize);
+    }
+    files.join(" ")
+}
+
 /// Latches and combinational loops make the run fail; they are looked for before anything is mapped.
 pub fn check_script(files: &str, top: &str) -> String {
     format!(
@@ -101,9 +115,9 @@ pub fn drivers_script(files: &str, top: &str, file: &str) -> String {
     format!("read_verilog -sv {files}; hierarchy -check -top {top}; proc; flatten; opt_clean; write_json {file}")
 }
 
-/// Maps the flattened block to `family`; writes the cell counts to `<family>-stat.json` and the netlist for `ltp`.
+/// Maps the flattened block to `family`; writes the cell counts to `<run>-stat.json` and the netlist for `ltp`.
 /// The modules `boxes` are left out of it and counted as cells of their own.
-pub fn map_script(files: &str, top: &str, family: &str, boxes: &[&str]) -> String {
+pub fn map_script(files: &str, top: &str, family: &str, boxes: &[&str], run: &str) -> String {
     let boxed = if boxes.is_empty() {
         String::new()
     } else {
@@ -111,7 +125,7 @@ pub fn map_script(files: &str, top: &str, family: &str, boxes: &[&str]) -> Strin
     };
     format!(
         "read_verilog -sv {files}; {boxed}synth_xilinx -family {family} -flatten -abc9 -noiopad -noclkbuf -top {top}; \
-         delete t:$scopeinfo; tee -q -o {family}-stat.json stat -json; select {top}; write_rtlil -selected {family}-top.il"
+         delete t:$scopeinfo; tee -q -o {run}-stat.json stat -json; select {top}; write_rtlil -selected {run}-top.il"
     )
 }
 
@@ -134,10 +148,10 @@ pub const LUTRAM_READS_FILE: &str = "lutram_reads.v";
 
 /// Longest path between registers, in cells. Flip-flops, memories and boxes must go first, or `ltp` walks through them,
 /// and so must the write pins of LUT RAMs.
-pub fn levels_script(family: &str, boxes: &[&str]) -> String {
+pub fn levels_script(boxes: &[&str], run: &str) -> String {
     let boxes: String = boxes.iter().map(|module| format!(" t:{module}")).collect();
     format!(
-        "read_rtlil {family}-top.il; techmap -map {LUTRAM_READS_FILE}; read_verilog -lib +/xilinx/cells_sim.v; \
+        "read_rtlil {run}-top.il; techmap -map {LUTRAM_READS_FILE}; read_verilog -lib +/xilinx/cells_sim.v; \
          delete t:FD* t:RAMB* t:URAM* t:SRL* t:DSP48*{boxes}; ltp"
     )
 }
@@ -163,6 +177,21 @@ mod tests {
         let stat = r#"{ "modules": { "top": { "num_cells_by_type": { "$_DLATCH_P_": 2 } } } }"#;
         assert_eq!(area(stat, "top").unwrap().unknown["$_DLATCH_P_"], 2);
         assert!(area(stat, "other").unwrap_err().to_string().contains("`other`"));
+    }
+
+    #[test]
+    fn orders_are_permutations_that_begin_with_the_package() {
+        let files = "top_pkg.sv a.sv b.sv c.sv d.sv e.sv";
+        assert_eq!(file_order(files, 0), files);
+        let orders: Vec<String> = (0..4).map(|order| file_order(files, order)).collect();
+        for order in &orders {
+            let mut sorted: Vec<&str> = order.split(' ').collect();
+            assert_eq!(sorted.remove(0), "top_pkg.sv");
+            sorted.sort_unstable();
+            assert_eq!(sorted.join(" "), "a.sv b.sv c.sv d.sv e.sv");
+            assert_eq!(orders.iter().filter(|other| *other == order).count(), 1, "{order}");
+        }
+        assert_eq!(file_order("a.sv", 3), "a.sv");
     }
 
     #[test]

@@ -5,10 +5,12 @@ mod blocks;
 mod budgets;
 mod cache;
 mod compat;
+mod figures;
 mod independent;
 mod lint;
 mod nextpnr;
 mod outputs;
+mod pictures;
 mod pnr;
 mod process;
 mod report;
@@ -54,6 +56,10 @@ enum Command {
     Same(same::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),
+    /// Fill the figure tables of README and docs.
+    Figures(figures::Options),
+    /// Draw the pictures of README and docs.
+    Pictures(pictures::Options),
 }
 
 fn main() -> std::process::ExitCode {
@@ -74,6 +80,8 @@ fn main() -> std::process::ExitCode {
             Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),
+            Command::Figures(options) => figures::run(&options),
+            Command::Pictures(options) => pictures::run(&options),
         }
     };
     match run() {

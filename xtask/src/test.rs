@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{independent, lint, setup, synth};
+use crate::{figures, independent, lint, pictures, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -44,6 +44,8 @@ pub fn run(options: &Options) -> Result<bool> {
         cargo_command().args(["run", "--quiet", "-p", "spindle-contract", "--bin", "generate", "--", "--check"]),
     )?;
     sum.outcome("independent", independent::run().map(|()| true));
+    sum.outcome("figures", figures::run(&figures::Options::check()));
+    sum.outcome("pictures", pictures::run(&pictures::Options::check()));
     if installed("cargo-nextest") {
         sum.suite("tests", cargo_command().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
         // The runner above does not run documentation tests.

@@ -24,6 +24,7 @@ mod module;
 mod names;
 mod packed;
 mod part;
+pub mod ports;
 mod print;
 mod register;
 mod rest;
@@ -61,6 +62,7 @@ pub mod __private {
     };
     pub use crate::packed::{literal_of, BitReader, Packed};
     pub use crate::part::{Join, Part, Parts};
+    pub use crate::ports::{write_packed, WireId, Wires, Word};
     pub use rust_hdl_core::logic::{logic_connect_fn, logic_connect_join_fn, logic_connect_link_fn};
     pub use rust_hdl_core::prelude::{
         Bits, Block, Clock, In, Logic, Out, Probe, Signal, Synth, TypeDescriptor, TypeField, TypeKind, VCDValue,

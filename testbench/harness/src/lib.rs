@@ -1,8 +1,8 @@
 //! Verilator harness: Verilog text in, loaded model out.
 //!
-//! The harness knows no RTL crate. It takes the text of a design, has Verilator turn it into C++, compiles that into a
-//! shared object, opens it and gives its ports out by pointer. Objects are cached by content, so a test pays for a
-//! module once.
+//! The harness takes the text of a design, has Verilator turn it into C++, compiles that into a shared object, opens it and
+//! gives its ports out by pointer. Objects are cached by content, so a test pays for a module once. [`Dut`] gives a block's
+//! ports with their types; of the RTL crates the harness knows only the back end, `spindle-verilog`.
 //!
 //! ```no_run
 //! use spindle_harness::{Model, Source};
@@ -57,6 +57,7 @@ mod ffi;
 mod lint;
 mod lock;
 mod model;
+pub mod ports;
 mod progress;
 mod record;
 mod runtime;
@@ -75,11 +76,12 @@ mod wave_save;
 
 pub use lint::{lint, Warning};
 pub use model::{Library, Model, Port, PortDirection, PortInfo};
+pub use ports::{source_of, Dut};
 pub use progress::Progress;
 pub use record::{WaveGroup, WaveOptions, WaveScope};
 pub use seed::{seed_from_env, seed_of, seeded_rng};
 pub use skip::{skip, skip_part};
 pub use source::{BuildOptions, Source};
-pub use stream::{StreamMonitor, StreamSink, StreamSource};
+pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};
 pub use versions::verilator_version;
 pub use wave::{run_with_wave_on_failure, wave_folder, WaveContext};

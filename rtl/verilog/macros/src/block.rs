@@ -1,5 +1,6 @@
 //! `#[block]`: clock and reset, the walk of rust-hdl's simulator, the constructor and the implicit wiring of a block.
 
+use crate::ports;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
@@ -72,6 +73,7 @@ pub(crate) fn block(options: &Options, mut item: ItemStruct) -> Result<TokenStre
         parts.push((name, options.drive(domain)?));
     }
     let shown: Vec<&Ident> = names.iter().filter(|n| !n.to_string().starts_with('_')).collect();
+    let ports = ports::block(&item);
     let texts: Vec<String> = shown.iter().map(|n| n.to_string()).collect();
     let changed = if shown.is_empty() { quote!(false) } else { quote!(#(P::Block::has_changed(&self.#shown))||*) };
     let (drives, claims): (Vec<_>, Vec<_>) = parts.iter().map(|(name, drive)| wiring(name, drive)).unzip();
@@ -95,6 +97,7 @@ pub(crate) fn block(options: &Options, mut item: ItemStruct) -> Result<TokenStre
     });
     Ok(quote! {
         #item
+        #ports
 
         #[automatically_derived]
         impl #impl_generics #name #ty_generics #where_clause {

@@ -1,5 +1,6 @@
 //! `#[bundle]`: several signals that belong together, seen from either side.
 
+use crate::ports;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::parse::{Parse, ParseStream};
@@ -37,10 +38,10 @@ impl Parse for Options {
 }
 
 /// A signal of a bundle.
-struct Member {
-    name: Ident,
+pub(crate) struct Member {
+    pub name: Ident,
     /// Whether the side that is written drives it.
-    out: bool,
+    pub out: bool,
     value: Type,
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn bundle(options: &Options, item: &ItemStruct) -> Result<TokenStream
         }
     }
     let (here, there) = (one_side(item, &members, true), one_side(&mirror, &members, false));
+    let ports = [ports::bundle(item, &members, true), ports::bundle(&mirror, &members, false)];
     let (first, second) = (&item.ident, &options.mirror);
     let mut joins = vec![(first, second), (first, first), (second, second)];
     if let Some((source, sink)) = &options.whole {
@@ -69,6 +71,7 @@ pub(crate) fn bundle(options: &Options, item: &ItemStruct) -> Result<TokenStream
     Ok(quote! {
         #item
         #mirror
+        #(#ports)*
         const _: () = {
             use ::spindle_verilog::__private as P;
             #here

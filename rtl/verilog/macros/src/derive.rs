@@ -60,6 +60,9 @@ pub(crate) fn logic_struct(input: &DeriveInput) -> Result<TokenStream> {
                     Self { #(#names: P::Packed::read_bits(bits)),* }
                 }
             }
+            impl #impl_generics P::Word<#name #ty_generics> for #name #ty_generics #where_clause {
+                fn write(self, wires: &dyn P::Wires, wire: P::WireId) { P::write_packed(self, wires, wire) }
+            }
             #into_bits
         };
     })
@@ -113,6 +116,9 @@ pub(crate) fn logic_state(input: &DeriveInput) -> Result<TokenStream> {
                 fn read_bits(bits: &mut P::BitReader<'_>) -> Self {
                     match bits.number(#bits) { #(#numbers => #name::#variants,)* _ => #name::#first }
                 }
+            }
+            impl P::Word<#name> for #name {
+                fn write(self, wires: &dyn P::Wires, wire: P::WireId) { P::write_packed(self, wires, wire) }
             }
             impl ::core::convert::From<#name> for P::Bits<#bits> {
                 fn from(x: #name) -> Self { P::pack(x) }

@@ -15,6 +15,7 @@ mod block;
 mod bundle;
 mod connect;
 mod derive;
+mod ports;
 mod stages;
 mod table;
 

@@ -54,8 +54,8 @@ pub fn byte_mask<const M: usize, const N: usize>(lanes: Bits<N>) -> Bits<M> {
 }
 
 /// `a + b + carry` with the carry out on top; M is N + 1.
-pub fn add_carry<const M: usize, const N: usize>(a: Bits<N>, b: Bits<N>, carry: bool) -> Bits<M> {
-    assert!(M == N + 1, "add_carry: the sum has {} bits, not {M}; correct the width", N + 1);
+pub fn add_with_carry<const M: usize, const N: usize>(a: Bits<N>, b: Bits<N>, carry: bool) -> Bits<M> {
+    assert!(M == N + 1, "add_with_carry: the sum has {} bits, not {M}; correct the width", N + 1);
     let sum = bit_cast::<M, N>(a) + bit_cast::<M, N>(b);
     if carry {
         sum + 1

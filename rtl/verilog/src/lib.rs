@@ -43,7 +43,7 @@ pub mod prelude {
     pub use crate::bitops::{bits, mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
     pub use crate::bundles::{Pulse, PulseSink, Sink, Source};
     pub use crate::intrinsics::{
-        add_carry, byte_mask, byte_swap, count_ones, eq, first_set, lowest_set, ne, select, select_hot,
+        add_with_carry, byte_mask, byte_swap, count_ones, eq, first_set, lowest_set, ne, select, select_hot,
     };
     pub use crate::packed::Packed;
     pub use crate::part::Join;

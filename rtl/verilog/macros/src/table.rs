@@ -37,7 +37,7 @@ const BUILTINS: [&str; 26] = [
     "lowest_set",
     "byte_swap",
     "byte_mask",
-    "add_carry",
+    "add_with_carry",
     "count_ones",
 ];
 /// Methods that the back end knows itself.

@@ -28,7 +28,7 @@ pub(super) const NAMES: [&str; 10] = [
     "lowest_set",
     "byte_swap",
     "byte_mask",
-    "add_carry",
+    "add_with_carry",
     "count_ones",
 ];
 
@@ -49,7 +49,7 @@ impl Lower<'_> {
                 let differ = self.differ(name, a, b);
                 Ok(Val::Hw(if name == "ne" { differ } else { Expr::not(differ) }, Ty::Bits(1)))
             }
-            ("add_carry", [a, b, carry]) => {
+            ("add_with_carry", [a, b, carry]) => {
                 let (a, b) = self.pair(a, b, widths[1].map(Ty::Bits))?;
                 let carry = self.condition(carry)?;
                 let sum = self.sum(a, b, carry);
@@ -64,7 +64,7 @@ impl Lower<'_> {
                 let x = self.step(&format!("{name}_of"), x);
                 match name {
                     "lowest_set" => Ok(Val::Hw(self.lowest(x.clone()), Ty::Bits(x.width))),
-                    "byte_swap" if x.width % 8 != 0 => {
+                    "byte_swap" if !x.width.is_multiple_of(8) => {
                         self.refuse(call, format!("byte_swap takes whole bytes, this has {} bits", x.width))
                     }
                     "byte_swap" => {
@@ -251,7 +251,7 @@ impl Lower<'_> {
         }
         let below = |x: Expr, bit: Expr| Expr::concat(vec![Expr::bit(false), x, bit]);
         let sum = Expr::bin(Op::Add, below(a, Expr::bit(true)), below(b, carry));
-        let sum = self.step("add_carry_sum", sum);
+        let sum = self.step("add_with_carry_sum", sum);
         Expr::slice(sum, 1, width)
     }
 

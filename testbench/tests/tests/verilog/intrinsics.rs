@@ -126,10 +126,10 @@ impl<const N: usize, const M: usize> Logic for Words<N, M> {
             (ne(a, b), eq(a, b), ne(a + 1, b ^ a), eq(a, bits::<N>(1)), ne::<N>(bits(1), b)).cat::<5>();
         let turned = a ^ (bits::<N>(1) << self.at.val());
         self.apart.next = (ne(turned, a), eq(turned, a)).cat::<2>();
-        let sum = add_carry::<M, N>(a, b, self.carry.val());
+        let sum = add_with_carry::<M, N>(a, b, self.carry.val());
         self.sum.next = sum;
-        self.plain_sum.next = add_carry(a, !b, false);
-        self.carry_out.next = add_carry::<M, N>(a & b, a, true).get_bit(N);
+        self.plain_sum.next = add_with_carry(a, !b, false);
+        self.carry_out.next = add_with_carry::<M, N>(a & b, a, true).get_bit(N);
         self.number.next = first_set(a);
         self.number_of_sum.next = first_set::<9, N>(a + b) + bit_cast::<9, 8>(self.at.val());
         self.alone.next = lowest_set(a);

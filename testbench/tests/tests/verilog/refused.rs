@@ -352,7 +352,7 @@ ports!(NarrowSum);
 impl Logic for NarrowSum {
     #[hdl]
     fn update(&mut self) {
-        self.y.next = add_carry::<8, 8>(self.a.val(), self.a.val(), self.p.val());
+        self.y.next = add_with_carry::<8, 8>(self.a.val(), self.a.val(), self.p.val());
         // here
     }
 }
@@ -415,7 +415,7 @@ refused! {
     values_that_are_no_list: RepeatedChoice says "select takes its values side by side";
     bytes_that_are_not_whole: OddBytes says "byte_swap takes whole bytes, this has 4 bits";
     mask_of_another_width: NarrowMask says "byte_mask gives 32 bits here, but 8 are written";
-    sum_without_its_carry: NarrowSum says "add_carry gives 9 bits here, but 8 are written";
+    sum_without_its_carry: NarrowSum says "add_with_carry gives 9 bits here, but 8 are written";
     number_that_does_not_fit: NarrowNumber says "first_set gives 3 bits here, which do not fit in 2";
     count_that_does_not_fit: NarrowCount says "count_ones gives 4 bits here, which do not fit in 3";
     number_without_width: OpenNumber says "the width of the result is not known here", "first_set::<M, N>(x)";

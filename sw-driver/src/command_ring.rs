@@ -1,5 +1,6 @@
 //! Command rings: posting many buffers with one register access.
 
+use crate::access::halves;
 use crate::rvma::{refusal, Posted, Window};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::commands::{self, BYTES, MAX_COMMANDS};
@@ -40,9 +41,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     fn commands_command(&mut self, process: usize, base: u64, bytes: u32) -> Result<()> {
+        let [base_lo, base_hi] = halves(base);
         let staging = [
-            (doorbell::BUFFER_LO, base as u32),
-            (doorbell::BUFFER_HI, (base >> 32) as u32),
+            (doorbell::BUFFER_LO, base_lo),
+            (doorbell::BUFFER_HI, base_hi),
             (doorbell::SIZE, bytes),
             (doorbell::RING_TAIL, 0),
         ];
@@ -83,11 +85,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// # Errors
     /// The oldest of them cannot be carried out. It is forgotten, those behind it go on.
     pub fn posts_left(&mut self, ring: &mut CommandRing) -> Result<u32> {
-        let word = self.bar.read32(doorbell::BASE + ring.process as u32 * PAGE + doorbell::RING_DONE)?;
-        let ahead = (word as u16).wrapping_sub(ring.done as u16);
+        let page = doorbell::BASE + ring.process as u32 * PAGE;
+        let state = doorbell::RingDone(self.bar.read32(page + doorbell::RING_DONE)?);
+        let ahead = (state.done() as u16).wrapping_sub(ring.done as u16);
         ring.done = ring.done.wrapping_add(ahead.into());
         let left = ring.tail.wrapping_sub(ring.done);
-        match word >> 16 {
+        match state.error() {
             doorbell_error::NONE => {}
             _ if ring.mended == Some(ring.done) => {}
             doorbell_error::NO_SLOT => self.tell_tail(ring)?,
@@ -121,9 +124,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
 /// The command that posts a buffer.
 fn command(mailbox: u32, posted: &Posted) -> [u8; BYTES] {
+    let head = commands::Head::ZERO.with_code(commands::POST_BUFFER.into()).with_mailbox(mailbox);
     let mut bytes = [0; BYTES];
     let mut word = |at: usize, value: &[u8]| bytes[4 * at..4 * at + value.len()].copy_from_slice(value);
-    word(commands::WORD_CODE, &(mailbox << 16 | u32::from(commands::POST_BUFFER)).to_le_bytes());
+    word(commands::WORD_CODE, &head.0.to_le_bytes());
     word(commands::WORD_SIZE, &posted.size.to_le_bytes());
     word(commands::WORD_BUFFER, &posted.buffer.to_le_bytes());
     word(commands::WORD_RECORD, &posted.record.to_le_bytes());

@@ -1,8 +1,9 @@
 //! Execution contexts: placement of an image, installation, activation.
 
+use crate::access::halves;
 use crate::device::Info;
 use crate::image::{Image, ImageError, LONGEST_USER_HEADER};
-use crate::{Bar, Device, Error, HostMemory, Result};
+use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::descriptors::overload;
 use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::{CODE_ALIGN, L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
@@ -270,6 +271,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.load(hpu::L2_ADDR, hpu::L2_DATA, state.0, &initial)?;
 
         let (host, host_bytes) = options.host_region.unwrap_or((0, 0));
+        let [host_lo, host_hi] = halves(host);
+        let quota =
+            hpu::CtxQuota::ZERO.with_messages(options.message_quota.into()).with_packets(options.packet_quota.into());
         let [header, payload, completion] = image.entries.map(|entry| entry.unwrap_or(0));
         let staging = [
             (hpu::CTX_HEADER, header),
@@ -279,14 +283,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (hpu::CTX_CODE_SIZE, image.code.len() as u32),
             (hpu::CTX_STATE_BASE, state.0 as u32),
             (hpu::CTX_STATE_SIZE, state_bytes as u32),
-            (hpu::CTX_HOST_LO, host as u32),
-            (hpu::CTX_HOST_HI, (host >> 32) as u32),
+            (hpu::CTX_HOST_LO, host_lo),
+            (hpu::CTX_HOST_HI, host_hi),
             (hpu::CTX_HOST_SIZE, host_bytes),
             (hpu::CTX_WATCHDOG, options.watchdog),
             (hpu::CTX_SCRATCH_BASE, scratch.0 as u32),
             (hpu::CTX_SCRATCH_SIZE, scratch.1 as u32),
             (hpu::CTX_WEIGHT, options.weight.into()),
-            (hpu::CTX_QUOTA, u32::from(options.message_quota) | u32::from(options.packet_quota) << 16),
+            (hpu::CTX_QUOTA, quota.0),
             (hpu::CTX_OVERLOAD, options.overload.code()),
             (hpu::CTX_CORE_MASK, options.core_mask),
             (hpu::CTX_USER_HEADER, user_header.into()),
@@ -355,17 +359,17 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 context.0
             )));
         }
-        let mut puts = 0;
+        let mut puts = hpu::ContextPuts::ZERO;
         for _ in 0..LOOKS {
-            puts = self.bar.read32(hpu::BASE + hpu::CONTEXT_PUTS)?;
-            if puts == 0 {
+            puts = self.bar.read()?;
+            if puts == hpu::ContextPuts::ZERO {
                 self.contexts.slots[context.0] = None;
                 return Ok(());
             }
         }
         Err(Error::Argument(format!(
             "puts of context memory are under way ({} now); wait until they have ended, then remove context {}",
-            puts & 0xFF,
+            puts.under_way(),
             context.0
         )))
     }

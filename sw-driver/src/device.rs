@@ -1,10 +1,11 @@
 //! Opening a card: identity, configuration, block list.
 
+use crate::access::whole;
 use crate::context::Contexts;
 use crate::regions::RegionTable;
 use crate::rule_table::RuleTable;
-use crate::{Bar, Error, HostMemory, Result};
-use spindle_contract::registers::{self, global, packet, Block, BLOCKS};
+use crate::{Bar, Error, HostMemory, Registers, Result};
+use spindle_contract::registers::{self, global, packet, Page, BLOCKS};
 
 /// Cycles of a unit of MESSAGE_TIMEOUT, and how many units it can hold.
 const TIMEOUT_UNIT: u64 = 1024;
@@ -94,12 +95,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn cycle(&mut self) -> Result<u64> {
         let low = self.bar.read32(global::BASE + global::CYCLE_LO)?;
         let high = self.bar.read32(global::BASE + global::CYCLE_HI)?;
-        Ok(u64::from(high) << 32 | u64::from(low))
+        Ok(whole(low, high))
     }
 
     /// Switches reception on or off; off after reset.
     pub fn set_receive(&mut self, on: bool) -> Result<()> {
-        self.bar.write32(packet::BASE + packet::CONTROL, on.into())
+        self.bar.write(packet::Control::ZERO.with_receive(on))
     }
 
     /// Ends messages that lack bytes and have had no packet and no handler for so many cycles, and at most half as many more. Rounded up to
@@ -115,7 +116,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 MOST_TIMEOUT_UNITS * TIMEOUT_UNIT
             )));
         }
-        self.bar.write32(packet::BASE + packet::MESSAGE_TIMEOUT, units as u32)
+        self.bar.write(packet::MessageTimeout::ZERO.with_message_timeout(units as u32))
     }
 }
 
@@ -134,7 +135,7 @@ pub struct ListedBlock {
 
 impl ListedBlock {
     /// What this library knows of the block.
-    pub fn known(&self) -> Option<&'static Block> {
+    pub fn known(&self) -> Option<&'static Page> {
         BLOCKS.iter().find(|block| block.id == self.id)
     }
 }
@@ -153,21 +154,20 @@ pub fn block_list<B: Bar>(bar: &mut B) -> Result<Vec<ListedBlock>> {
 
 impl Info {
     fn read<B: Bar>(bar: &mut B) -> Result<Info> {
+        let hpus: global::Hpus = bar.read()?;
+        let tables: global::Tables = bar.read()?;
+        let memories: global::Memories = bar.read()?;
         let mut word = |offset: u32| bar.read32(global::BASE + offset);
-        let hpus = word(global::HPUS)?;
-        let tables = word(global::TABLES)?;
-        let memories = word(global::MEMORIES)?;
-        let field = |word: u32, low: u32, bits: u32| (word >> low & ((1 << bits) - 1)) as usize;
         Ok(Info {
-            clusters: field(hpus, 0, 8),
-            hpus: field(hpus, 8, 8),
-            contexts: field(hpus, 16, 8),
-            match_rules: field(hpus, 24, 8),
-            mailboxes: field(tables, 0, 16),
-            posted_buffers: field(tables, 16, 16),
-            imem_bytes: field(memories, 0, 8) << 10,
-            l2_bytes: field(memories, 8, 12) << 10,
-            packet_buffer_bytes: field(memories, 20, 12) << 10,
+            clusters: hpus.clusters() as usize,
+            hpus: hpus.hpus() as usize,
+            contexts: hpus.contexts() as usize,
+            match_rules: hpus.match_rules() as usize,
+            mailboxes: tables.mailboxes() as usize,
+            posted_buffers: tables.posted_buffers() as usize,
+            imem_bytes: (memories.imem_kib() as usize) << 10,
+            l2_bytes: (memories.l2_kib() as usize) << 10,
+            packet_buffer_bytes: (memories.packet_buffer_kib() as usize) << 10,
             clock_mhz: word(global::CLOCK_MHZ)?,
             live_messages: word(global::LIVE_MESSAGES)? as usize,
             processes: word(global::PROCESSES)? as usize,

@@ -3,6 +3,7 @@
 //! A process has one ring, on its doorbell page. The card writes records into it, the driver reads them in order and gives the
 //! places back. A full ring loses events, which an [`EventKind::Lost`] tells of; nothing else is ever lost.
 
+use crate::access::{halves, whole};
 use crate::stats::Fault;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Print, Result};
 use spindle_contract::events::{self, message, BYTES, MAX_RECORDS};
@@ -123,15 +124,18 @@ impl Event {
     pub fn parse(record: &[u8; BYTES]) -> Event {
         let word =
             |i: usize| u32::from_le_bytes([record[4 * i], record[4 * i + 1], record[4 * i + 2], record[4 * i + 3]]);
-        let [kind, context, code, flags] = word(events::WORD_KIND).to_le_bytes();
-        let context = ContextId(usize::from(context & 15));
+        let head = events::Head(word(events::WORD_KIND));
+        let (code, context) = (head.code() as u8, ContextId(head.context() as usize));
         let (id, length) = (word(events::WORD_ID), word(events::WORD_LENGTH));
         let (extra, source) = (word(events::WORD_EXTRA), word(events::WORD_SOURCE));
-        let user = u64::from(word(events::WORD_USER + 1)) << 32 | u64::from(word(events::WORD_USER));
-        // Faults and prints say where they come from.
-        let (hpu, cluster) = ((length & 255) as usize, (length >> 8 & 255) as usize);
-        let (frame, handler) = (source as u16, (source >> 16 & 3) as u8);
-        let kind = match kind & 15 {
+        let user = whole(word(events::WORD_USER), word(events::WORD_USER + 1));
+        // Faults and prints name the handler that they come from.
+        let origin = events::Handler(length);
+        let (hpu, cluster) = (origin.hpu() as usize, origin.cluster() as usize);
+        let packet = events::Packet(source);
+        let (frame, handler) = (packet.frame() as u16, packet.handler() as u8);
+        let put = events::HostPut(source);
+        let kind = match head.kind() as u8 {
             events::MESSAGE => EventKind::Message {
                 outcome: match code {
                     message::DONE => Outcome::Done,
@@ -144,14 +148,14 @@ impl Event {
                 dropped: extra,
                 source,
                 match_bits: user,
-                flow_control: flags & message::FLOW_CONTROL != 0,
+                flow_control: head.flags() as u8 & message::FLOW_CONTROL != 0,
             },
             events::FAULT => EventKind::Fault(Fault {
                 cause: code,
                 context,
                 cluster,
                 hpu,
-                msg_slot: (length >> 16 & 255) as usize,
+                msg_slot: origin.msg_slot() as usize,
                 pc: id,
                 address: extra,
                 frame,
@@ -165,12 +169,12 @@ impl Event {
             events::USER => EventKind::User { user, length },
             events::COMPLETE => EventKind::Complete { user, length },
             events::PUT => EventKind::Put {
-                number: (source >> 16) as u16,
+                number: put.number() as u16,
                 acknowledged: code == 0,
                 refusal: (extra != 0).then_some(extra as u8),
                 id,
                 length,
-                node: source & 255,
+                node: put.node(),
                 address: user,
             },
             events::BUFFER => EventKind::Buffer {
@@ -210,9 +214,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     fn ring_command(&mut self, process: usize, base: u64, bytes: u32) -> Result<()> {
+        let [base_lo, base_hi] = halves(base);
         let staging = [
-            (doorbell::BUFFER_LO, base as u32),
-            (doorbell::BUFFER_HI, (base >> 32) as u32),
+            (doorbell::BUFFER_LO, base_lo),
+            (doorbell::BUFFER_HI, base_hi),
             (doorbell::SIZE, bytes),
             (doorbell::EVENT_HEAD, 0),
         ];

@@ -5,7 +5,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`access`] | the two traits |
+//! | [`access`] | the two traits, and registers by their type |
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`events`] | event rings |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
@@ -46,7 +46,7 @@ pub mod stats;
 pub mod trace;
 pub mod window;
 
-pub use access::{Bar, HostMemory};
+pub use access::{Bar, HostMemory, Registers};
 pub use command_ring::CommandRing;
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;

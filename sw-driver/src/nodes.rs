@@ -47,14 +47,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 NODE_TABLE_ENTRIES - 1
             )));
         }
-        let present = u32::from(entry.is_some()) << 31;
+        let port = node::NodePort::ZERO.with_present(entry.is_some());
         let entry = entry.unwrap_or(Node { mac: [0; 6], ip: [0; 4], port: 0 });
         let (low, high) = halves(entry.mac);
         for (register, value) in [
             (node::NODE_MAC_LO, low),
             (node::NODE_MAC_HI, high),
             (node::NODE_IP, u32::from_be_bytes(entry.ip)),
-            (node::NODE_PORT, present | u32::from(entry.port)),
+            (node::NODE_PORT, port.with_port(entry.port.into()).0),
             (node::NODE_COMMIT, number as u32),
         ] {
             self.bar.write32(node::BASE + register, value)?;

@@ -1,7 +1,8 @@
 //! The PSN filter and the responder: which sequence numbers of its peers the card has accepted, and what it tells them.
 
-use crate::{Bar, Device, Error, HostMemory, Result};
-use spindle_contract::registers::{node, packet, ACK_EVERY_RESET, NACK_GAP_RESET};
+use crate::access::whole;
+use crate::{Bar, Device, Error, HostMemory, Registers, Result};
+use spindle_contract::registers::{node, packet};
 
 /// Cycles within which an entry has been read; the filter first opens a peer if it has to.
 const QUERY_CYCLES: u64 = 100_000;
@@ -29,7 +30,8 @@ pub struct Responses {
 
 impl Default for Responses {
     fn default() -> Self {
-        Self { ack_every: ACK_EVERY_RESET as u8, nack_gap: NACK_GAP_RESET as u16 }
+        let reset = node::AckControl::RESET;
+        Self { ack_every: reset.ack_every() as u8, nack_gap: reset.nack_gap() as u16 }
     }
 }
 
@@ -44,8 +46,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         if !(1..64).contains(&ack_every) {
             return Err(Error::Argument(format!("an acknowledgement every {ack_every} packets; choose 1 to 63")));
         }
-        let word = u32::from(nack_gap) << 16 | u32::from(ack_every) << 8 | u32::from(responses.is_some());
-        self.bar.write32(node::BASE + node::ACK_CONTROL, word)
+        let control = node::AckControl::ZERO.with_nack_gap(nack_gap.into()).with_ack_every(ack_every.into());
+        self.bar.write(control.with_respond(responses.is_some()))
     }
 
     /// Acknowledgements sent, refusals sent, and refusals that were withheld.
@@ -56,14 +58,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Switches the PSN filter on or off; off after reset, when packets pass whatever their sequence number.
     pub fn set_sequence_filter(&mut self, on: bool) -> Result<()> {
-        self.bar.write32(packet::BASE + packet::PSN_CONTROL, on.into())
+        self.bar.write(packet::PsnControl::ZERO.with_filter(on))
     }
 
     /// What the PSN filter knows of an entry of its table, which is named by the low bits of a node; `None`: nobody is there.
     pub fn peer(&mut self, entry: u8) -> Result<Option<Peer>> {
         self.bar.write32(packet::BASE + packet::PEER_QUERY, entry.into())?;
         let start = self.cycle()?;
-        while self.bar.read32(packet::BASE + packet::PEER_QUERY)? != 0 {
+        while self.bar.read::<packet::PeerQuery>()?.busy() {
             if self.cycle()? - start > QUERY_CYCLES {
                 return Err(Error::Timeout { what: "an entry of the peer table".into(), cycles: QUERY_CYCLES });
             }
@@ -76,7 +78,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(Some(Peer {
             node: read(packet::PEER_NODE)?,
             expected: read(packet::PEER_EXPECTED)?,
-            selective: u64::from(high) << 32 | u64::from(low),
+            selective: whole(low, high),
         }))
     }
 }

@@ -1,6 +1,7 @@
 //! What handlers print.
 
-use crate::{Bar, ContextId, Device, HostMemory, Result};
+use crate::access::whole;
+use crate::{Bar, ContextId, Device, HostMemory, Registers, Result};
 use spindle_contract::registers::hpu;
 
 /// Up to eight characters that a handler printed. The pieces of one handler come in the order in which it printed them.
@@ -38,19 +39,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Takes the oldest piece; there is one.
     fn pop_print(&mut self) -> Result<Print> {
-        let who = self.bar.read32(hpu::BASE + hpu::PRINT_WHO)?;
+        let who: hpu::PrintWho = self.bar.read()?;
         let frame = self.bar.read32(hpu::BASE + hpu::PRINT_FRAME)?;
         let low = self.bar.read32(hpu::BASE + hpu::PRINT_LOW)?;
         let high = self.bar.read32(hpu::BASE + hpu::PRINT_HIGH)?;
         self.bar.write32(hpu::BASE + hpu::PRINT_POP, 1)?;
-        let characters = (u64::from(high) << 32 | u64::from(low)).to_le_bytes();
+        let characters = whole(low, high).to_le_bytes();
         Ok(Print {
-            cluster: (who >> 16 & 255) as usize,
-            hpu: (who >> 8 & 255) as usize,
-            context: ContextId((who >> 4 & 15) as usize),
-            kind: (who >> 24 & 3) as u8,
+            cluster: who.cluster() as usize,
+            hpu: who.hpu() as usize,
+            context: ContextId(who.context() as usize),
+            kind: who.handler() as u8,
             frame: frame as u16,
-            text: characters[..((who & 15) as usize).min(characters.len())].to_vec(),
+            text: characters[..(who.characters() as usize).min(characters.len())].to_vec(),
         })
     }
 }

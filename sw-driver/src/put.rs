@@ -1,5 +1,6 @@
 //! Puts and gets of a process: host memory into a mailbox of another node, and from there into a mailbox of its own.
 
+use crate::access::halves;
 use crate::rvma::refusal;
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, rvma};
@@ -135,13 +136,13 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         target: &Target,
     ) -> Result<Put> {
         let staging = [
-            (doorbell::BUFFER_LO, buffer as u32),
-            (doorbell::BUFFER_HI, (buffer >> 32) as u32),
+            (doorbell::BUFFER_LO, halves(buffer)[0]),
+            (doorbell::BUFFER_HI, halves(buffer)[1]),
             (doorbell::LENGTH, length),
             (doorbell::NODE, target.node.into()),
             (doorbell::TARGET_PID, target.process.into()),
-            (doorbell::ADDR_LO, target.address as u32),
-            (doorbell::ADDR_HI, (target.address >> 32) as u32),
+            (doorbell::ADDR_LO, halves(target.address)[0]),
+            (doorbell::ADDR_HI, halves(target.address)[1]),
             (doorbell::KEY, target.key),
             (doorbell::OFFSET, target.offset),
         ];

@@ -3,7 +3,7 @@
 use crate::rvma::{Posted, Window};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::params::RECEIVE_MAP_BITS;
-use spindle_contract::registers::{doorbell, doorbell_command};
+use spindle_contract::registers::{doorbell, doorbell_command, MAP_SHIFT};
 use std::ops::Range;
 
 /// Words of 64 bits in a map.
@@ -61,7 +61,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn read_map(&mut self, map: &ReceiveMap) -> Result<Received> {
         let mut words = [0; MAP_WORDS];
         for (i, word) in words.iter_mut().enumerate() {
-            let staging = [(doorbell::COUNT, map.number << doorbell_command::MAP_SHIFT | i as u32)];
+            let staging = [(doorbell::COUNT, map.number << MAP_SHIFT | i as u32)];
             self.ring(map.process, "read_map", doorbell_command::READ_MAP, &staging)?;
             *word = self.value(map.process)?;
         }
@@ -70,7 +70,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Gives a map back. Its buffer goes on without.
     pub fn free_map(&mut self, map: ReceiveMap) -> Result<()> {
-        let staging = [(doorbell::COUNT, map.number << doorbell_command::MAP_SHIFT)];
+        let staging = [(doorbell::COUNT, map.number << MAP_SHIFT)];
         self.ring(map.process, "free_map", doorbell_command::FREE_MAP, &staging).map(|_| ())
     }
 }

@@ -4,9 +4,10 @@
 //! [`Device::open`] it checks none, because whoever has the device has the whole card; [`Device::confine`] binds a process to
 //! its regions. Regions are set on the card's own page: a process that has only its doorbell page cannot widen them.
 
-use crate::{Bar, Device, Error, HostMemory, Result};
+use crate::access::halves;
+use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::params::REGIONS;
-use spindle_contract::registers::rvma;
+use spindle_contract::registers::rvma::{self, RegionCommit};
 use std::ops::Range;
 
 /// Bytes of a page.
@@ -24,12 +25,9 @@ pub enum Access {
 }
 
 impl Access {
-    fn bits(self) -> u32 {
-        match self {
-            Access::Read => 1 << 30,
-            Access::Write => 1 << 31,
-            Access::ReadWrite => 3 << 30,
-        }
+    /// REGION_COMMIT with the rights of the region.
+    fn rights(self) -> RegionCommit {
+        RegionCommit::ZERO.with_readable(self != Access::Write).with_writable(self != Access::Read)
     }
 }
 
@@ -62,7 +60,7 @@ fn joined(ranges: &[(Range<u64>, Access)]) -> Vec<Pages> {
         .iter()
         .map(|(range, access)| (range.start / PAGE_BYTES, (range.end - 1) / PAGE_BYTES, *access))
         .collect();
-    pages.sort_by_key(|(first, _, access)| (access.bits(), *first));
+    pages.sort_by_key(|(first, _, access)| (access.rights().0, *first));
     pages.dedup_by(|next, before| {
         let joins = next.2 == before.2 && next.0 <= before.1.saturating_add(1);
         if joins {
@@ -82,9 +80,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     pub(crate) fn write_unchecked(&mut self) -> Result<()> {
-        let unchecked = self.regions.unchecked;
-        self.bar.write32(rvma::BASE + rvma::UNCHECKED, unchecked as u32)?;
-        self.bar.write32(rvma::BASE + rvma::UNCHECKED + 4, (unchecked >> 32) as u32)
+        let [low, high] = halves(self.regions.unchecked);
+        self.bar.write32(rvma::BASE + rvma::UNCHECKED, low)?;
+        self.bar.write32(rvma::BASE + rvma::UNCHECKED + 4, high)
     }
 
     /// Registers memory of a process: all pages of 4 KiB that the range touches. Ranges of the same access whose pages overlap or touch each other
@@ -168,13 +166,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     fn write_region(&mut self, process: usize, at: usize, region: Option<Pages>) -> Result<()> {
         self.places(process)?.regions[at] = region;
-        let (first, last, rights) = region.map_or((0, 0, 0), |(first, last, access)| (first, last, access.bits()));
+        let (first, last, rights) =
+            region.map_or((0, 0, RegionCommit::ZERO), |(first, last, access)| (first, last, access.rights()));
         for (register, page) in [(rvma::REGION_FIRST, first), (rvma::REGION_LAST, last)] {
-            let address = page * PAGE_BYTES;
-            self.bar.write32(rvma::BASE + register, address as u32)?;
-            self.bar.write32(rvma::BASE + register + 4, (address >> 32) as u32)?;
+            let [low, high] = halves(page * PAGE_BYTES);
+            self.bar.write32(rvma::BASE + register, low)?;
+            self.bar.write32(rvma::BASE + register + 4, high)?;
         }
-        self.bar.write32(rvma::BASE + rvma::REGION_COMMIT, rights | (process as u32) << 4 | at as u32)
+        self.bar.write(rights.with_process(process as u32).with_region(at as u32))
     }
 }
 

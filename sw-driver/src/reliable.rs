@@ -1,7 +1,7 @@
 //! The reliable sender: puts from host memory, handlers' puts of context memory, and gets are sent again until their destination has acknowledged them.
 
-use crate::{Bar, Device, Error, HostMemory, Result};
-use spindle_contract::registers::{node, SEND_RETRIES_RESET, SEND_TIMES_RESET};
+use crate::{Bar, Device, Error, HostMemory, Registers, Result};
+use spindle_contract::registers::node::{self, LastRefusal, SendControl, SendLimit, SendTimes};
 
 /// Cycles of a unit of the put limit.
 const LIMIT_UNIT: u64 = 1024;
@@ -31,9 +31,9 @@ pub struct Reliability {
 impl Default for Reliability {
     fn default() -> Self {
         Self {
-            timeout: SEND_TIMES_RESET as u16,
-            hole_time: (SEND_TIMES_RESET >> 16) as u16,
-            retries: SEND_RETRIES_RESET as u8,
+            timeout: SendTimes::RESET.timeout() as u16,
+            hole_time: SendTimes::RESET.hole_time() as u16,
+            retries: SendControl::RESET.retries() as u8,
             incarnation: 0,
         }
     }
@@ -55,14 +55,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 return Err(Error::Argument(format!("a {what} of {time} units of 64 cycles; choose at most {limit}")));
             }
         }
-        for (register, value) in [
-            (node::SEND_TIMES, u32::from(hole_time) << 16 | u32::from(timeout)),
-            (node::SEND_INCARNATION, incarnation),
-            (node::SEND_CONTROL, u32::from(retries) << 8 | u32::from(reliability.is_some())),
-        ] {
-            self.bar.write32(node::BASE + register, value)?;
-        }
-        Ok(())
+        self.bar.write(SendTimes::ZERO.with_timeout(timeout.into()).with_hole_time(hole_time.into()))?;
+        self.bar.write32(node::BASE + node::SEND_INCARNATION, incarnation)?;
+        self.bar.write(SendControl::ZERO.with_retries(retries.into()).with_sequenced(reliability.is_some()))
     }
 
     /// Limits how long puts and gets of this card find no buffer: one that is refused for lack of a buffer, or because its destination is busy, `cycles`
@@ -78,15 +73,15 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             )));
         }
         let units = cycles.map_or(0, |cycles| cycles.div_ceil(LIMIT_UNIT));
-        self.bar.write32(node::BASE + node::SEND_LIMIT, units as u32)
+        self.bar.write(SendLimit::ZERO.with_send_limit(units as u32))
     }
 
     /// Of the puts and gets of processes that the card sends reliably, the one that was refused last: its number ([`Put::number`](crate::put::Put)) and the code of
     /// the refusal (`wire::nack`). `None`: no put was refused since reset.
     pub fn last_refusal(&mut self) -> Result<Option<(u16, u8)>> {
-        let word = self.bar.read32(node::BASE + node::LAST_REFUSAL)?;
-        let code = (word >> 16) as u8;
-        Ok((code != 0).then_some((word as u16, code)))
+        let refusal: LastRefusal = self.bar.read()?;
+        let code = refusal.code() as u8;
+        Ok((code != 0).then_some((refusal.number() as u16, code)))
     }
 
     /// Segments that were sent again.

@@ -8,7 +8,7 @@ use crate::rvma::Window;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
-use spindle_contract::registers::{match_source, packet, rule_action};
+use spindle_contract::registers::packet::{self, RuleAction, WordSource};
 use spindle_contract::wire::VLAN_BYTES;
 
 /// Cycles within which a commit has happened; it waits for frames that are being received.
@@ -102,7 +102,7 @@ impl RuleTable {
 
     /// Adds a rule behind those that are there. What was in a slot stays there.
     fn add(&mut self, rule: &Rule, action: Action) -> Result<()> {
-        let action = self.bits(action)?;
+        let action = self.bits(action)?.0;
         let alternatives = rule.alternatives();
         let free = self.slots - self.rows.len();
         if alternatives.len() > free {
@@ -123,19 +123,21 @@ impl RuleTable {
     }
 
     /// Value of the register RULE_ACTION, valid.
-    fn bits(&mut self, action: Action) -> Result<u32> {
-        let context = |context: ContextId, message: u32| (action::CONTEXT, context.0, message);
-        let (action, context, message) = match action {
-            Action::Drop => (action::DROP, 0, rule_action::PACKET),
-            Action::Context(c) => context(c, rule_action::PACKET),
-            Action::ContextPerMessage(c) => context(c, rule_action::HEADER),
-            Action::Mailbox => (action::MAILBOX, 0, rule_action::HEADER),
-            Action::Deliver(delivery) => context(delivery.context, self.delivery(delivery)?),
+    fn bits(&mut self, action: Action) -> Result<RuleAction> {
+        let rule = |action: u8, message: u32| {
+            RuleAction::ZERO.with_valid(true).with_action(action.into()).with_message(message)
         };
-        Ok(rule_action::VALID
-            | message << rule_action::MESSAGE_SHIFT
-            | (context as u32) << rule_action::CONTEXT_SHIFT
-            | u32::from(action) << rule_action::ACTION_SHIFT)
+        let context = |context: ContextId, message: u32| rule(action::CONTEXT, message).with_context(context.0 as u32);
+        Ok(match action {
+            Action::Drop => rule(action::DROP, RuleAction::MESSAGE_PACKET),
+            Action::Context(c) => context(c, RuleAction::MESSAGE_PACKET),
+            Action::ContextPerMessage(c) => context(c, RuleAction::MESSAGE_HEADER),
+            Action::Mailbox => rule(action::MAILBOX, RuleAction::MESSAGE_HEADER),
+            Action::Deliver(delivery) => {
+                let message = self.delivery(delivery)?;
+                message.with_valid(true).with_action(action::CONTEXT.into()).with_context(delivery.context.0 as u32)
+            }
+        })
     }
 
     /// The given rule that has this slot.
@@ -143,30 +145,29 @@ impl RuleTable {
         self.owners.get(slot)?.checked_sub(self.ahead.len())
     }
 
-    /// The part of RULE_ACTION from [`rule_action::MESSAGE_SHIFT`] on.
-    fn delivery(&mut self, delivery: Delivery) -> Result<u32> {
-        let at = |bits: u32| bits >> rule_action::MESSAGE_SHIFT;
-        let host = if delivery.to_host { at(rule_action::TO_HOST) } else { 0 };
+    /// The fields of RULE_ACTION that concern messages.
+    fn delivery(&mut self, delivery: Delivery) -> Result<RuleAction> {
         let wrong = |words: &str| Err(Error::Argument(words.into()));
-        let message = match (delivery.message, delivery.end) {
-            (Message::Packet, None) => rule_action::PACKET,
-            (Message::SpindleHeader, None) => rule_action::HEADER,
+        let action = RuleAction::ZERO.with_to_host(delivery.to_host);
+        Ok(match (delivery.message, delivery.end) {
+            (Message::Packet, None) => action.with_message(RuleAction::MESSAGE_PACKET),
+            (Message::SpindleHeader, None) => action.with_message(RuleAction::MESSAGE_HEADER),
             (Message::Field(_), None) => {
                 return wrong("a message that a field names has no length, so the rule has to name an end test")
             }
             (Message::Field(source), Some(end)) => {
                 let word = self.field(source)? - (MATCH_WORDS - MESSAGE_WORDS);
                 let term = self.slot(end)?;
-                rule_action::FIELD
-                    | at((word as u32) << rule_action::MESSAGE_WORD_SHIFT)
-                    | at((term as u32) << rule_action::END_TERM_SHIFT)
-                    | at(rule_action::END)
+                action
+                    .with_message(RuleAction::MESSAGE_FIELD)
+                    .with_message_word(word as u32)
+                    .with_end_term(term as u32)
+                    .with_has_end(true)
             }
             _ => {
                 return wrong("an end test is for messages that a field names; leave it out, the others have a length")
             }
-        };
-        Ok(message | host)
+        })
     }
 
     /// The extracted word that names messages by this source.
@@ -354,9 +355,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 /// Value of WORD_SOURCE.
 fn source_bits(source: Source) -> u32 {
     match source {
-        Source::Length => match_source::length(),
+        Source::Length => WordSource::length().0,
         Source::Frame { offset, behind_tag } => {
-            match_source::word(offset, offset + if behind_tag { VLAN_BYTES } else { 0 })
+            WordSource::word(offset, offset + if behind_tag { VLAN_BYTES } else { 0 }).0
         }
     }
 }
@@ -440,21 +441,20 @@ mod tests {
         let mut table = RuleTable::new(8);
         let mut add =
             |delivery| table.add(&Rule::any(), Action::Deliver(delivery)).map(|()| table.rows.last().unwrap().action);
-        let base = rule_action::VALID | 1 << rule_action::CONTEXT_SHIFT | 1 << rule_action::ACTION_SHIFT;
-        assert_eq!(add(plain).unwrap(), base);
-        assert_eq!(add(Delivery { to_host: true, ..plain }).unwrap(), base | rule_action::TO_HOST);
+        let base = RuleAction::ZERO.with_valid(true).with_context(1).with_action(RuleAction::ACTION_CONTEXT);
+        assert_eq!(add(plain).unwrap(), base.0);
+        assert_eq!(add(Delivery { to_host: true, ..plain }).unwrap(), base.with_to_host(true).0);
         let header = add(Delivery { message: Message::SpindleHeader, ..plain }).unwrap();
-        assert_eq!(header, base | rule_action::HEADER << rule_action::MESSAGE_SHIFT);
+        assert_eq!(header, base.with_message(RuleAction::MESSAGE_HEADER).0);
         let field = Delivery { message: Message::Field(id), end: Some(end), ..plain };
         // The last of the extracted words names the message; the first term, of the first word, ends it.
-        let named = base
-            | rule_action::FIELD << rule_action::MESSAGE_SHIFT
-            | (MESSAGE_WORDS as u32 - 1) << rule_action::MESSAGE_WORD_SHIFT
-            | rule_action::END;
-        assert_eq!(add(field).unwrap(), named);
+        let named = |word: usize| {
+            base.with_message(RuleAction::MESSAGE_FIELD).with_message_word(word as u32).with_has_end(true).0
+        };
+        assert_eq!(add(field).unwrap(), named(MESSAGE_WORDS - 1));
         let other = Delivery { message: Message::Field(Source::Length), ..field };
-        assert_eq!(add(other).unwrap(), named - (1 << rule_action::MESSAGE_WORD_SHIFT));
-        assert_eq!(add(field).unwrap(), named, "equal sources share a word");
+        assert_eq!(add(other).unwrap(), named(MESSAGE_WORDS - 2));
+        assert_eq!(add(field).unwrap(), named(MESSAGE_WORDS - 1), "equal sources share a word");
         for (delivery, words) in
             [(Delivery { end: None, ..field }, "end test"), (Delivery { end: Some(end), ..plain }, "end test is for")]
         {

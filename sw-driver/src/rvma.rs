@@ -1,5 +1,6 @@
 //! RVMA mailboxes: windows, posted buffers, completion records.
 
+use crate::access::{halves, whole};
 use crate::{Bar, Device, Error, HostMemory, Result};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, PAGE};
 use spindle_contract::wire;
@@ -44,8 +45,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Opens a mailbox of process `process` for puts to `address` with `key`; a buffer is complete after `threshold` bytes.
     pub fn init_window(&mut self, process: usize, address: u64, key: u32, threshold: u32) -> Result<Window> {
         let staging = [
-            (doorbell::ADDR_LO, address as u32),
-            (doorbell::ADDR_HI, (address >> 32) as u32),
+            (doorbell::ADDR_LO, halves(address)[0]),
+            (doorbell::ADDR_HI, halves(address)[1]),
             (doorbell::KEY, key),
             (doorbell::THRESHOLD, threshold),
             (doorbell::MODE, 0),
@@ -73,11 +74,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;
         let staging = [
             (doorbell::MAILBOX, window.mailbox),
-            (doorbell::BUFFER_LO, posted.buffer as u32),
-            (doorbell::BUFFER_HI, (posted.buffer >> 32) as u32),
+            (doorbell::BUFFER_LO, halves(posted.buffer)[0]),
+            (doorbell::BUFFER_HI, halves(posted.buffer)[1]),
             (doorbell::SIZE, posted.size),
-            (doorbell::RECORD_LO, posted.record as u32),
-            (doorbell::RECORD_HI, (posted.record >> 32) as u32),
+            (doorbell::RECORD_LO, halves(posted.record)[0]),
+            (doorbell::RECORD_HI, halves(posted.record)[1]),
         ];
         self.stage_bell(window.process, &staging)
     }
@@ -92,7 +93,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             length: word(wire::RECORD_LENGTH),
             status,
             epoch: u16::from_le_bytes([record[wire::RECORD_EPOCH], record[wire::RECORD_EPOCH + 1]]),
-            buffer: u64::from(word(wire::RECORD_BUFFER + 4)) << 32 | u64::from(word(wire::RECORD_BUFFER)),
+            buffer: whole(word(wire::RECORD_BUFFER), word(wire::RECORD_BUFFER + 4)),
         }))
     }
 
@@ -146,15 +147,15 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let page = doorbell::BASE + process as u32 * PAGE;
         self.bar.write32(page + doorbell::COMMAND, command)?;
         for _ in 0..DOORBELL_POLLS {
-            let result = self.bar.read32(page + doorbell::RESULT)?;
-            if result >> 31 == 0 {
-                return Ok(match result >> 16 & 0xff {
+            let result = doorbell::Result(self.bar.read32(page + doorbell::RESULT)?);
+            if !result.busy() {
+                return Ok(match result.error() {
                     // Of another process; this one was not begun.
                     doorbell_error::BUSY => {
                         self.bar.write32(page + doorbell::COMMAND, command)?;
                         continue;
                     }
-                    doorbell_error::NONE => Ok(result & 0xffff),
+                    doorbell_error::NONE => Ok(result.value()),
                     code => Err(code),
                 });
             }

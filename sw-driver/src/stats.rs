@@ -1,6 +1,7 @@
 //! Counters and fault reports.
 
-use crate::{Bar, ContextId, Device, HostMemory, Result};
+use crate::access::whole;
+use crate::{Bar, ContextId, Device, HostMemory, Registers, Result};
 use spindle_contract::memory_map::FAULTS;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
 use spindle_contract::registers::{hpu, packet, rvma};
@@ -155,7 +156,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             let value = self.bar.read32(low)?;
             let after = self.bar.read32(high)?;
             if before == after {
-                return Ok(u64::from(after) << 32 | u64::from(value));
+                return Ok(whole(value, after));
             }
             before = after;
         }
@@ -178,21 +179,21 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         if self.bar.read32(hpu::BASE + hpu::FAULT_COUNT)? == 0 {
             return Ok(None);
         }
-        let who = self.bar.read32(hpu::BASE + hpu::FAULT_WHO)?;
+        let who: hpu::FaultWho = self.bar.read()?;
         let pc = self.bar.read32(hpu::BASE + hpu::FAULT_PC)?;
         let address = self.bar.read32(hpu::BASE + hpu::FAULT_ADDRESS)?;
-        let frame = self.bar.read32(hpu::BASE + hpu::FAULT_FRAME)?;
+        let frame: hpu::FaultFrame = self.bar.read()?;
         self.bar.write32(hpu::BASE + hpu::FAULT_POP, 1)?;
         Ok(Some(Fault {
-            cause: (who & 15) as u8,
-            context: ContextId((who >> 4 & 15) as usize),
-            hpu: (who >> 8 & 255) as usize,
-            cluster: (who >> 16 & 255) as usize,
-            msg_slot: (who >> 24) as usize,
+            cause: who.cause() as u8,
+            context: ContextId(who.context() as usize),
+            hpu: who.hpu() as usize,
+            cluster: who.cluster() as usize,
+            msg_slot: who.msg_slot() as usize,
             pc,
             address,
-            frame: frame as u16,
-            kind: (frame >> 16 & 3) as u8,
+            frame: frame.frame() as u16,
+            kind: frame.handler() as u8,
         }))
     }
 }

@@ -1,11 +1,8 @@
 //! The trace ring: when sampled packets passed each stage, on the card itself.
 
-use crate::{Bar, Device, HostMemory, Result};
+use crate::{Bar, Device, HostMemory, Registers, Result};
 use spindle_contract::reasons::{TRACE_COUNT, TRACE_RECORDS};
-use spindle_contract::registers::trace;
-
-const FOLLOW: u32 = 1;
-const FROZEN: u32 = 2;
+use spindle_contract::registers::trace::{self, Control, RecordHpu, RecordStages, SampleMask};
 
 /// A cycle in which a packet that was followed passed stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,33 +31,33 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     ///
     /// A packet that is still inside when the next is sampled is followed no longer, so a larger `shift` sees more of each.
     pub fn start_trace(&mut self, shift: u32) -> Result<()> {
-        self.bar.write32(trace::BASE + trace::CONTROL, 0)?;
-        self.bar.write32(trace::BASE + trace::SAMPLE_MASK, (1 << shift.min(15)) - 1)?;
-        self.bar.write32(trace::BASE + trace::CONTROL, FOLLOW)
+        self.bar.write(Control::ZERO)?;
+        self.bar.write(SampleMask::ZERO.with_sample_mask((1 << shift.min(15)) - 1))?;
+        self.bar.write(Control::ZERO.with_follow(true))
     }
 
     /// Switches the trace off; what it has recorded stays.
     pub fn stop_trace(&mut self) -> Result<()> {
-        self.bar.write32(trace::BASE + trace::CONTROL, 0)
+        self.bar.write(Control::ZERO)
     }
 
     /// What the ring holds. It is frozen meanwhile, so what passes while it is read is not recorded.
     pub fn trace(&mut self) -> Result<Trace> {
-        let control = self.bar.read32(trace::BASE + trace::CONTROL)?;
-        self.bar.write32(trace::BASE + trace::CONTROL, control | FROZEN)?;
+        let control: Control = self.bar.read()?;
+        self.bar.write(control.with_freeze(true))?;
         let written = self.bar.read32(trace::BASE + trace::WRITTEN)?;
         let lost = written.saturating_sub(TRACE_RECORDS as u32);
         let records = (lost..written).map(|number| self.trace_record(number)).collect::<Result<_>>()?;
-        self.bar.write32(trace::BASE + trace::CONTROL, control)?;
+        self.bar.write(control)?;
         Ok(Trace { records, lost })
     }
 
     fn trace_record(&mut self, number: u32) -> Result<TraceRecord> {
         self.bar.write32(trace::BASE + trace::INDEX, number % TRACE_RECORDS as u32)?;
         let cycle = self.bar.read32(trace::BASE + trace::RECORD_CYCLE)?;
-        let passed = self.bar.read32(trace::BASE + trace::RECORD_STAGES)?;
-        let hpu = self.bar.read32(trace::BASE + trace::RECORD_HPU)?;
-        let stages = (0..TRACE_COUNT).filter(|stage| passed >> (16 + stage) & 1 == 1).collect();
-        Ok(TraceRecord { cycle, frame: passed as u16, stages, hpu: hpu as usize })
+        let passed: RecordStages = self.bar.read()?;
+        let hpu: RecordHpu = self.bar.read()?;
+        let stages = (0..TRACE_COUNT).filter(|stage| passed.stages() >> stage & 1 == 1).collect();
+        Ok(TraceRecord { cycle, frame: passed.frame() as u16, stages, hpu: hpu.record_hpu() as usize })
     }
 }

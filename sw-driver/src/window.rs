@@ -1,8 +1,9 @@
 //! Windows beside what [`rvma`](crate::rvma) does with them: how they count, their epochs, what they have received, and their end.
 
+use crate::access::{halves, whole};
 use crate::rvma::Window;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
-use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, PAGE};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, PAGE};
 
 /// What the threshold of a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,22 +73,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// The options contradict each other, or the card refuses the window: the address is open already, or there is no room.
     pub fn open_window(&mut self, process: usize, options: &WindowOptions) -> Result<Window> {
         options.check()?;
-        let mode = match options.counting {
-            Counting::Bytes => 0,
-            Counting::Operations => mailbox_mode::OPS,
-        };
-        let mode = mode
-            | if options.tagged { mailbox_mode::TAGGED } else { 0 }
-            | if options.managed { mailbox_mode::MANAGED } else { 0 }
-            | if options.silent { mailbox_mode::NACK_OFF } else { 0 }
-            | if options.spills { mailbox_mode::SPILL } else { 0 }
-            | if options.catch_all { mailbox_mode::CATCH_ALL } else { 0 };
+        let mode = doorbell::Mode::ZERO
+            .with_ops(matches!(options.counting, Counting::Operations))
+            .with_tagged(options.tagged)
+            .with_managed(options.managed)
+            .with_nack_off(options.silent)
+            .with_spill(options.spills)
+            .with_catch_all(options.catch_all);
         let staging = [
-            (doorbell::ADDR_LO, options.address as u32),
-            (doorbell::ADDR_HI, (options.address >> 32) as u32),
+            (doorbell::ADDR_LO, halves(options.address)[0]),
+            (doorbell::ADDR_HI, halves(options.address)[1]),
             (doorbell::KEY, options.key),
             (doorbell::THRESHOLD, options.threshold),
-            (doorbell::MODE, mode),
+            (doorbell::MODE, mode.0),
         ];
         let mailbox = self.ring(process, "init_window", doorbell_command::INIT_WINDOW, &staging)?;
         let window = Window { process, mailbox };
@@ -146,6 +144,6 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub(crate) fn value(&mut self, process: usize) -> Result<u64> {
         let page = doorbell::BASE + process as u32 * PAGE;
         let (low, high) = (self.bar.read32(page + doorbell::VALUE_LO)?, self.bar.read32(page + doorbell::VALUE_HI)?);
-        Ok(u64::from(high) << 32 | u64::from(low))
+        Ok(whole(low, high))
     }
 }

@@ -16,8 +16,7 @@ use spindle_contract::events;
 use spindle_contract::memory_map::{base, CODE, WATCHDOG_MOST};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
-    self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, match_source, node, packet,
-    rule_action, BLOCKS, PAGE,
+    self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, node, packet, BLOCKS, PAGE,
 };
 use spindle_model::packet_engine::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
@@ -72,20 +71,9 @@ impl Handle {
         let mut set = |offset: u32, value: u32| card.registers.insert(global::BASE + offset, value);
         set(global::MAGIC, registers::MAGIC);
         set(global::VERSION, spindle_contract::VERSION);
-        set(
-            global::HPUS,
-            config.clusters as u32
-                | (config.hpus as u32) << 8
-                | (config.contexts as u32) << 16
-                | (config.match_rules as u32) << 24,
-        );
-        set(global::TABLES, config.mailboxes as u32 | (config.posted_buffers as u32) << 16);
-        set(
-            global::MEMORIES,
-            (config.imem_bytes >> 10) as u32
-                | ((config.l2_bytes >> 10) as u32) << 8
-                | ((config.packet_buffer_bytes >> 10) as u32) << 20,
-        );
+        set(global::HPUS, global::Hpus::of(config).0);
+        set(global::TABLES, global::Tables::of(config).0);
+        set(global::MEMORIES, global::Memories::of(config).0);
         set(global::CLOCK_MHZ, config.clock_mhz);
         set(global::LIVE_MESSAGES, config.live_messages as u32);
         set(global::PROCESSES, config.processes as u32);
@@ -107,18 +95,17 @@ impl Handle {
     }
 }
 
-/// What a value of WORD_SOURCE means.
-fn source(bits: u32) -> Source {
-    let half = |shift: u32| (bits >> shift & 31) as usize;
-    let at = |shift: u32| match bits >> match_source::ORDER_SHIFT {
-        match_source::EVEN_FIRST => (4 * half(shift), 4 * half(shift + match_source::ODD_SHIFT) + 2),
-        _ => (4 * half(shift + match_source::ODD_SHIFT) + 2, 4 * half(shift)),
+/// The source of an extracted word that a value of WORD_SOURCE names.
+fn source(value: packet::WordSource) -> Source {
+    let at = |even: u32, odd: u32| match value.order() {
+        packet::WordSource::ORDER_EVEN_FIRST => (4 * even as usize, 4 * odd as usize + 2),
+        _ => (4 * odd as usize + 2, 4 * even as usize),
     };
-    if bits >> match_source::ORDER_SHIFT == match_source::LENGTH {
+    if value.order() == packet::WordSource::ORDER_LENGTH {
         return Source::Length;
     }
-    let (untagged, tagged) = (at(0), at(match_source::TAGGED_SHIFT));
-    assert!(untagged.1 == untagged.0 + 2 && tagged.1 == tagged.0 + 2, "halves that do not follow: {bits:#x}");
+    let (untagged, tagged) = (at(value.even(), value.odd()), at(value.tagged_even(), value.tagged_odd()));
+    assert!(untagged.1 == untagged.0 + 2 && tagged.1 == tagged.0 + 2, "halves that do not follow: {value:?}");
     Source::Frame { untagged: untagged.0, tagged: tagged.0 }
 }
 
@@ -162,18 +149,18 @@ impl Bar for Handle {
         let p = |offset: u32| register(packet::BASE, offset);
         let literals = |first: u32| (0..3).fold(0u128, |all, i| all | u128::from(p(first + 4 * i)) << (32 * i));
         if address == packet::BASE + packet::WORD_COMMIT {
-            card.slots.sources[value as usize] = source(p(packet::WORD_SOURCE));
+            card.slots.sources[value as usize] = source(packet::WordSource(p(packet::WORD_SOURCE)));
         } else if address == packet::BASE + packet::TERM_COMMIT {
             card.slots.terms[value as usize] =
                 Term { mask: p(packet::TERM_MASK), low: p(packet::TERM_LOW), high: p(packet::TERM_HIGH) };
         } else if address == packet::BASE + packet::RULE_COMMIT {
-            let says = p(packet::RULE_ACTION);
+            let action = packet::RuleAction(p(packet::RULE_ACTION));
             card.slots.rules[value as usize] = MatchRule {
-                valid: says & rule_action::VALID != 0,
+                valid: action.valid(),
                 positive: literals(packet::RULE_POSITIVE),
                 negative: literals(packet::RULE_NEGATIVE),
-                action: says as u8 & 3,
-                context: (says >> rule_action::CONTEXT_SHIFT) as u8 & 15,
+                action: action.action() as u8,
+                context: action.context() as u8,
                 ..MatchRule::default()
             };
         } else if address == packet::BASE + packet::MATCH_COMMIT {

@@ -9,7 +9,14 @@
 pub const BYTES: usize = 32;
 /// Most commands of a ring.
 pub const MAX_COMMANDS: usize = 1 << 15;
-/// Words of a command, little-endian: code [7:0], mailbox [31:16].
+spindle_contract_macros::words! {
+    HEAD "first word of a command" {
+        code 7:0 "code";
+        mailbox 31:16 "mailbox"
+    }
+}
+
+/// Words of a command, little-endian: [`Head`].
 pub const WORD_CODE: usize = 0;
 /// Bytes of the buffer.
 pub const WORD_SIZE: usize = 1;

@@ -9,7 +9,29 @@
 pub const BYTES: usize = 32;
 /// Most records of a ring.
 pub const MAX_RECORDS: usize = 1 << 15;
-/// Words of a record, little-endian: kind [3:0], context [11:8], code [23:16], flags [31:24].
+spindle_contract_macros::words! {
+    HEAD "first word of a record" {
+        kind 3:0 "kind";
+        context 11:8 "execution context";
+        code 23:16 "by kind";
+        flags 31:24 "by kind"
+    }
+    HANDLER "place of a handler: `length` of a fault and of a print" {
+        hpu 7:0 "HPU of the cluster";
+        cluster 15:8 "cluster";
+        msg_slot 23:16 "message slot"
+    }
+    PACKET "packet of a handler: `source` of a fault and of a print" {
+        frame 15:0 "frame";
+        handler 17:16 "kind of handler"
+    }
+    HOST_PUT "`source` of a put" {
+        node 7:0 "node";
+        number 31:16 "number that RESULT gave"
+    }
+}
+
+/// Words of a record, little-endian: [`Head`].
 pub const WORD_KIND: usize = 0;
 /// `id`.
 pub const WORD_ID: usize = 1;

@@ -66,7 +66,7 @@ pub(crate) const CATCH_ALL: u64 = mailbox_mode::CATCH_ALL as u64;
 pub(crate) const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// Where the number of a receive map stands in COUNT, and the bits there that are used.
-pub(crate) const MAP_SHIFT: usize = doorbell_command::MAP_SHIFT as usize;
+pub(crate) const MAP_SHIFT: usize = spindle_contract::registers::MAP_SHIFT as usize;
 pub(crate) const MAP_BITS: u64 = (((1 << MAP_NUMBER) - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);
 
 /// States of the command unit.

@@ -16,7 +16,7 @@
 //! `low <= (word & mask) <= high`. A rule holds when it is valid, all its positive literals hold and none of its negative ones
 //! does; literals are the 80 terms and 5 flags of the parser. A rule without literals holds for every frame. The valid rule
 //! with the lowest number wins. No rule: dropped as NO_RULE; action 0 or 3: RULE_DROP. A frame that the parser drops keeps its
-//! reason. The fields of `rule_action` are those of `registers::rule_action`.
+//! reason. The fields of `rule_action` are those of the register RULE_ACTION.
 //!
 //! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle behind the last beat: words and
 //! terms; rules (`parsed_valid` comes here); the first rule; what it says.
@@ -41,7 +41,7 @@ use spindle_blocks::{RamStyle, SdpMemory};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::reasons;
-use spindle_contract::registers::rule_action;
+use spindle_contract::registers::packet;
 use spindle_verilog::prelude::*;
 use term_compiler::TermCompiler;
 use term_tables::TermTables;
@@ -303,11 +303,11 @@ impl HeaderMatcher {
         } else {
             message_words.get_bits::<32>(0)
         };
-        let by_field = winner.message == bits(rule_action::FIELD);
+        let by_field = winner.message == bits(packet::RuleAction::MESSAGE_FIELD);
         self.matched.next = candidate.desc;
         self.matched.next.action = winner.action;
         self.matched.next.context = winner.context;
-        self.matched.next.per_message = winner.message == bits(rule_action::HEADER);
+        self.matched.next.per_message = winner.message == bits(packet::RuleAction::MESSAGE_HEADER);
         self.matched.next.rule = self.rule[1].q.val();
         self.matched.next.by_field = by_field;
         if by_field {

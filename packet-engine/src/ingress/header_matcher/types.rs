@@ -24,7 +24,7 @@ pub struct MatchSource {
     pub plain: Bits<10>,
     /// Of a frame with a tag.
     pub with_tag: Bits<10>,
-    /// `match_source` order.
+    /// Field `order` of WORD_SOURCE.
     pub order: Bits<2>,
 }
 

@@ -9,7 +9,7 @@
 //! A half takes its candidate with the first beat or with the second one; what does not come reads 0. Never stalls.
 
 use super::types::MatchSource;
-use spindle_contract::registers::match_source;
+use spindle_contract::registers::packet::WordSource;
 use spindle_verilog::prelude::*;
 
 /// One half-word of sixteen, high byte first: twice one of four, each as a sum of products, which yosys maps to a LUT6 per bit.
@@ -94,9 +94,9 @@ impl HeaderWord {
             self.odd.d.next = odd;
         }
         let order = if self.set_held.val() { set_1.order } else { set_0.order };
-        self.word.next = if order == bits(match_source::LENGTH) {
+        self.word.next = if order == bits(WordSource::ORDER_LENGTH) {
             zext::<32, 14>(self.length.val())
-        } else if order == bits(match_source::ODD_FIRST) {
+        } else if order == bits(WordSource::ORDER_ODD_FIRST) {
             (self.odd.q.val(), self.even.q.val()).cat::<32>()
         } else {
             (self.even.q.val(), self.odd.q.val()).cat::<32>()

@@ -15,7 +15,7 @@
 use super::frame_head::*;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{CsrRequest, CsrResponse};
-use spindle_contract::registers::{node, ACK_EVERY_RESET, NACK_GAP_RESET, SEND_RETRIES_RESET, SEND_TIMES_RESET};
+use spindle_contract::registers::node;
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
@@ -114,10 +114,10 @@ impl Nodes {
     pub fn new(style: RamStyle) -> Self {
         Self {
             table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
-            every: Reg::new(bits::<6>(ACK_EVERY_RESET)),
-            gap: Reg::new(bits::<16>(NACK_GAP_RESET)),
-            most: Reg::new(bits::<4>(SEND_RETRIES_RESET)),
-            times: Reg::new(bits::<32>(SEND_TIMES_RESET)),
+            every: Reg::new(bits::<6>(node::AckControl::RESET.ack_every())),
+            gap: Reg::new(bits::<16>(node::AckControl::RESET.nack_gap())),
+            most: Reg::new(bits::<4>(node::SendControl::RESET.retries())),
+            times: Reg::new(bits::<32>(node::SendTimes::RESET.0)),
             ..Self::blank()
         }
     }

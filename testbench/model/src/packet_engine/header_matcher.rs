@@ -42,7 +42,7 @@ pub struct Rule {
     pub action: u8,
     /// Execution context.
     pub context: u8,
-    /// What a message is: `registers::rule_action`.
+    /// What a message is: field `message` of RULE_ACTION.
     pub message: u32,
     /// The extracted word that is the message id, less the first that can be.
     pub message_word: usize,
@@ -134,7 +134,7 @@ pub fn matches(set: &RuleSet, headers: &Headers) -> Match {
         None => Match::Drop(reasons::NO_RULE),
         Some(number) if matches!(set.rules[number].action, action::CONTEXT | action::MAILBOX) => {
             let rule = &set.rules[number];
-            let by_field = rule.message == spindle_contract::registers::rule_action::FIELD;
+            let by_field = rule.message == spindle_contract::registers::packet::RuleAction::MESSAGE_FIELD;
             let first = MATCH_WORDS - spindle_contract::params::MESSAGE_WORDS;
             Match::Rule {
                 number,

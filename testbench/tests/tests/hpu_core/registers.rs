@@ -118,7 +118,7 @@ fn what_the_contract_lists_answers_and_nothing_else() {
             .iter()
             .flat_map(|r| {
                 let count = if r.count == 64 { HPUS as u32 } else { r.count };
-                (0..count).map(|i| (r.offset + 4 * i, r.access))
+                (0..count).map(|i| (r.offset + 4 * i, r.access.name()))
             })
             .collect();
         for offset in (0..0x1000).step_by(4) {

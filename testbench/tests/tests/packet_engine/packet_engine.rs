@@ -6,7 +6,7 @@ use packet_engine::PacketEngine;
 use rand::seq::SliceRandom;
 use rand::Rng;
 use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS, SPINDLE_PORT};
-use spindle_contract::registers::{self, packet, rule_action};
+use spindle_contract::registers::{self, packet};
 use spindle_contract::{descriptors::action, reasons};
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
@@ -224,7 +224,7 @@ impl Engine {
         {
             let literal = MATCH_TERMS + flag;
             self.write(packet::RULE_POSITIVE + 4 * (literal / 32) as u32, 1 << (literal % 32));
-            self.write(packet::RULE_ACTION, what | rule_action::VALID);
+            self.write(packet::RULE_ACTION, what | packet::RuleAction::ZERO.with_valid(true).0);
             self.write(packet::RULE_COMMIT, slot);
         }
         self.commit();
@@ -341,12 +341,12 @@ fn registers_refuse_what_does_not_exist() {
             for index in 0..register.count {
                 let offset = register.offset + 4 * index;
                 let (_, read_fails) = engine.access(false, offset, 0);
-                assert_eq!(read_fails, register.access == "wo", "reading {}", register.name);
+                assert_eq!(read_fails, register.access == registers::Access::WriteOnly, "reading {}", register.name);
                 let (_, write_fails) = engine.access(true, offset, 0);
                 if offset == packet::MATCH_COMMIT {
                     engine.commit_done();
                 }
-                assert_eq!(write_fails, register.access == "ro", "writing {}", register.name);
+                assert_eq!(write_fails, register.access == registers::Access::ReadOnly, "writing {}", register.name);
             }
         }
         for offset in [0x00c, 0x028, 0x05c, 0x138, 0x13c, 0x218, 0xffc] {

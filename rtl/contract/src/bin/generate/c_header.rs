@@ -125,6 +125,27 @@ pub fn linker_symbols() -> String {
     out
 }
 
+/// Offset and reset value of a register, mask and lowest bit of its fields.
+fn register_words(out: &mut String, prefix: &str, register: &registers::Register) {
+    let count = if register.count > 1 { format!(", {} registers", register.count) } else { String::new() };
+    let name = format!("{prefix}_{}", register.name);
+    let doc = format!("{}, {}{count}: {}", register.access.name(), register.kind.name(), register.doc);
+    define(out, &name, &format!("{:#05x}u", register.offset), &doc);
+    for field in register.fields {
+        let field_name = format!("{name}_{}", field.name.to_uppercase());
+        let mask = (u32::MAX >> (32 - field.bits)) << field.low;
+        define(out, &format!("{field_name}_MASK"), &format!("{mask:#010x}u"), field.doc);
+        define(out, &format!("{field_name}_SHIFT"), &field.low.to_string(), &format!("lowest bit of {}", field.name));
+        for value in field.values {
+            define(out, &format!("{field_name}_{}", value.name), &value.value.to_string(), value.doc);
+        }
+    }
+    let reset = register.reset();
+    if reset != 0 {
+        define(out, &format!("{name}_RESET"), &format!("{reset:#010x}u"), "value after reset");
+    }
+}
+
 /// `spindle_registers.h`: the BAR.
 pub fn registers() -> String {
     let mut out = open("SPINDLE_REGISTERS_H");
@@ -133,17 +154,27 @@ pub fn registers() -> String {
     define(&mut out, "SPINDLE_MAGIC", &format!("{:#010x}u", registers::MAGIC), "value of the first register");
     define(&mut out, "SPINDLE_BAR_BYTES", &format!("{:#x}u", 1u32 << registers::BAR_BITS), "size of the BAR");
     define(&mut out, "SPINDLE_PAGE_BYTES", &format!("{:#x}u", registers::PAGE), "size of a page");
-    for block in registers::BLOCKS {
-        section(&mut out, block.doc);
-        let prefix = format!("SPINDLE_{}", block.name.to_uppercase());
-        define(&mut out, &format!("{prefix}_ID"), &block.id.to_string(), "id in the block list");
-        define(&mut out, &format!("{prefix}_BASE"), &format!("{:#07x}u", block.base), "address of the page");
-        for register in block.registers {
-            let count = if register.count > 1 { format!(", {} registers", register.count) } else { String::new() };
-            let doc = format!("{}{count}: {}", register.access, register.doc);
-            define(&mut out, &format!("{prefix}_{}", register.name), &format!("{:#05x}u", register.offset), &doc);
+    for page in registers::BLOCKS {
+        section(&mut out, page.doc);
+        let prefix = format!("SPINDLE_{}", page.name.to_uppercase());
+        define(&mut out, &format!("{prefix}_ID"), &page.id.to_string(), "id in the block list");
+        define(&mut out, &format!("{prefix}_BASE"), &format!("{:#07x}u", page.base), "address of the page");
+        for register in page.registers {
+            register_words(&mut out, &prefix, register);
         }
     }
+    let mut codes = |title: &str, prefix: &str, values: &[registers::Value]| {
+        section(&mut out, title);
+        for value in values {
+            define(&mut out, &format!("SPINDLE_{prefix}_{}", value.name), &value.value.to_string(), value.doc);
+        }
+    };
+    codes("Commands: values of SPINDLE_DOORBELL_COMMAND.", "COMMAND", registers::DOORBELL_COMMANDS);
+    codes(
+        "Errors: SPINDLE_DOORBELL_RESULT_ERROR and SPINDLE_DOORBELL_RING_DONE_ERROR.",
+        "ERROR",
+        registers::DOORBELL_ERRORS,
+    );
     section(&mut out, "Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS.");
     for (index, (name, doc)) in reasons::DROP_REASONS.iter().enumerate() {
         define(&mut out, &format!("SPINDLE_DROP_{}", name.to_uppercase()), &index.to_string(), doc);

@@ -21,19 +21,76 @@ fn table(out: &mut String, columns: &[&str], rows: impl Iterator<Item = Vec<Stri
 /// The BAR.
 pub fn registers() -> String {
     let mut out = page("Registers of the BAR");
-    let _ = write!(out, "\nThe BAR has {} KiB of 32-bit registers, a block a page of {} bytes. The block list of the page `global` names every block.\n", (1u32 << registers::BAR_BITS) >> 10, registers::PAGE);
+    let _ = write!(
+        out,
+        "\nThe BAR has {} KiB of 32-bit registers, one block per page of {} bytes. The block list of the page `global` names every block.\n\n\
+         A control takes effect when it is written, a stage with the commit that follows. A status is a state of the hardware, a counter a \
+         number of events since reset. A pointer is an address that each access to its window advances. A write to a trigger starts an \
+         operation, and a read gives its state. Fields without a reset value are 0 after reset.\n",
+        (1u32 << registers::BAR_BITS) >> 10,
+        registers::PAGE
+    );
     for block in registers::BLOCKS {
         let _ = write!(out, "\n## `{}` at {:#07x}, id {}\n\n{}\n", block.name, block.base, block.id, block.doc);
         table(
             &mut out,
-            &["offset", "register", "access", "meaning"],
-            block.registers.iter().map(|r| {
-                let name = if r.count > 1 { format!("`{}[{}]`", r.name, r.count) } else { format!("`{}`", r.name) };
-                vec![format!("{:#05x}", r.offset), name, r.access.into(), r.doc.into()]
-            }),
+            &["offset", "register", "kind", "access", "bits", "meaning"],
+            block.registers.iter().flat_map(register_rows),
+        );
+    }
+    for (title, codes) in [
+        ("Commands of the doorbell page", registers::DOORBELL_COMMANDS),
+        ("Errors of the doorbell page", registers::DOORBELL_ERRORS),
+    ] {
+        let _ = write!(out, "\n## {title}\n");
+        table(
+            &mut out,
+            &["code", "name", "meaning"],
+            codes.iter().map(|code| vec![code.value.to_string(), format!("`{}`", code.name), code.doc.into()]),
         );
     }
     out
+}
+
+/// The row of a register, and one for each of its fields that has a meaning of its own.
+fn register_rows(register: &registers::Register) -> Vec<Vec<String>> {
+    let name = if register.count > 1 {
+        format!("`{}[{}]`", register.name, register.count)
+    } else {
+        format!("`{}`", register.name)
+    };
+    let meaning = |field: &registers::Field| {
+        let values: Vec<_> = field.values.iter().map(|v| format!("{} `{}`: {}", v.value, v.name, v.doc)).collect();
+        let reset = if field.reset == 0 { String::new() } else { format!("; {} after reset", field.reset) };
+        let values = if values.is_empty() { String::new() } else { format!("; {}", values.join("; ")) };
+        format!("{}{reset}{values}", field.doc)
+    };
+    let range = |field: &registers::Field| match field.bits {
+        1 => field.low.to_string(),
+        bits => format!("{}:{}", field.low + bits - 1, field.low),
+    };
+    let row = |bits: String, doc: String| {
+        vec![
+            format!("{:#05x}", register.offset),
+            name.clone(),
+            register.kind.name().into(),
+            register.access.name().into(),
+            bits,
+            doc,
+        ]
+    };
+    match register.fields {
+        [] => vec![row("31:0".into(), register.doc.into())],
+        [field] if field.doc == register.doc => vec![row(range(field), meaning(field))],
+        fields => {
+            let mut rows = vec![row(String::new(), register.doc.into())];
+            rows.extend(fields.iter().map(|field| {
+                let empty = String::new;
+                vec![empty(), format!("\u{2003}`{}`", field.name), empty(), empty(), range(field), meaning(field)]
+            }));
+            rows
+        }
+    }
 }
 
 /// Descriptors between blocks.

@@ -6,7 +6,7 @@ use packet_engine::ingress::header_matcher::term_compiler::TermCompiler;
 use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
-use spindle_contract::registers::rule_action;
+use spindle_contract::registers::packet::RuleAction;
 use spindle_model::packet_engine::header_matcher::{Rule, RuleSet, Source};
 
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
@@ -122,7 +122,7 @@ fn every_word() {
         set.rules[n] = Rule {
             valid: true,
             action: 1,
-            message: rule_action::FIELD,
+            message: RuleAction::MESSAGE_FIELD,
             message_word: n,
             positive: flag(0, 1) | flag(1, 1),
             negative: flag(0, 0) | flag(1, 0),

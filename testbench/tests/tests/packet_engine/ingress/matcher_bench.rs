@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_LITERALS, MATCH_TERMS, MESSAGE_WORDS};
 use spindle_contract::reasons;
-use spindle_contract::registers::{match_source, rule_action};
+use spindle_contract::registers::packet::{RuleAction, WordSource};
 use spindle_harness::seeded_rng;
 use spindle_model::packet_engine::header_matcher::{matches, Headers, Match, Rule, RuleSet, Source, Term};
 use std::collections::{HashMap, VecDeque};
@@ -201,7 +201,7 @@ impl Bench {
                 let mut fields = vec![
                     ("action", rule.action.into()),
                     ("context", rule.context.into()),
-                    ("per_message", u64::from(rule.message == rule_action::HEADER)),
+                    ("per_message", u64::from(rule.message == RuleAction::MESSAGE_HEADER)),
                     ("by_field", u64::from(message_id.is_some())),
                     ("rule", number as u64),
                     ("ends", ends.into()),
@@ -275,10 +275,10 @@ impl Bench {
     fn write_source(&mut self, word: usize, source: Source) {
         self.staged.sources[word] = source;
         let value = match source {
-            Source::Length => match_source::length(),
-            Source::Frame { untagged, tagged } => match_source::word(untagged, tagged),
+            Source::Length => WordSource::length(),
+            Source::Frame { untagged, tagged } => WordSource::word(untagged, tagged),
         };
-        for (port, value) in [("word_index", word as u64), ("word_source", value.into()), ("word_write", 1)] {
+        for (port, value) in [("word_index", word as u64), ("word_source", value.0.into()), ("word_write", 1)] {
             self.dut.set(port, value);
         }
     }
@@ -298,17 +298,19 @@ impl Bench {
 
     pub fn write_rule(&mut self, slot: usize, rule: Rule) {
         self.staged.rules[slot] = rule;
-        let action = u32::from(rule.action) << rule_action::ACTION_SHIFT
-            | u32::from(rule.context) << rule_action::CONTEXT_SHIFT
-            | rule.message << rule_action::MESSAGE_SHIFT
-            | (rule.message_word as u32) << rule_action::MESSAGE_WORD_SHIFT
-            | rule.end.map_or(0, |term| rule_action::END | (term as u32) << rule_action::END_TERM_SHIFT)
-            | if rule.to_host { rule_action::TO_HOST } else { 0 }
-            | if rule.valid { rule_action::VALID } else { 0 };
+        let action = RuleAction::ZERO
+            .with_action(rule.action.into())
+            .with_context(rule.context.into())
+            .with_message(rule.message)
+            .with_message_word(rule.message_word as u32)
+            .with_end_term(rule.end.unwrap_or(0) as u32)
+            .with_has_end(rule.end.is_some())
+            .with_to_host(rule.to_host)
+            .with_valid(rule.valid);
         self.dut.set("rule_index", slot as u64);
         self.dut.set_bytes("rule_positive", &rule.positive.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
         self.dut.set_bytes("rule_negative", &rule.negative.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
-        self.dut.set("rule_action", action.into());
+        self.dut.set("rule_action", action.0.into());
         self.dut.set("rule_write", 1);
     }
 

@@ -6,7 +6,7 @@ use crate::rvma_lut::rvma_engine::traffic::{message, OFFSETS};
 use rand::seq::SliceRandom;
 use rand::Rng;
 use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
-use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode};
+use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode, MAP_SHIFT};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_sim::host_memory::Timing;
 
@@ -34,7 +34,7 @@ impl Bench {
 
     /// READ_MAP: 64 bits of a map.
     fn map_word(&mut self, pid: u16, map: u32, word: u32) -> Result<u64, u32> {
-        match self.about(pid, 0, map << doorbell_command::MAP_SHIFT | word, doorbell_command::READ_MAP) {
+        match self.about(pid, 0, map << MAP_SHIFT | word, doorbell_command::READ_MAP) {
             (doorbell_error::NONE, value, _) => Ok(value),
             (error, ..) => Err(error),
         }
@@ -48,7 +48,7 @@ impl Bench {
     }
 
     fn free_map(&mut self, pid: u16, map: u32) -> u32 {
-        self.stage(pid, doorbell::COUNT, map << doorbell_command::MAP_SHIFT);
+        self.stage(pid, doorbell::COUNT, map << MAP_SHIFT);
         self.ring(pid, doorbell_command::FREE_MAP).0
     }
 }

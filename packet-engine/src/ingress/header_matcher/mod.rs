@@ -23,7 +23,7 @@
 //!
 //! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators a term took 12,000 LUT6
 //! for 16 rules. Here a term sees one word only, and the freedom is in where words come from; comparing a nibble with
-//! anything is one LUT RAM bit, whose second half is the shadow copy. `docs/decisions.md` has the reasoning and the figures.
+//! anything is one LUT RAM bit, whose second half is the shadow copy. `docs/decisions/0002-header-matcher-tables.md` has the reasons.
 
 pub mod extractor;
 pub mod rule_compiler;

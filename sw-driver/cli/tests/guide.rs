@@ -1,4 +1,5 @@
-//! The handler programmer's guide (docs/handlers.md): its sources compile, and all of its commands run.
+//! The first page and the guide of a handler's programmer (docs/first-reply.md, docs/handlers.md): their sources compile, and all of
+//! their commands run.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,10 +14,10 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<(&'a str, &'a str)> {
     found.collect()
 }
 
-#[test]
-fn every_command_of_the_guide_runs() {
+/// Runs the commands of a page in a folder that has its sources: the folder, and what was printed.
+fn run(page: &str) -> (tempfile::TempDir, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let page = std::fs::read_to_string(root.join("docs/handlers.md")).unwrap();
+    let page = std::fs::read_to_string(root.join(page)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     // The commands are started in a checkout, and write there.
     for name in ["testbench", "handlers", "sw-driver"] {
@@ -36,6 +37,20 @@ fn every_command_of_the_guide_runs() {
         assert!(output.status.success() && !text.contains("warning"), "{command}\n{text}");
         printed += &text;
     }
+    (folder, printed)
+}
+
+#[test]
+fn every_command_of_the_first_page_runs() {
+    let (folder, printed) = run("docs/first-reply.md");
+    assert!(printed.contains("variable: answered = 66"), "{printed}");
+    assert_eq!(spindle_sim::capture::read(&folder.path().join("answers.pcap")).unwrap().len(), 66);
+    assert!(folder.path().join("fates.csv").exists() && folder.path().join("stamp.trace").exists());
+}
+
+#[test]
+fn every_command_of_the_guide_runs() {
+    let (folder, printed) = run("docs/handlers.md");
     assert!(printed.contains("packet 0 from port") && printed.contains("packet 3 from port"), "{printed}");
     let answers = spindle_sim::capture::read(&folder.path().join("answers.pcap")).unwrap();
     assert!(answers.len() > 10 && folder.path().join("third.trace").exists(), "{}", answers.len());

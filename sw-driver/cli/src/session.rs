@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use spindle::Device;
 use spindle_contract::params::Config;
-use spindle_harness::{Model, Progress, Source};
+use spindle_harness::{Progress, Source};
 use spindle_sim::{Options, SimDevice, SimHandle};
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ impl Session {
         let source = source(&config)?;
         let start = Instant::now();
         // Here, so that the user sees the progress; the card then finds the model open.
-        Model::build_with(&source.clone().with_trace(options.trace), &Progress::stderr("spindle"))?;
+        spindle_sim::model(&source.clone().with_trace(options.trace), &Progress::stderr("spindle"))?;
         let card = SimHandle::new(SimDevice::new(&source, &config, options)?);
         step(&format!("model ready after {:.1} s", start.elapsed().as_secs_f64()));
         let device = Device::open(card.clone(), card.clone())?;

@@ -7,7 +7,7 @@ use crate::session::{Member, Session};
 use anyhow::Result;
 use spindle::{Bar, HostMemory};
 use spindle_contract::params::Config;
-use spindle_harness::{Model, Progress, Source};
+use spindle_harness::{Progress, Source};
 use spindle_sim::host_memory::Backing;
 use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
 use std::ffi::c_int;
@@ -106,7 +106,7 @@ impl Session {
     pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
         let source = source()?;
         // The first program on a machine waits for minutes; its user sees why.
-        Model::build_with(&source, &Progress::stderr("rvma"))?;
+        spindle_sim::model(&source, &Progress::stderr("rvma"))?;
         let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
         let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
         let member = |number| {

@@ -44,7 +44,6 @@ pub(crate) struct Name {
     source: String,
     /// The model's name, which also depends on the versions of the tools.
     pub model: String,
-    sharing: String,
 }
 
 /// The name of the model of `source`.
@@ -52,10 +51,7 @@ pub(crate) struct Name {
 /// It holds the versions of Verilator and of the compiler where both are installed. Where one is missing, the name is that of the last build of the
 /// same source: a model that is in the cache needs no tools.
 pub(crate) fn name(source: &Source, cache: &Cache) -> Result<Name> {
-    check_names(source)?;
-    let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
-    let sharing = share::configuration(source);
-    let key = source.fingerprint(&[&flags, FAST, PRELUDE, shim::SHIM, &sharing]);
+    let key = fingerprint(source)?;
     let named = format!("{}-{key}", source.top);
     let model = match (Tools::installed(), cache.last(&named)) {
         (false, Some(model)) => model,
@@ -65,7 +61,15 @@ pub(crate) fn name(source: &Source, cache: &Cache) -> Result<Name> {
             format!("{}-{key}", source.top)
         }
     };
-    Ok(Name { source: named, model, sharing })
+    Ok(Name { source: named, model })
+}
+
+/// The fingerprint of a source and of the recipe by which its model is built, without the versions of the tools.
+pub(crate) fn fingerprint(source: &Source) -> Result<String> {
+    check_names(source)?;
+    let flags = [VERILATOR_FLAGS, SPLIT_FLAGS, TRACE_FLAGS, CXX_FLAGS].concat().join(" ");
+    let sharing = share::configuration(source);
+    Ok(source.fingerprint(&[&flags, FAST, PRELUDE, shim::SHIM, &sharing]))
 }
 
 /// The shared object of `source`, compiled now unless the cache has it.
@@ -83,7 +87,7 @@ pub(crate) fn shared_object(source: &Source, name: &Name, cache: &Cache, progres
     cache.sweep();
     let work = cache.work()?;
     progress.begins(&source.top, cache.folder());
-    let built = build(source, &name.sharing, tools, cache, work.path(), progress);
+    let built = build(source, tools, cache, work.path(), progress);
     progress.ends();
     cache.keep(&name.model, &built?)?;
     let versions = format!("Verilator {}, {}", tools.verilator_version, tools.cxx_version);
@@ -118,15 +122,24 @@ pub(crate) fn write_files(source: &Source, folder: &Path) -> Result<Vec<String>>
     Ok(top.into_iter().chain(defines).chain(source.files.iter().map(|f| f.0.clone())).collect())
 }
 
-fn build(
+fn build(source: &Source, tools: &Tools, cache: &Cache, work: &Path, progress: &Progress) -> Result<PathBuf> {
+    let objects = objects(source, tools, cache, work, progress)?;
+    let built = work.join("model.so");
+    run(Command::new(&tools.cxx).args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&built).args(&objects).arg("-lpthread"))
+        .with_context(|| format!("cannot link the model of `{}`", source.top))?;
+    Ok(built)
+}
+
+/// The objects of a model and of Verilator's runtime, compiled in the folder `work`.
+pub(crate) fn objects(
     source: &Source,
-    sharing: &str,
     tools: &Tools,
     cache: &Cache,
     work: &Path,
     progress: &Progress,
-) -> Result<PathBuf> {
+) -> Result<Vec<PathBuf>> {
     let mut arguments = write_files(source, work)?;
+    let sharing = share::configuration(source);
     if !sharing.is_empty() {
         std::fs::write(work.join(SHARE_FILE), sharing).context("cannot write the configuration for Verilator")?;
         arguments.push(SHARE_FILE.into());
@@ -145,17 +158,10 @@ fn build(
 
     let units = units(&generated)?;
     progress.compiles(units.len());
-    let objects = compile_units(tools, &runtime, &generated, source.options.trace, &units, progress)
+    let mut objects = compile_units(tools, &runtime, &generated, source.options.trace, &units, progress)
         .with_context(|| format!("cannot compile the C++ that Verilator made of `{}`", source.top))?;
-    let built = work.join("model.so");
-    run(Command::new(&tools.cxx)
-        .args(["-shared", "-Wl,-Bsymbolic", "-o"])
-        .arg(&built)
-        .args(&objects)
-        .args(&runtime.objects)
-        .arg("-lpthread"))
-    .with_context(|| format!("cannot link the model of `{}`", source.top))?;
-    Ok(built)
+    objects.extend(runtime.objects);
+    Ok(objects)
 }
 
 /// One compilation: the files it includes and its optimisation.

@@ -1,7 +1,8 @@
 //! The only unsafe code of the harness: opening a model's shared object and calling its C face (`shim.cpp`).
 //!
-//! What makes it sound: the shared object was compiled by this crate, from the shim whose declarations are repeated
-//! below, and its name contains the hash of that shim; it is never closed; a handle is used by one thread at a time.
+//! Why it is sound: a shared object was compiled by this crate, from the shim whose declarations are repeated below, and
+//! its name contains the hash of that shim; a linked model was compiled by this crate's build script functions from the
+//! same shim. Neither is ever unloaded, and one thread at a time uses a handle.
 
 use crate::cache::Checked;
 use anyhow::{anyhow, bail, Context, Result};
@@ -13,7 +14,7 @@ type Handle = *mut c_void;
 
 /// `SpindlePort` of the shim.
 #[repr(C)]
-struct RawPort {
+pub struct RawPort {
     name: *const c_char,
     width: u32,
     output: u32,
@@ -22,7 +23,7 @@ struct RawPort {
 /// `SpindleWindow` of the shim.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub struct Window {
     /// First cycle that is recorded.
     pub from: u64,
     /// First cycle that is not recorded any more.
@@ -33,8 +34,13 @@ pub(crate) struct Window {
     pub period: u64,
 }
 
-/// The functions of one shared object.
-pub(crate) struct Object {
+type Ports = unsafe extern "C" fn() -> *const RawPort;
+
+/// The functions of a model, in the order of the shim's table.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Face {
+    ports: Ports,
     new: unsafe extern "C" fn(c_int, c_int) -> Handle,
     error: unsafe extern "C" fn(Handle) -> *const c_char,
     ready: unsafe extern "C" fn(Handle) -> c_int,
@@ -46,6 +52,11 @@ pub(crate) struct Object {
     wave_open: unsafe extern "C" fn(Handle, c_int, *const Window) -> c_int,
     wave_close: unsafe extern "C" fn(Handle),
     free: unsafe extern "C" fn(Handle),
+}
+
+/// A model that is loaded or linked.
+pub(crate) struct Object {
+    face: Face,
     /// Name, width in bits, is an output.
     pub ports: Vec<(String, u32, bool)>,
 }
@@ -68,8 +79,8 @@ impl Object {
                     .with_context(|| format!("{} lacks `{}`; delete it and try again", path.display(), $name))?
             }};
         }
-        let list: unsafe extern "C" fn() -> *const RawPort = symbol!("spindle_ports");
-        Ok(Object {
+        let face = Face {
+            ports: symbol!("spindle_ports"),
             new: symbol!("spindle_new"),
             error: symbol!("spindle_error"),
             ready: symbol!("spindle_ready"),
@@ -81,12 +92,17 @@ impl Object {
             wave_open: symbol!("spindle_wave_open"),
             wave_close: symbol!("spindle_wave_close"),
             free: symbol!("spindle_free"),
-            ports: read_ports(list),
-        })
+        };
+        Ok(Object { face, ports: read_ports(face.ports) })
+    }
+
+    /// A model that is linked into this program.
+    pub fn linked(face: &'static Face) -> Object {
+        Object { face: *face, ports: read_ports(face.ports) }
     }
 }
 
-fn read_ports(list: unsafe extern "C" fn() -> *const RawPort) -> Vec<(String, u32, bool)> {
+fn read_ports(list: Ports) -> Vec<(String, u32, bool)> {
     let mut ports = Vec::new();
     // SAFETY: the shim returns a static array that ends with a null name.
     let mut entry = unsafe { list() };
@@ -130,15 +146,15 @@ impl Instance {
     /// A new instance; `random_seed` fills registers and memories with reproducible random bits, `None` with zeros.
     pub fn new(object: &'static Object, random_seed: Option<i32>) -> Result<Instance> {
         // SAFETY: plain call; the handle is freed in `drop` only.
-        let handle = unsafe { (object.new)(random_seed.is_some().into(), random_seed.unwrap_or(1)) };
+        let handle = unsafe { (object.face.new)(random_seed.is_some().into(), random_seed.unwrap_or(1)) };
         let mut instance = Instance { object, handle, ports: Vec::new() };
         // SAFETY: the handle is alive.
-        if unsafe { (object.ready)(handle) } == 0 {
+        if unsafe { (object.face.ready)(handle) } == 0 {
             bail!("the model cannot be created: {}", instance.error());
         }
         for (index, (name, width, _)) in object.ports.iter().enumerate() {
             // SAFETY: the handle is alive and owns a model.
-            let address = NonNull::new(unsafe { (object.port)(handle, index as u32) })
+            let address = NonNull::new(unsafe { (object.face.port)(handle, index as u32) })
                 .ok_or_else(|| anyhow!("the model has no storage for port {name}"))?;
             instance.ports.push((address, storage_bytes(*width)));
         }
@@ -165,7 +181,7 @@ impl Instance {
     #[inline]
     pub fn eval(&mut self) -> Result<(), String> {
         // SAFETY: the handle is alive; no reference into the model is.
-        let code = unsafe { (self.object.eval)(self.handle) };
+        let code = unsafe { (self.object.face.eval)(self.handle) };
         self.check(code)
     }
 
@@ -174,34 +190,34 @@ impl Instance {
     pub fn ticks(&mut self, clock: usize, count: u64) -> Result<(), String> {
         let address = self.ports[clock].0.as_ptr();
         // SAFETY: as in `eval`; `address` is the storage of a port, at least one byte.
-        let code = unsafe { (self.object.ticks)(self.handle, address, count) };
+        let code = unsafe { (self.object.face.ticks)(self.handle, address, count) };
         self.check(code)
     }
 
     /// Cycles since the instance was made.
     pub fn cycle(&self) -> u64 {
         // SAFETY: the handle is alive.
-        unsafe { (self.object.cycle)(self.handle) }
+        unsafe { (self.object.face.cycle)(self.handle) }
     }
 
     /// Whether the model has executed `$finish`.
     pub fn finished(&self) -> bool {
         // SAFETY: the handle is alive.
-        unsafe { (self.object.finished)(self.handle) != 0 }
+        unsafe { (self.object.face.finished)(self.handle) != 0 }
     }
 
     /// Writes a wave into `pipe` from now on, which another thread must read.
     pub fn wave_open(&mut self, pipe: BorrowedFd<'_>, window: &Window) -> Result<()> {
         // SAFETY: the handle is alive, the shim copies `window`; the caller keeps the pipe open until `wave_close`, and a
         // closed one would be an error of `write`.
-        let code = unsafe { (self.object.wave_open)(self.handle, pipe.as_raw_fd(), window) };
+        let code = unsafe { (self.object.face.wave_open)(self.handle, pipe.as_raw_fd(), window) };
         self.check(code).map_err(|error| anyhow!("{error}"))
     }
 
     /// Ends the recording.
     pub fn wave_close(&mut self) {
         // SAFETY: the handle is alive.
-        unsafe { (self.object.wave_close)(self.handle) }
+        unsafe { (self.object.face.wave_close)(self.handle) }
     }
 
     #[inline]
@@ -215,13 +231,13 @@ impl Instance {
 
     fn error(&self) -> String {
         // SAFETY: the handle is alive; the shim's string lives until the next call, and we copy it.
-        unsafe { CStr::from_ptr((self.object.error)(self.handle)) }.to_string_lossy().into_owned()
+        unsafe { CStr::from_ptr((self.object.face.error)(self.handle)) }.to_string_lossy().into_owned()
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
         // SAFETY: the handle is alive and never used again.
-        unsafe { (self.object.free)(self.handle) }
+        unsafe { (self.object.face.free)(self.handle) }
     }
 }

@@ -39,6 +39,11 @@
 //! Verilator nor a compiler: its name depends on their versions where both are installed, and is that of the last build of the same
 //! text where one is missing. A build removes what killed builds have left and models that were not used for 30 days.
 //!
+//! # Linked models
+//!
+//! A build script may have compiled a model into the program ([`linked`]). A linked model is found by the fingerprint of its
+//! source; its use opens no cache and looks for no tool.
+//!
 //! # Environment
 //!
 //! | variable | meaning |
@@ -54,6 +59,7 @@
 mod cache;
 mod compile;
 mod ffi;
+pub mod linked;
 mod lint;
 mod lock;
 mod model;
@@ -74,6 +80,7 @@ mod wave_file;
 mod wave_header;
 mod wave_save;
 
+pub use ffi::Face;
 pub use lint::{lint, Warning};
 pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use ports::{source_of, Dut};

@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::compile;
 use crate::ffi::{Instance, Object, Window};
+use crate::linked;
 use crate::progress::Progress;
 use crate::record::{Recording, WaveOptions};
 use crate::source::Source;
@@ -48,7 +49,7 @@ impl Port {
     }
 }
 
-/// A compiled and opened model, from which instances are made.
+/// A model that is loaded or linked, from which instances are made.
 pub struct Library {
     id: u32,
     top: String,
@@ -63,7 +64,7 @@ impl Library {
         &self.ports
     }
 
-    /// The shared object.
+    /// The file that holds the model: a shared object, or this program.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -112,7 +113,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles `source`, or takes it from the cache, and opens it.
+    /// Takes the model of `source` that is linked into the program, or else that in the cache, or else compiles it.
     pub fn build(source: &Source) -> Result<Arc<Library>> {
         Model::build_with(source, &Progress::silent())
     }
@@ -120,22 +121,36 @@ impl Model {
     /// Likewise, and shows the progress if the model has to be compiled.
     pub fn build_with(source: &Source, progress: &Progress) -> Result<Arc<Library>> {
         static OPEN: Mutex<Option<HashMap<PathBuf, Arc<Library>>>> = Mutex::new(None);
-        let cache = Cache::open()?;
-        let name = compile::name(source, &cache)?;
-        let key = cache.path(&name.model);
         let opened = || OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(library) = opened().as_ref().and_then(|open| open.get(&key)) {
-            return Ok(library.clone());
-        }
-        // Not while the list is locked: a build takes minutes, and other threads may build other models.
-        let checked = compile::shared_object(source, &name, &cache, progress)?;
+        let known = |key: &PathBuf| opened().as_ref().and_then(|open| open.get(key)).cloned();
+        let linked = match linked::linked() {
+            [] => None,
+            _ => linked::find(&compile::fingerprint(source)?),
+        };
+        let (key, path, object) = if let Some(linked) = linked {
+            // No cache is opened and no tool is looked for.
+            let key = PathBuf::from(linked.fingerprint);
+            if let Some(library) = known(&key) {
+                return Ok(library);
+            }
+            (key, std::env::current_exe().unwrap_or_default(), Object::linked(linked.face))
+        } else {
+            let cache = Cache::open()?;
+            let name = compile::name(source, &cache)?;
+            let key = cache.path(&name.model);
+            if let Some(library) = known(&key) {
+                return Ok(library);
+            }
+            // Not while the list is locked: a build takes minutes, and other threads may build other models.
+            let checked = compile::shared_object(source, &name, &cache, progress)?;
+            (key, checked.path.clone(), Object::open(checked)?)
+        };
         let mut open = opened();
         let open = open.get_or_insert_with(HashMap::new);
         if let Some(library) = open.get(&key) {
             return Ok(library.clone());
         }
-        let path = checked.path.clone();
-        let object: &'static Object = Box::leak(Box::new(Object::open(checked)?));
+        let object: &'static Object = Box::leak(Box::new(object));
         let direction = |output| if output { PortDirection::Output } else { PortDirection::Input };
         let ports = object
             .ports

@@ -6,6 +6,31 @@ use std::fmt::Write;
 /// Changes whenever a cached model of an older shim must not be used.
 pub(crate) const SHIM: &str = include_str!("shim.cpp");
 
+/// The functions of the shim as one table, for programs into which the model is linked; the order is that of `ffi::Face`.
+const FACE: &str = "struct SpindleFace {
+    const SpindlePort* (*ports)();
+    SpindleModel* (*create)(int, int);
+    const char* (*error)(SpindleModel*);
+    int (*ready)(SpindleModel*);
+    void* (*port)(SpindleModel*, uint32_t);
+    int (*eval)(SpindleModel*);
+    int (*ticks)(SpindleModel*, uint8_t*, uint64_t);
+    uint64_t (*cycle)(SpindleModel*);
+    int (*finished)(SpindleModel*);
+    int (*wave_open)(SpindleModel*, int, const SpindleWindow*);
+    void (*wave_close)(SpindleModel*);
+    void (*free)(SpindleModel*);
+};
+extern \"C\" {
+extern const SpindleFace spindle_face;
+const SpindleFace spindle_face = {spindle_ports, spindle_new, spindle_error, spindle_ready, spindle_port, spindle_eval, \
+spindle_ticks, spindle_cycle, spindle_finished, spindle_wave_open, spindle_wave_close, spindle_free};
+}
+";
+
+/// The symbol of that table.
+pub(crate) const FACE_SYMBOL: &str = "spindle_face";
+
 /// One port as Verilator's header declares it.
 #[derive(Debug, PartialEq, Eq)]
 struct HeaderPort {
@@ -26,7 +51,7 @@ pub(crate) fn generate(header: &str) -> Result<String> {
         write!(table, "{{\"{name}\", {width}, {}}}, ", u32::from(*output))?;
         write!(pointers, "case {index}: return &self->model->{member}; ")?;
     }
-    Ok(format!("#define PORT_TABLE {table}\n#define PORT_POINTERS {pointers}\n{SHIM}"))
+    Ok(format!("#define PORT_TABLE {table}\n#define PORT_POINTERS {pointers}\n{SHIM}\n{FACE}"))
 }
 
 /// Reads lines such as `VL_INW(&s_data,511,0,16);`. The macro's name carries direction and storage.

@@ -13,7 +13,7 @@ use anyhow::{bail, ensure, Result};
 use spindle_contract::params::{Config, BEAT_BYTES};
 use spindle_contract::reasons;
 use spindle_harness::stream::Pace;
-use spindle_harness::{Model, Port, Source, StreamSink};
+use spindle_harness::{Model, Port, Progress, Source, StreamSink};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -124,13 +124,13 @@ pub struct SimDevice {
 }
 
 impl SimDevice {
-    /// Builds (or takes from the cache) the model of `source` and resets it.
+    /// Takes or builds the model of `source` and resets it.
     ///
     /// # Errors
     /// Verilator or the C++ compiler is missing or refuses the text; the top has not the ports of a NIC.
     pub fn new(source: &Source, config: &Config, options: Options) -> Result<Self> {
         let source = source.clone().with_trace(options.trace);
-        let mut model = Model::build(&source)?.instance_zeroed();
+        let mut model = crate::model(&source, &Progress::silent())?.instance_zeroed();
         let port = |name: &str| model.port(name);
         let rx = Rx {
             data: port("rx_data")?,

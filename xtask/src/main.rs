@@ -2,9 +2,11 @@
 //! processes, so that it works before anything else compiles.
 
 mod blocks;
+mod book;
 mod budgets;
 mod cache;
 mod compat;
+mod dist;
 mod figures;
 mod independent;
 mod lint;
@@ -50,6 +52,10 @@ enum Command {
     Compat(compat::Options),
     /// Build driver, command line, C library and SDK in a copy of the tree without test bench and hardware.
     Independent,
+    /// Render the docs as a book in target/book and check its links.
+    Book,
+    /// Pack a release in target/dist.
+    Dist(dist::Options),
     /// Lint the emitted Verilog with Verilator, and the words, links and names of sources and docs.
     Lint(lint::Options),
     /// Compare the emitted Verilog with that of another commit, apart from the order of statements and from names.
@@ -77,6 +83,8 @@ fn main() -> std::process::ExitCode {
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Independent => independent::run().map(|()| true),
+            Command::Book => book::run().map(|_| true),
+            Command::Dist(options) => dist::run(&options).map(|()| true),
             Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),

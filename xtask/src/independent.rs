@@ -26,7 +26,8 @@ type Uses = (&'static str, &'static [&'static str], &'static [&'static str]);
 /// Every crate of the project.
 #[rustfmt::skip]
 const CRATES: &[Uses] = &[
-    ("spindle-contract", &[], &[]),
+    ("spindle-contract-macros", &[], &[]),
+    ("spindle-contract", &["spindle-contract-macros"], &[]),
     ("spindle-hdl-macros", &[], &[]),
     ("spindle-verilog", &["spindle-hdl-macros"], &[]),
     ("spindle-blocks", RTL, &[]),
@@ -40,7 +41,7 @@ const CRATES: &[Uses] = &[
     ("spindle-cli", &["spindle", "spindle-contract", "spindle-sdk"],
         &["spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
     ("spindle-model", &["spindle-contract"], &[]),
-    ("spindle-harness", &[], &[]),
+    ("spindle-harness", &["spindle-verilog"], &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness"], &["spindle-nic"]),
     ("spindle-hart", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model",

@@ -18,6 +18,7 @@
 #![warn(missing_docs)]
 
 pub mod array;
+pub mod bundles;
 pub mod cluster;
 pub mod processor;
 pub mod registers;

@@ -20,6 +20,7 @@ use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
     TOTAL_RETIRED, TOTAL_TASKS,
 };
+use crate::bundles::CodeWrite;
 use crate::processor::predecode::{predecode, CodeWord};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::{ContextEntry, FaultReport, PrintPiece};
@@ -70,12 +71,8 @@ pub struct Registers {
     pub install_index: Signal<Out, Bits<4>>,
     /// Contexts that accept packets.
     pub active: Signal<Out, Bits<16>>,
-    /// Write a word of code.
-    pub imem_write: Signal<Out, Bit>,
-    /// Where.
-    pub imem_address: Signal<Out, Bits<14>>,
-    /// What.
-    pub imem_data: Signal<Out, CodeWord>,
+    /// Words of code, predecoded.
+    pub imem: CodeWrite,
     /// Access to L2.
     pub l2_request: Signal<Out, RemoteRequest>,
     /// It is wanted.
@@ -223,9 +220,9 @@ impl Registers {
         self.code_write.d.next = code;
         self.code_address.d.next = self.imem_pointer.q.val().get_bits::<14>(2);
         self.code_data.d.next = predecode(data);
-        self.imem_write.next = self.code_write.q.val();
-        self.imem_address.next = self.code_address.q.val();
-        self.imem_data.next = self.code_data.q.val();
+        self.imem.write.next = self.code_write.q.val();
+        self.imem.address.next = self.code_address.q.val();
+        self.imem.data.next = self.code_data.q.val();
         if code {
             self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
         } else if write & (offset == bits::<12>(IMEM_ADDR)) {

@@ -42,10 +42,8 @@ pub struct QueuedTask {
 /// until it has got one. One task per cycle, one per two cycles to a cluster; clusters in turn, the tasks of a cluster in the order in which they came.
 #[block]
 pub struct Dispatcher {
-    /// A task.
-    pub task_desc: Signal<In, TaskDesc>,
-    /// There is one.
-    pub task_valid: Signal<In, Bit>,
+    /// A task, always taken.
+    pub task_desc: PulseSink<TaskDesc>,
     /// Context to install.
     pub staged: Signal<In, ContextEntry>,
     /// Install it.
@@ -104,14 +102,14 @@ impl Dispatcher {
         self.context_status.next = self.contexts.context_status.val();
 
         let incoming = self.task_desc.val();
-        self.tasks.write_enable.next = self.task_valid.val();
+        self.tasks.write_enable.next = self.task_desc.valid.val();
         self.tasks.write_address.next =
             (bit_cast::<6, 3>(incoming.cluster) << self._shift) | bit_cast::<6, 3>(incoming.hpu);
         self.tasks.write_data.next = incoming;
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             self.queue[i].write.next = QueuedTask { hpu: incoming.hpu, context: incoming.context };
-            self.queue[i].write.valid.next = self.task_valid.val() & (incoming.cluster == bits::<3>(i));
+            self.queue[i].write.valid.next = self.task_desc.valid.val() & (incoming.cluster == bits::<3>(i));
             let is_ready = self.ready[i].val() & !self.granted.q.val().get_bit(i);
             request = request.replace_bit(i, self.queue[i].read.valid.val() & is_ready);
         }

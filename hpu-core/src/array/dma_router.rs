@@ -1,7 +1,7 @@
 //! Joins the host-memory writes of all clusters: a descriptor and its data at a time.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use spindle_blocks::bundles::BeatSource;
+use spindle_blocks::bundles::{BeatSink, BeatSource};
 use spindle_blocks::desc::DmaDesc;
 use spindle_blocks::skid::Slice;
 use spindle_verilog::prelude::*;
@@ -28,13 +28,7 @@ pub struct DmaRouter {
     /// Transfer of a cluster.
     pub desc: Vec<Sink<DmaDesc>>,
     /// Its bytes.
-    pub data: Vec<Signal<In, Bits<512>>>,
-    /// Last beat.
-    pub last: Vec<Signal<In, Bit>>,
-    /// A beat is offered.
-    pub valid: Vec<Signal<In, Bit>>,
-    /// It is taken.
-    pub ready: Vec<Signal<Out, Bit>>,
+    pub data: Vec<BeatSink>,
     /// Transfer.
     pub dma: Source<DmaDesc>,
     /// Its bytes.
@@ -56,9 +50,6 @@ impl DmaRouter {
         Self {
             desc: (0..clusters).map(|_| Default::default()).collect(),
             data: (0..clusters).map(|_| Default::default()).collect(),
-            last: (0..clusters).map(|_| Default::default()).collect(),
-            valid: (0..clusters).map(|_| Default::default()).collect(),
-            ready: (0..clusters).map(|_| Default::default()).collect(),
             _clusters: clusters,
             ..Self::blank()
         }
@@ -81,8 +72,8 @@ impl DmaRouter {
         let index = self.arbiter.index.val();
         // By number: four sources and two bits are one LUT.
         let mut desc: DmaDesc = self.desc[0].val();
-        let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.last[0].val() };
-        let mut offered: Bit = self.valid[0].val();
+        let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.data[0].last.val() };
+        let mut offered: Bit = self.data[0].valid.val();
         for i in 0..self._clusters {
             self.desc[i].ready.next = room & grant.get_bit(i);
             if index == bits::<3>(i) {
@@ -90,10 +81,10 @@ impl DmaRouter {
             }
             let passes = owner == bits::<3>(i);
             if passes {
-                chosen = DmaBeat { data: self.data[i].val(), last: self.last[i].val() };
-                offered = self.valid[i].val();
+                chosen = DmaBeat { data: self.data[i].val(), last: self.data[i].last.val() };
+                offered = self.data[i].valid.val();
             }
-            self.ready[i].next = owned & passes & self.beats.write.ready.val();
+            self.data[i].ready.next = owned & passes & self.beats.write.ready.val();
         }
         self.chosen.next = chosen;
         self.offered.next = owned & offered;

@@ -1,7 +1,7 @@
 //! Context memory (L2): shared by all clusters and the host.
 
 use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
-use crate::processor::types::{RemoteAnswer, RemoteRequest};
+use crate::bundles::L2PortSink;
 use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
 
@@ -24,20 +24,8 @@ const BANKS: usize = 4;
 /// one request per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
 #[block]
 pub struct L2 {
-    /// Requests.
-    pub request: Vec<Signal<In, RemoteRequest>>,
-    /// HPU that asks.
-    pub hpu: Vec<Signal<In, Bits<3>>>,
-    /// It is the second part of an access that crosses a word.
-    pub second: Vec<Signal<In, Bit>>,
-    /// There is one.
-    pub valid: Vec<Signal<In, Bit>>,
-    /// It is taken.
-    pub ready: Vec<Signal<Out, Bit>>,
-    /// Answers.
-    pub answer: Vec<Pulse<RemoteAnswer>>,
-    /// HPU that asked.
-    pub answer_hpu: Vec<Signal<Out, Bits<3>>>,
+    /// Accesses of each requester.
+    pub port: Vec<L2PortSink>,
     /// Requests in front of the banks, two of each requester.
     front: Vec<LutFifo<L2Request, 1>>,
     bank: [L2Bank; BANKS],
@@ -56,13 +44,7 @@ impl L2 {
         assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
         let requesters = clusters + 1;
         Self {
-            request: (0..requesters).map(|_| Default::default()).collect(),
-            hpu: (0..requesters).map(|_| Default::default()).collect(),
-            second: (0..requesters).map(|_| Default::default()).collect(),
-            valid: (0..requesters).map(|_| Default::default()).collect(),
-            ready: (0..requesters).map(|_| Default::default()).collect(),
-            answer: (0..requesters).map(|_| Default::default()).collect(),
-            answer_hpu: (0..requesters).map(|_| Default::default()).collect(),
+            port: (0..requesters).map(|_| Default::default()).collect(),
             front: (0..requesters).map(|_| Default::default()).collect(),
             bank: std::array::from_fn(|_| L2Bank::new(bytes / BANKS, requesters)),
             answers: (0..requesters).map(|_| Default::default()).collect(),
@@ -82,10 +64,13 @@ impl L2 {
         let mut reserving: Bits<HARTS> = bits::<HARTS>(0);
         let mut answered: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
         for i in 0..self._requesters {
-            self.front[i].write.next =
-                L2Request { request: self.request[i].val(), hpu: self.hpu[i].val(), second: self.second[i].val() };
-            self.front[i].write.valid.next = self.valid[i].val();
-            self.ready[i].next = self.front[i].write.ready.val();
+            self.front[i].write.next = L2Request {
+                request: self.port[i].request.val(),
+                hpu: self.port[i].hpu.val(),
+                second: self.port[i].second.val(),
+            };
+            self.front[i].write.valid.next = self.port[i].valid.val();
+            self.port[i].ready.next = self.front[i].write.ready.val();
 
             let front = self.front[i].read.val();
             let mut granted: Bit = false;
@@ -123,9 +108,9 @@ impl L2 {
                     _ => self.bank[3].answer.val(),
                 };
             }
-            self.answer[i].next = self.answers[i].q.val().answer;
-            self.answer_hpu[i].next = self.answers[i].q.val().hpu;
-            self.answer[i].valid.next = self.answered.q.val().get_bit(i);
+            self.port[i].answer.next = self.answers[i].q.val().answer;
+            self.port[i].answer_hpu.next = self.answers[i].q.val().hpu;
+            self.port[i].answer_valid.next = self.answered.q.val().get_bit(i);
         }
         self.reserving.d.next = reserving;
         self.answered.d.next = answered;

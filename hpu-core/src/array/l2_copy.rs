@@ -73,12 +73,8 @@ pub struct L2Copy {
     pub lent: Vec<Signal<In, Bit>>,
     /// It is on its way to the wire.
     pub segment_left: Signal<In, Bit>,
-    /// Request of L2.
-    pub l2_request: Signal<Out, RemoteRequest>,
-    /// It stands.
-    pub l2_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub l2_ready: Signal<In, Bit>,
+    /// Access of L2.
+    pub l2_request: Source<RemoteRequest>,
     /// Answer.
     pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: RrArbiter4,
@@ -170,7 +166,7 @@ impl L2Copy {
         let store_sent = self.store_sent.q.val();
         let wants_store = self.store.valid.val() & !store_sent;
         let is_store = wants_store & !(load_wanted & self.stored.q.val());
-        let moves = self.l2_ready.val();
+        let moves = self.l2_request.ready.val();
         let last_store_word = (bytes - 1).get_bits::<4>(2);
         self.store_data.next = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
         self.l2_request.next = RemoteRequest {
@@ -189,7 +185,7 @@ impl L2Copy {
             data: self.store_data.val(),
             ..Default::default()
         };
-        self.l2_valid.next = load_wanted | wants_store;
+        self.l2_request.valid.next = load_wanted | wants_store;
         if moves & (load_wanted | wants_store) {
             self.stored.d.next = is_store;
         }

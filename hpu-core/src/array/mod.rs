@@ -72,10 +72,8 @@ pub struct EgressTag {
 /// The array. See the module text.
 #[block]
 pub struct HpuArray {
-    /// A task.
-    pub task_desc: Signal<In, TaskDesc>,
-    /// There is one.
-    pub task_valid: Signal<In, Bit>,
+    /// A task, always taken.
+    pub task_desc: PulseSink<TaskDesc>,
     /// How a task ended.
     pub task_done: Source<TaskDone>,
     /// A PLACE command.
@@ -219,8 +217,7 @@ impl HpuArray {
 impl HpuArray {
     fn update(&mut self) {
         // Tasks in, endings out.
-        self.dispatcher.task_desc.next = self.task_desc.val();
-        self.dispatcher.task_valid.next = self.task_valid.val();
+        self.task_desc.join(&mut self.dispatcher.task_desc);
         self.context_status.next = self.dispatcher.context_status.val();
         self.policy.next = self.registers.policy.val();
         self.policy_index.next = self.registers.install_index.val();
@@ -265,12 +262,12 @@ impl HpuArray {
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i);
             self.clusters[i].cycle.next = cycle;
-            self.clusters[i].installed.next = self.registers.install.val();
-            self.clusters[i].installed_index.next = self.registers.install_index.val();
-            self.clusters[i].task_desc.next = job.task_desc;
-            self.clusters[i].task_context.next = job.context;
-            self.clusters[i].task_valid.next = self.dispatcher.valid[i].val();
-            self.dispatcher.ready[i].next = self.clusters[i].task_ready.val();
+            self.clusters[i].installed.next = self.registers.install_index.val();
+            self.clusters[i].installed.valid.next = self.registers.install.val();
+            self.clusters[i].task.desc.next = job.task_desc;
+            self.clusters[i].task.context.next = job.context;
+            self.clusters[i].task.valid.next = self.dispatcher.valid[i].val();
+            self.dispatcher.ready[i].next = self.clusters[i].task.ready.val();
 
             self.clusters[i].load_request.join(&mut self.load_router.request[i]);
             self.clusters[i].load_data.next = self.bus.val();
@@ -286,8 +283,8 @@ impl HpuArray {
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
             self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);
             self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
-            self.clusters[i].segment_length.next = self.l2_copy.segment_length.val();
-            self.clusters[i].segment_valid.next = self.l2_copy.lend.val().get_bit(i);
+            self.clusters[i].segment.next = self.l2_copy.segment_length.val();
+            self.clusters[i].segment.valid.next = self.l2_copy.lend.val().get_bit(i);
             self.l2_copy.lent[i].next = self.clusters[i].lent.val();
             self.clusters[i].off_cluster_done.next = self.completions.done.val();
             self.clusters[i].off_cluster_done.valid.next = self.completions.done.valid.val();
@@ -306,10 +303,7 @@ impl HpuArray {
             self.clusters[i].egress.ready.next = self.egress_arbiter.sink_ready[i].val() & may_pass;
 
             self.clusters[i].dma.join(&mut self.dma_router.desc[i]);
-            self.dma_router.data[i].next = self.clusters[i].dma_data.val();
-            self.dma_router.last[i].next = self.clusters[i].dma_data.last.val();
-            self.dma_router.valid[i].next = self.clusters[i].dma_data.valid.val();
-            self.clusters[i].dma_data.ready.next = self.dma_router.ready[i].val();
+            self.clusters[i].dma_data.join(&mut self.dma_router.data[i]);
             self.clusters[i].dma_done.next = self.dma_done_register.q.val();
             self.clusters[i].dma_done.valid.next = self.dma_done_pulse.q.val();
 
@@ -318,16 +312,8 @@ impl HpuArray {
             self.clusters[i].fault.join(&mut self.fault_mux.write[i]);
             self.clusters[i].message.join(&mut self.message_mux.write[i]);
 
-            self.l2.request[i].next = self.clusters[i].l2_request.val();
-            self.l2.hpu[i].next = self.clusters[i].l2_hpu.val();
-            self.l2.second[i].next = self.clusters[i].l2_second.val();
-            self.l2.valid[i].next = self.clusters[i].l2_valid.val();
-            self.clusters[i].l2_ready.next = self.l2.ready[i].val();
-            self.l2.answer[i].join(&mut self.clusters[i].l2_answer);
-            self.clusters[i].l2_answer_hpu.next = self.l2.answer_hpu[i].val();
-            self.clusters[i].imem_write.next = self.registers.imem_write.val();
-            self.clusters[i].imem_address.next = self.registers.imem_address.val();
-            self.clusters[i].imem_data.next = self.registers.imem_data.val();
+            self.clusters[i].l2.join(&mut self.l2.port[i]);
+            self.registers.imem.join(&mut self.clusters[i].imem);
         }
 
         // Packets in.
@@ -384,19 +370,19 @@ impl HpuArray {
         self.dispatcher.active.next = self.registers.active.val();
         // The host and the L2 copy share a port of L2; the number of the HPU tells their answers apart.
         let by_host = self.registers.l2_valid.val();
-        self.l2.request[self._clusters].next =
+        self.l2.port[self._clusters].request.next =
             if by_host { self.registers.l2_request.val() } else { self.l2_copy.l2_request.val() };
-        self.l2.hpu[self._clusters].next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
-        self.l2.second[self._clusters].next = false;
-        self.l2.valid[self._clusters].next = by_host | self.l2_copy.l2_valid.val();
-        let l2_ready = self.l2.ready[self._clusters].val();
+        self.l2.port[self._clusters].hpu.next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
+        self.l2.port[self._clusters].second.next = false;
+        self.l2.port[self._clusters].valid.next = by_host | self.l2_copy.l2_request.valid.val();
+        let l2_ready = self.l2.port[self._clusters].ready.val();
         self.registers.l2_ready.next = l2_ready;
-        self.l2_copy.l2_ready.next = l2_ready & !by_host;
-        let to_l2_copy = self.l2.answer_hpu[self._clusters].val().get_bit(0);
-        self.registers.l2_answer.next = self.l2.answer[self._clusters].val();
-        self.registers.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & !to_l2_copy;
-        self.l2_copy.l2_answer.next = self.l2.answer[self._clusters].val();
-        self.l2_copy.l2_answer.valid.next = self.l2.answer[self._clusters].valid.val() & to_l2_copy;
+        self.l2_copy.l2_request.ready.next = l2_ready & !by_host;
+        let to_l2_copy = self.l2.port[self._clusters].answer_hpu.val().get_bit(0);
+        self.registers.l2_answer.next = self.l2.port[self._clusters].answer.val();
+        self.registers.l2_answer.valid.next = self.l2.port[self._clusters].answer_valid.val() & !to_l2_copy;
+        self.l2_copy.l2_answer.next = self.l2.port[self._clusters].answer.val();
+        self.l2_copy.l2_answer.valid.next = self.l2.port[self._clusters].answer_valid.val() & to_l2_copy;
         self.registers.report.next = self.reports.queued_fault.val();
         self.registers.reports.next = self.reports.faults.val();
         self.reports.fault_pop.next = self.registers.pop.val();
@@ -461,19 +447,7 @@ impl HpuArray {
 
         // Counters and trace lanes.
         for i in 0..self._clusters {
-            self.telemetry.busy[i].next = self.clusters[i].busy.val();
-            self.telemetry.retired[i].next = self.clusters[i].retired.val();
-            self.telemetry.tasks_ended[i].next = self.clusters[i].tasks_ended.val();
-            self.telemetry.commands[i].next = self.clusters[i].commands.val();
-            self.telemetry.loaded[i].next = self.clusters[i].loaded.val();
-            self.telemetry.loaded_frame[i].next = self.clusters[i].loaded_frame.val();
-            self.telemetry.begun[i].next = self.clusters[i].begun.val();
-            self.telemetry.threads_begun[i].next = self.clusters[i].threads_begun.val();
-            self.telemetry.ended[i].next = self.clusters[i].ended.val();
-            self.telemetry.commanded[i].next = self.clusters[i].commanded.val();
-            self.telemetry.frames_begun[i].next = self.clusters[i].frames_begun.val();
-            self.telemetry.frames_ended[i].next = self.clusters[i].frames_ended.val();
-            self.telemetry.commanded_frame[i].next = self.clusters[i].commanded_frame.val();
+            self.clusters[i].events.join(&mut self.telemetry.events[i]);
         }
         self.telemetry.faulted.next = self.reports.faulted.val();
         self.telemetry.report_lost.next = self.reports.fault_lost.val();

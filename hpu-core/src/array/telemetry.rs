@@ -1,6 +1,7 @@
 //! Counters of the array, and its trace lanes.
 
 use crate::array::tally::Tally;
+use crate::bundles::HpuEventsSink;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -16,32 +17,8 @@ use spindle_verilog::prelude::*;
 /// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
 #[block]
 pub struct Telemetry {
-    /// HPUs in a handler.
-    pub busy: Vec<Signal<In, Bits<8>>>,
-    /// HPUs that execute an instruction.
-    pub retired: Vec<Signal<In, Bits<8>>>,
-    /// HPUs whose handler ends.
-    pub tasks_ended: Vec<Signal<In, Bits<8>>>,
-    /// HPUs that issued a command.
-    pub commands: Vec<Signal<In, Bits<8>>>,
-    /// HPUs whose packet has been loaded; one at a time.
-    pub loaded: Vec<Signal<In, Bits<8>>>,
-    /// Its frame.
-    pub loaded_frame: Vec<Signal<In, Bits<16>>>,
-    /// HPUs that fetch the first instruction of a handler.
-    pub begun: Vec<Signal<In, Bits<8>>>,
-    /// Hardware threads of these handlers.
-    pub threads_begun: Vec<Signal<In, Bits<8>>>,
-    /// HPUs whose handler ends.
-    pub ended: Vec<Signal<In, Bits<8>>>,
-    /// HPUs that issued a command.
-    pub commanded: Vec<Signal<In, Bits<8>>>,
-    /// Frames of `begun`, 16 bits per HPU.
-    pub frames_begun: Vec<Signal<In, Bits<128>>>,
-    /// Frames of `ended`.
-    pub frames_ended: Vec<Signal<In, Bits<128>>>,
-    /// Frame of `commanded`; one at a time.
-    pub commanded_frame: Vec<Signal<In, Bits<16>>>,
+    /// Events of each cluster.
+    pub events: Vec<HpuEventsSink>,
     /// A handler faulted.
     pub faulted: Signal<In, Bit>,
     /// Its report found the queue full.
@@ -71,19 +48,7 @@ impl Telemetry {
     pub fn new(config: &Config) -> Self {
         let (clusters, total) = (config.clusters, config.total_hpus());
         Self {
-            busy: (0..clusters).map(|_| Default::default()).collect(),
-            retired: (0..clusters).map(|_| Default::default()).collect(),
-            tasks_ended: (0..clusters).map(|_| Default::default()).collect(),
-            commands: (0..clusters).map(|_| Default::default()).collect(),
-            loaded: (0..clusters).map(|_| Default::default()).collect(),
-            loaded_frame: (0..clusters).map(|_| Default::default()).collect(),
-            begun: (0..clusters).map(|_| Default::default()).collect(),
-            threads_begun: (0..clusters).map(|_| Default::default()).collect(),
-            ended: (0..clusters).map(|_| Default::default()).collect(),
-            commanded: (0..clusters).map(|_| Default::default()).collect(),
-            frames_begun: (0..clusters).map(|_| Default::default()).collect(),
-            frames_ended: (0..clusters).map(|_| Default::default()).collect(),
-            commanded_frame: (0..clusters).map(|_| Default::default()).collect(),
+            events: (0..clusters).map(|_| Default::default()).collect(),
             tally: Tally::new(total),
             _clusters: clusters,
             _hpus: config.hpus,
@@ -103,23 +68,23 @@ impl Telemetry {
         let mut tags: Bits<2048> = bits::<2048>(0);
         let mut threads: Bits<32> = bits::<32>(0);
         for c in 0..self._clusters {
-            let begun = bit_cast::<32, 8>(self.threads_begun[c].val());
+            let begun = bit_cast::<32, 8>(self.events[c].threads_begun.val());
             threads = threads | (begun << bits::<5>((c * self._hpus) as u64));
             for h in 0..self._hpus {
-                busy = busy.replace_bit(c * self._hpus + h, self.busy[c].val().get_bit(h));
-                retired = retired.replace_bit(c * self._hpus + h, self.retired[c].val().get_bit(h));
-                ended = ended.replace_bit(c * self._hpus + h, self.tasks_ended[c].val().get_bit(h));
-                commands = commands.replace_bit(c * self._hpus + h, self.commands[c].val().get_bit(h));
+                busy = busy.replace_bit(c * self._hpus + h, self.events[c].busy.val().get_bit(h));
+                retired = retired.replace_bit(c * self._hpus + h, self.events[c].retired.val().get_bit(h));
+                ended = ended.replace_bit(c * self._hpus + h, self.events[c].tasks_ended.val().get_bit(h));
+                commands = commands.replace_bit(c * self._hpus + h, self.events[c].commands.val().get_bit(h));
 
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.loaded[c].val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.begun[c].val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.ended[c].val().get_bit(h));
-                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.commanded[c].val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h), self.events[c].loaded.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 1, self.events[c].begun.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 2, self.events[c].ended.val().get_bit(h));
+                lanes = lanes.replace_bit(4 * (c * self._hpus + h) + 3, self.events[c].commanded.val().get_bit(h));
                 let frames = (
-                    self.commanded_frame[c].val(),
-                    self.frames_ended[c].val().get_bits::<16>(16 * h),
-                    self.frames_begun[c].val().get_bits::<16>(16 * h),
-                    self.loaded_frame[c].val(),
+                    self.events[c].commanded_frame.val(),
+                    self.events[c].frames_ended.val().get_bits::<16>(16 * h),
+                    self.events[c].frames_begun.val().get_bits::<16>(16 * h),
+                    self.events[c].loaded_frame.val(),
                 )
                     .cat::<64>();
                 tags = tags | (bit_cast::<2048, 64>(frames) << bits::<12>(64 * (c * self._hpus + h) as u64));

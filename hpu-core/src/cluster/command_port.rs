@@ -16,7 +16,7 @@
 //!
 //! **Waiting.** The HPU asks `port_pending` when it reads WAIT. After a write of WAIT_HANDLE that is the one command, until a read of WAIT found it over.
 
-use crate::processor::types::PortAccess;
+use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
 use spindle_blocks::ram::LutMemory;
 use spindle_blocks::shift_count::next_of_32;
@@ -38,24 +38,10 @@ const HANDLES: usize = map::COMMAND_HANDLES;
 /// The command port. See the module text.
 #[block]
 pub struct CommandPort {
-    /// Access of the HPU.
-    pub port: Signal<In, PortAccess>,
-    /// It writes.
-    pub port_write: Signal<In, Bit>,
-    /// It reads.
-    pub port_read: Signal<In, Bit>,
-    /// The word read, one cycle later.
-    pub port_data: Signal<Out, Bits<32>>,
-    /// There would be no room for a command.
-    pub port_full: Signal<Out, Bit>,
-    /// Commands that the thread's handler would wait for are under way.
-    pub port_pending: Signal<Out, Bits<2>>,
+    /// Accesses of the HPU.
+    pub port: CommandAccessSink,
     /// A handler begins.
-    pub begins: Signal<In, Bit>,
-    /// Its thread.
-    pub begin_thread: Signal<In, Bit>,
-    /// Its bank.
-    pub begin_bank: Signal<In, Bits<2>>,
+    pub begin: HandlerStartSink,
     /// What was issued.
     pub request: Pulse<IssueRequest>,
     /// Now it does.
@@ -132,8 +118,8 @@ impl CommandPort {
         let issued = self.issued.q.val();
         // A store of a handler that has ended may come after the next one has begun; it is none of its business.
         let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
-        let stores = self.port_write.val() & current;
-        let issues = self.port_write.val() & (port.word == bits::<4>(ISSUE));
+        let stores = self.port.write.val() & current;
+        let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
 
         // ISSUE, and the handle that it would get: a free one stays free, since nobody else takes one.
         let handle = if !busy.get_bit(0) {
@@ -170,7 +156,7 @@ impl CommandPort {
             (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
         let has_owner = owned.get_bit(self.result_handle.val().index());
         let of_second = owners.get_bit(self.result_handle.val().index());
-        let keeps = self.result.valid.val() & has_owner & !self.port_write.val();
+        let keeps = self.result.valid.val() & has_owner & !self.port.write.val();
         let half = self.half.q.val();
         self.half.d.next = if self.result.valid.val() & has_owner { half ^ keeps } else { false };
         self.result.ready.next = !has_owner | (keeps & half);
@@ -204,8 +190,8 @@ impl CommandPort {
             self.result.val().get_bits::<32>(0)
         };
         self.store.write_data.next = (run_written, word).cat::<37>();
-        let begins = self.begins.val();
-        let beginner = self.begin_thread.val();
+        let begins = self.begin.valid.val();
+        let beginner = self.begin.thread.val();
         let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
         if !cleared {
             self.wipe_at.d.next = next_of_32(wipe_at);
@@ -240,14 +226,14 @@ impl CommandPort {
             let accesses = port.thread == (t == 1);
             let of_thread = issued.thread == (t == 1);
             if begins & (beginner == (t == 1)) {
-                self.banks[t].d.next = self.begin_bank.val();
+                self.banks[t].d.next = self.begin.bank.val();
                 self.runs[t].d.next = run_begun;
                 self.waits_for_one[t].d.next = false;
             } else {
                 if stores & accesses & (port.word == bits::<4>(WAIT_HANDLE)) {
                     self.waits_for_one[t].d.next = true;
                     self.awaited[t].d.next = port.data.get_bits::<2>(0);
-                } else if self.port_read.val() & accesses & (port.word == bits::<4>(WAIT)) & !pending.get_bit(t) {
+                } else if self.port.read.val() & accesses & (port.word == bits::<4>(WAIT)) & !pending.get_bit(t) {
                     self.waits_for_one[t].d.next = false;
                 }
             }
@@ -255,8 +241,8 @@ impl CommandPort {
                 self.last_handle[t].d.next = self.chosen.q.val();
             }
         }
-        self.port_pending.next = pending;
-        self.port_full.next = busy.all() | self.blocked.val();
+        self.port.pending.next = pending;
+        self.port.full.next = busy.all() | self.blocked.val();
 
         // The table of commands.
         // What is accepted may be over in the same cycle.
@@ -290,6 +276,6 @@ impl CommandPort {
         };
         // A reset of the register, which is no LUT.
         self.answer_high.d.next = if special | !exists { bits::<28>(0) } else { value.get_bits::<28>(4) };
-        self.port_data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
+        self.port.data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
     }
 }

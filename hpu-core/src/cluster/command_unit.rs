@@ -130,17 +130,13 @@ pub struct CommandUnit {
     /// They are there.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
-    pub segment_length: Signal<In, Bits<11>>,
-    /// There is one.
-    pub segment_valid: Signal<In, Bit>,
+    pub segment: PulseSink<Bits<11>>,
     /// The stage is the segment's, and `stage_request_valid` says that it wants its bytes.
     pub lent: Signal<Out, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
-    /// A PLACE or REDIRECT is done.
-    pub placed: Signal<Out, Bit>,
-    /// Whose.
-    pub placed_issuer: Signal<Out, Issuer>,
+    /// Issuer of a PLACE or REDIRECT that is done.
+    pub placed: Pulse<Issuer>,
     /// What a handler says.
     pub message: Source<Message>,
     /// Word of a far command.
@@ -346,7 +342,7 @@ impl CommandUnit {
         let of_segment = self.of_segment.q.val();
         let stage_missed = self.stage_missed.q.val();
         let lapses = !self.cycle.val().get_bits::<6>(0).any();
-        let lends = self.segment_valid.val() & !stage_used & !ends & !(of_segment & stage_missed);
+        let lends = self.segment.valid.val() & !stage_used & !ends & !(of_segment & stage_missed);
         let misses = decides & stages & !occupied & stage_used;
         self.stage_missed.d.next = misses | (stage_missed & !fills & (stage_used | !lapses));
         self.of_segment.d.next = lends | (of_segment & !fills);
@@ -395,7 +391,7 @@ impl CommandUnit {
             context: decided.context,
             frame: decided.frame,
             beat: if moves { source.beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
-            length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment_length.val()) },
+            length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
             address: (high, low).cat::<64>(),
         };
 
@@ -422,8 +418,8 @@ impl CommandUnit {
         let place_reg = self.place_reg.q.val();
         self.place.next = place_reg;
         self.place.valid.next = place_full;
-        self.placed.next = place_full & self.place.ready.val();
-        self.placed_issuer.next = Issuer { hpu: place_reg.hpu, handle: place_reg.handle.get_bits::<2>(0) };
+        self.placed.valid.next = place_full & self.place.ready.val();
+        self.placed.next = Issuer { hpu: place_reg.hpu, handle: place_reg.handle.get_bits::<2>(0) };
 
         // something to say,
         let tail = length.get_bits::<4>(0);

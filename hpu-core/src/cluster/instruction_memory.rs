@@ -11,6 +11,8 @@
 //! Fetches never stall. A data read waits while the host writes, one cycle per word. A word that is fetched while it is written is the old
 //! one. Addresses wrap at the size of the memory.
 
+use crate::bundles::CodeWriteSink;
+use crate::processor::bundles::{CodePortSink, FetchPortSink};
 use crate::processor::predecode::{image_word, CodeWord};
 use spindle_blocks::ram::TdpRam;
 use spindle_verilog::prelude::*;
@@ -18,26 +20,12 @@ use spindle_verilog::prelude::*;
 /// The instruction memory. See the module text.
 #[block(no_reset)]
 pub struct InstructionMemory {
-    /// Word that each HPU fetches.
-    pub fetch_address: Vec<Signal<In, Bits<14>>>,
-    /// The stages of its fetch port advance.
-    pub fetch_enable: Vec<Signal<In, Bit>>,
-    /// The words, two edges later.
-    pub fetch_data: Vec<Signal<Out, CodeWord>>,
-    /// Word that each HPU loads.
-    pub code_address: Vec<Signal<In, Bits<14>>>,
-    /// It is wanted.
-    pub code_valid: Vec<Signal<In, Bit>>,
-    /// It is read.
-    pub code_ready: Vec<Signal<Out, Bit>>,
-    /// The words, two cycles later.
-    pub code_data: Vec<Signal<Out, Bits<32>>>,
-    /// Write a word.
-    pub write: Signal<In, Bit>,
-    /// Where.
-    pub write_address: Signal<In, Bits<14>>,
-    /// What.
-    pub write_data: Signal<In, CodeWord>,
+    /// Fetches of each HPU.
+    pub fetch: Vec<FetchPortSink>,
+    /// Loads of each HPU.
+    pub code: Vec<CodePortSink>,
+    /// Words of code from the host, for all copies.
+    pub imem: CodeWriteSink,
     copies: Vec<TdpRam<14, 4, 32>>,
     marks: Vec<TdpRam<14, 1, 2>>,
     _hpus: usize,
@@ -52,13 +40,8 @@ impl InstructionMemory {
             "InstructionMemory: {bytes} bytes cannot be had; choose a power of two from 4 KiB to 64 KiB"
         );
         Self {
-            fetch_address: (0..hpus).map(|_| Default::default()).collect(),
-            fetch_enable: (0..hpus).map(|_| Default::default()).collect(),
-            fetch_data: (0..hpus).map(|_| Default::default()).collect(),
-            code_address: (0..hpus).map(|_| Default::default()).collect(),
-            code_valid: (0..hpus).map(|_| Default::default()).collect(),
-            code_ready: (0..hpus).map(|_| Default::default()).collect(),
-            code_data: (0..hpus).map(|_| Default::default()).collect(),
+            fetch: (0..hpus).map(|_| Default::default()).collect(),
+            code: (0..hpus).map(|_| Default::default()).collect(),
             copies: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             marks: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,
@@ -72,10 +55,10 @@ impl InstructionMemory {
 impl InstructionMemory {
     fn update(&mut self) {
         let wrap = bits::<14>(self._last_word);
-        let written = self.write_data.val();
+        let written = self.imem.data.val();
         for i in 0..self._hpus {
-            let fetches = self.fetch_enable[i].val();
-            let address = self.fetch_address[i].val() & wrap;
+            let fetches = self.fetch[i].enable.val();
+            let address = self.fetch[i].address.val() & wrap;
             self.copies[i].a_enable.next = fetches;
             self.copies[i].a_advance.next = fetches;
             self.copies[i].a_strobe.next = bits::<4>(0);
@@ -87,25 +70,25 @@ impl InstructionMemory {
             self.marks[i].a_address.next = address;
             self.marks[i].a_write.next = bits::<2>(0);
             let marks = self.marks[i].a_read.val();
-            self.fetch_data[i].next =
+            self.fetch[i].data.next =
                 CodeWord { word: self.copies[i].a_read.val(), other: marks.get_bit(0), legal: marks.get_bit(1) };
 
-            let works = self.write.val() | self.code_valid[i].val();
+            let works = self.imem.write.val() | self.code[i].valid.val();
             let data_address =
-                (if self.write.val() { self.write_address.val() } else { self.code_address[i].val() }) & wrap;
+                (if self.imem.write.val() { self.imem.address.val() } else { self.code[i].address.val() }) & wrap;
             self.copies[i].b_enable.next = works;
             self.copies[i].b_advance.next = true;
-            self.copies[i].b_strobe.next = repeat::<4>(self.write.val());
+            self.copies[i].b_strobe.next = repeat::<4>(self.imem.write.val());
             self.copies[i].b_address.next = data_address;
             self.copies[i].b_write.next = written.word;
             self.marks[i].b_enable.next = works;
             self.marks[i].b_advance.next = true;
-            self.marks[i].b_strobe.next = repeat::<1>(self.write.val());
+            self.marks[i].b_strobe.next = repeat::<1>(self.imem.write.val());
             self.marks[i].b_address.next = data_address;
             self.marks[i].b_write.next = (written.legal, written.other).cat::<2>();
-            self.code_ready[i].next = !self.write.val();
+            self.code[i].ready.next = !self.imem.write.val();
             let marks = self.marks[i].b_read.val();
-            self.code_data[i].next = image_word(CodeWord {
+            self.code[i].data.next = image_word(CodeWord {
                 word: self.copies[i].b_read.val(),
                 other: marks.get_bit(0),
                 legal: marks.get_bit(1),

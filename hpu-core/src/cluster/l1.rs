@@ -30,7 +30,9 @@
 //! and scrubs wait while `packet_partial`.
 
 use crate::array::rr_arbiter4::RrArbiter4;
+use crate::bundles::{PageWriteSink, ScrubSink, WideReadSink};
 use crate::cluster::super_bank::SuperBank;
+use crate::processor::bundles::WordPortSink;
 use crate::processor::byte_lanes::StoreLanes;
 use crate::processor::types::WordRequest;
 use spindle_verilog::prelude::*;
@@ -41,23 +43,9 @@ const REQUEST_BITS: usize = WordRequest::BITS;
 #[block]
 pub struct L1 {
     /// Word accesses: half port p of HPU h is 2h + p.
-    pub word: Vec<PulseSink<WordRequest>>,
-    /// A store waits for the half port, and is written if this cycle's access is it.
-    pub stores: Vec<Signal<In, Bit>>,
-    /// They are done.
-    pub word_grant: Vec<Signal<Out, Bit>>,
-    /// The words read.
-    pub word_data: Vec<Signal<Out, Bits<32>>>,
-    /// In the next cycle the read DMA may read,
-    pub l1_read_dma_next: Signal<In, Bit>,
-    /// a beat of the second group.
-    pub l1_read_dma_next_odd: Signal<In, Bit>,
-    /// The read DMA reads.
-    pub l1_read_dma_read: Signal<In, Bit>,
-    /// This beat.
-    pub l1_read_dma_beat: Signal<In, Bits<10>>,
-    /// It may.
-    pub l1_read_dma_ready: Signal<Out, Bit>,
+    pub word: Vec<WordPortSink>,
+    /// Beats that the read DMA reads.
+    pub wide: WideReadSink,
     /// The beat of each group that it read last.
     pub wide_data: [Signal<Out, Bits<512>>; 2],
     /// Write a beat of a packet.
@@ -72,24 +60,14 @@ pub struct L1 {
     pub packet_partial: Signal<In, Bit>,
     /// It is taken if it is of this group; does not depend on whether there is one.
     pub packet_room: [Signal<Out, Bit>; 2],
-    /// Write half a task page.
-    pub page_write: Signal<In, Bit>,
-    /// The second half.
-    pub page_half: Signal<In, Bit>,
-    /// Where.
-    pub page_beat: Signal<In, Bits<10>>,
+    /// Halves of task pages.
+    pub page: PageWriteSink,
     /// First half.
     pub page_low: Signal<In, Bits<512>>,
     /// Second half.
     pub page_high: Signal<In, Bits<512>>,
-    /// It is taken.
-    pub page_ready: Signal<Out, Bit>,
-    /// Write a beat of zeros.
-    pub scrub_write: Signal<In, Bit>,
-    /// Where.
-    pub scrub_beat: Signal<In, Bits<10>>,
-    /// It is taken.
-    pub scrub_ready: Signal<Out, Bit>,
+    /// Beats that are zeroed.
+    pub scrub: ScrubSink,
     /// Access of the atomic unit, of which nothing but the row may differ from zero without `guest_valid`,
     pub guest: PulseSink<WordRequest>,
     /// Super-banks that grant nobody but the atomic unit.
@@ -131,9 +109,6 @@ impl L1 {
     pub fn new(hpus: usize) -> Self {
         Self {
             word: (0..2 * hpus).map(|_| Default::default()).collect(),
-            stores: (0..2 * hpus).map(|_| Default::default()).collect(),
-            word_grant: (0..2 * hpus).map(|_| Default::default()).collect(),
-            word_data: (0..2 * hpus).map(|_| Default::default()).collect(),
             rows: (0..2 * hpus).map(|_| Default::default()).collect(),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
@@ -147,29 +122,29 @@ impl L1 {
 impl L1 {
     fn update(&mut self) {
         // Who reads on the wide side.
-        let l1_read_dma_group = self.l1_read_dma_beat.val().get_bit(0);
+        let l1_read_dma_group = self.wide.beat.val().get_bit(0);
         let beat = self.beat.q.val();
         let written = beat.get_bit(0);
         let held_up = self.forced.q.val() & (l1_read_dma_group == written);
-        let moves = self.l1_read_dma_read.val() & !held_up;
-        self.l1_read_dma_ready.next = !held_up;
+        let moves = self.wide.read.val() & !held_up;
+        self.wide.ready.next = !held_up;
 
         // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
-        let blocks = self.l1_read_dma_next.val() & !self.late.q.val();
-        let blocked_group = self.l1_read_dma_next_odd.val();
+        let blocks = self.wide.next.val() & !self.late.q.val();
+        let blocked_group = self.wide.next_odd.val();
         let packet = self.packet_write.val();
         let others = !packet & !self.packet_partial.val();
-        let page = self.page_write.val() & others;
-        let scrub = self.scrub_write.val() & others & !page;
+        let page = self.page.write.val() & others;
+        let scrub = self.scrub.write.val() & others & !page;
         let even_room = !(blocks & !blocked_group);
         let odd_room = !(blocks & blocked_group);
         let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
-        let page_room = if self.page_beat.val().get_bit(0) { odd_room } else { even_room };
-        let scrub_room = if self.scrub_beat.val().get_bit(0) { odd_room } else { even_room };
+        let page_room = if self.page.beat.val().get_bit(0) { odd_room } else { even_room };
+        let scrub_room = if self.scrub.beat.val().get_bit(0) { odd_room } else { even_room };
         self.packet_room[0].next = even_room;
         self.packet_room[1].next = odd_room;
-        self.page_ready.next = page_room & others;
-        self.scrub_ready.next = scrub_room & others & !page;
+        self.page.ready.next = page_room & others;
+        self.scrub.ready.next = scrub_room & others & !page;
         let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
         self.pending.d.next = takes;
         self.late.d.next = (packet | page | scrub) & !takes;
@@ -177,9 +152,9 @@ impl L1 {
         let next_beat = if packet {
             self.packet_beat.val()
         } else if page {
-            self.page_beat.val()
+            self.page.beat.val()
         } else {
-            self.scrub_beat.val()
+            self.scrub.beat.val()
         };
         self.beat.d.next = next_beat;
         for g in 0..2 {
@@ -190,7 +165,7 @@ impl L1 {
             self.packet_data.val()
         } else if !page {
             bits::<512>(0)
-        } else if self.page_half.val() {
+        } else if self.page.half.val() {
             self.page_high.val()
         } else {
             self.page_low.val()
@@ -215,7 +190,7 @@ impl L1 {
                 self.super_banks[s].wide_strobe[g].next =
                     (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
                 self.super_banks[s].wide_row[g].next =
-                    if write { beat.get_bits::<9>(1) } else { self.l1_read_dma_beat.val().get_bits::<9>(1) };
+                    if write { beat.get_bits::<9>(1) } else { self.wide.beat.val().get_bits::<9>(1) };
             }
             let words = self.super_banks[s].wide_read[0].val();
             even = even
@@ -247,7 +222,7 @@ impl L1 {
             // The store lane.
             let mut announced: Bits<8> = bits::<8>(0);
             for h in 0..self._hpus {
-                announced = announced.replace_bit(h, self.stores[2 * h + p].val());
+                announced = announced.replace_bit(h, self.word[2 * h + p].stores.val());
             }
             self.lanes[p].request.next = announced;
             self.lanes[p].accept.next = !self.refused[p].q.val() & !guest;
@@ -291,13 +266,13 @@ impl L1 {
                     self.super_banks[2 * c + p].wants[h].next = wants & (column == bits::<2>(c));
                     granted = granted | self.super_banks[2 * c + p].grant[h].val();
                 }
-                self.word_grant[2 * h + p].next = granted;
+                self.word[2 * h + p].grant.next = granted;
                 if h == 0 {
-                    self.word_grant[p].next = granted & !guest;
+                    self.word[p].grant.next = granted & !guest;
                 }
                 self.columns[2 * h + p].d.next = column;
                 self.columns_read[2 * h + p].d.next = self.columns[2 * h + p].q.val();
-                self.word_data[2 * h + p].next = match self.columns_read[2 * h + p].q.val().index() {
+                self.word[2 * h + p].data.next = match self.columns_read[2 * h + p].q.val().index() {
                     0 => self.super_banks[p].data.val(),
                     1 => self.super_banks[2 + p].data.val(),
                     2 => self.super_banks[4 + p].data.val(),

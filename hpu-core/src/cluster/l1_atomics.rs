@@ -51,14 +51,10 @@ pub enum AtomicState {
 /// The atomic unit. See the module text.
 #[block]
 pub struct L1Atomics {
-    /// What is wanted.
-    pub request: Signal<In, RemoteRequest>,
+    /// The access.
+    pub request: Sink<RemoteRequest>,
     /// By this HPU.
     pub hpu: Signal<In, Bits<3>>,
-    /// It stands.
-    pub valid: Signal<In, Bit>,
-    /// It is taken.
-    pub ready: Signal<Out, Bit>,
     /// The answer.
     pub answer: Source<RemoteAnswer>,
     /// For this HPU.
@@ -110,12 +106,12 @@ impl L1Atomics {
         let is_sc = held.operation == bits::<5>(SC);
 
         // The steps.
-        self.ready.next = state == AtomicState::Idle;
+        self.request.ready.next = state == AtomicState::Idle;
         match state {
             AtomicState::Idle => {
                 self.held.d.next = self.request.val();
                 self.held_hpu.d.next = self.hpu.val();
-                if self.valid.val() {
+                if self.request.valid.val() {
                     self.state.d.next = AtomicState::Read;
                     self.locked.d.next = bits::<8>(1) << self.request.val().address.get_bits::<3>(2);
                 }

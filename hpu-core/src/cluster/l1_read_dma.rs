@@ -13,6 +13,7 @@
 //! inside a job nor between two, except one before a job that begins in the group in which the last one ended; of jobs of one beat in the same group two go in four cycles. Two beats of each group wait for whoever takes
 //! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
 
+use crate::bundles::WideRead;
 use crate::types::{Destination, Issuer, MoveJob};
 use spindle_blocks::bundles::{BeatSource, TailedSource};
 use spindle_blocks::desc::DmaDesc;
@@ -60,20 +61,10 @@ pub struct L1ReadDma {
     pub job: PulseSink<MoveJob>,
     /// The bytes in the stage are of no more use.
     pub stage_left: Signal<Out, Bit>,
-    /// A frame has left.
-    pub sent: Signal<Out, Bit>,
-    /// Whose.
-    pub sent_issuer: Signal<Out, Issuer>,
-    /// Read L1 in the next cycle,
-    pub reads_next: Signal<Out, Bit>,
-    /// a beat of the second group.
-    pub reads_next_odd: Signal<Out, Bit>,
-    /// Read L1.
-    pub read: Signal<Out, Bit>,
-    /// This beat.
-    pub beat: Signal<Out, Bits<10>>,
-    /// It is read.
-    pub read_ready: Signal<In, Bit>,
+    /// Issuer of a frame that has left.
+    pub sent: Pulse<Issuer>,
+    /// Beats of L1 that are read.
+    pub wide: WideRead,
     /// What was read of each group.
     pub data: [Signal<In, Bits<512>>; 2],
     /// Bytes for the wire.
@@ -110,10 +101,10 @@ impl L1ReadDma {
         let odd = job.beat.get_bit(0);
         let last = !job.not_beats == 1;
         let wants = self.wants.q.val();
-        let reads = wants & self.read_ready.val();
+        let reads = wants & self.wide.ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
-        self.read.next = wants;
-        self.beat.next = job.beat;
+        self.wide.read.next = wants;
+        self.wide.beat.next = job.beat;
         self.in_flight_valid.d.next = reads;
         if reads {
             self.in_flight.d.next = job.tag;
@@ -156,8 +147,8 @@ impl L1ReadDma {
         let fills = held.get_bit(0) & reads & (odd == next_odd);
         let reads_next = (starts | !job_ends) & !held.get_bit(1) & !fills;
         self.wants.d.next = reads_next;
-        self.reads_next.next = reads_next;
-        self.reads_next_odd.next = next_odd;
+        self.wide.next.next = reads_next;
+        self.wide.next_odd.next = next_odd;
         if starts & to_host {
             self.host_write.d.next = DmaDesc {
                 version: bits::<4>(spindle_contract::VERSION),
@@ -219,7 +210,7 @@ impl L1ReadDma {
                 self.held[g].d.next = self.held[g].q.val() - 1;
             }
         }
-        self.sent.next = is_wire & self.egress.ready.val() & out.last & (out.destination == Destination::Wire);
-        self.sent_issuer.next = out.issuer;
+        self.sent.valid.next = is_wire & self.egress.ready.val() & out.last & (out.destination == Destination::Wire);
+        self.sent.next = out.issuer;
     }
 }

@@ -28,6 +28,7 @@
 //! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
 //! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
 
+use crate::bundles::{PageWrite, Scrub, TaskSink};
 use crate::cluster::loader_tables::{
     launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
 };
@@ -61,17 +62,9 @@ pub enum LoaderState {
 #[block]
 pub struct Loader {
     /// Next task.
-    pub task_desc: Signal<In, TaskDesc>,
-    /// Its context.
-    pub task_context: Signal<In, TaskContext>,
-    /// There is one.
-    pub task_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_ready: Signal<Out, Bit>,
-    /// A context was installed.
-    pub installed: Signal<In, Bit>,
-    /// This one.
-    pub installed_index: Signal<In, Bits<4>>,
+    pub task: TaskSink,
+    /// A context that was installed.
+    pub installed: PulseSink<Bits<4>>,
     /// Stream this packet.
     pub load_request: Source<ReadRequest>,
     /// Last beat of the packet.
@@ -86,20 +79,10 @@ pub struct Loader {
     pub packet_beat: Signal<Out, Bits<10>>,
     /// L1 takes it.
     pub packet_ready: Signal<In, Bit>,
-    /// Write half a task page.
-    pub page_write: Signal<Out, Bit>,
-    /// The second half.
-    pub page_half: Signal<Out, Bit>,
-    /// Where.
-    pub page_beat: Signal<Out, Bits<10>>,
-    /// L1 takes it.
-    pub page_ready: Signal<In, Bit>,
-    /// Zero a beat.
-    pub scrub_write: Signal<Out, Bit>,
-    /// Where.
-    pub scrub_beat: Signal<Out, Bits<10>>,
-    /// L1 takes it.
-    pub scrub_ready: Signal<In, Bit>,
+    /// Halves of the task page.
+    pub page: PageWrite,
+    /// Beats that are zeroed.
+    pub scrub: Scrub,
     /// Bank of the next launch, two bits per HPU.
     pub launch_bank: Signal<In, Bits<16>>,
     /// Next handler.
@@ -127,11 +110,7 @@ pub struct Loader {
     /// What its commands are checked against.
     pub limits: Signal<Out, Limits>,
     /// A free slot.
-    pub slot: Signal<In, Bits<4>>,
-    /// There is one.
-    pub slot_available: Signal<In, Bit>,
-    /// It is taken.
-    pub slot_take: Signal<Out, Bit>,
+    pub slot: Sink<Bits<4>>,
     state: Reg<LoaderState>,
     held: DFF<TaskDesc>,
     /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
@@ -194,12 +173,12 @@ impl Loader {
         // The next task.
         let regions_left = self.regions_left.q.val();
         let is_open = in_idle & (regions_left < 2);
-        let ready = is_open & self.slot_available.val();
-        let accept = ready & self.task_valid.val();
-        self.task_ready.next = ready;
-        let offered = self.task_desc.val();
+        let ready = is_open & self.slot.valid.val();
+        let accept = ready & self.task.valid.val();
+        self.task.ready.next = ready;
+        let offered = self.task.desc.val();
         let mut target: Bits<8> = bits::<8>(0);
-        self.slot_take.next = accept & offered.has_packet;
+        self.slot.ready.next = accept & offered.has_packet;
         let mut bank: Bits<2> = bits::<2>(0);
         let offered_hpu = offered.hpu & self._highest;
         for i in 0..self._hpus {
@@ -211,7 +190,7 @@ impl Loader {
         self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
         if is_open {
             self.held.d.next = offered;
-            self.held_entry.d.next = self.task_context.val();
+            self.held_entry.d.next = self.task.context.val();
             self.a0.d.next = offered.dropped_bytes;
             let exceeds = offered.length.get_bits::<3>(LIMIT_BITS).any();
             self.size.d.next = if !offered.has_packet {
@@ -251,14 +230,14 @@ impl Loader {
         // The task page.
         let pages_left = self.pages_left.q.val();
         let writes_page = pages_left.any();
-        self.page_write.next = writes_page;
-        self.page_half.next = pages_left.get_bit(0);
-        self.page_beat.next =
+        self.page.write.next = writes_page;
+        self.page.half.next = pages_left.get_bit(0);
+        self.page.beat.next =
             bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), task_index, pages_left.get_bit(0)).cat::<10>();
-        if writes_page & self.page_ready.val() {
+        if writes_page & self.page.ready.val() {
             self.pages_left.d.next = pages_left - 1;
         }
-        let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page_ready.val());
+        let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page.ready.val());
 
         let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(task_index) << self._stack_shift as u64);
 
@@ -275,16 +254,16 @@ impl Loader {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
             self.scratch_due.d.next = is_dirty;
         }
-        let installed = self.installed.val();
+        let installed = self.installed.valid.val();
         let cleans = fresh | self.cleans.q.val();
         // An installation goes first; that of this context is the later word about it.
-        self.cleans.d.next = cleans & installed & (self.installed_index.val() != held.context);
+        self.cleans.d.next = cleans & installed & (self.installed.val() != held.context);
         self.dirty.write_enable.next = installed | cleans;
-        self.dirty.write_address.next = if installed { self.installed_index.val() } else { held.context };
+        self.dirty.write_address.next = if installed { self.installed.val() } else { held.context };
         self.dirty.write_data.next = installed;
         self.dirty.read_address.next = held.context;
         if scrubs {
-            if self.scrub_ready.val() {
+            if self.scrub.ready.val() {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
                 self.scrub_not_left.d.next = scrub_not_left + 1;
             }
@@ -297,8 +276,8 @@ impl Loader {
             self.scrub_at.d.next = entry.limits.scratch_base.get_bits::<10>(6);
             self.scrub_not_left.d.next = !entry.limits.scratch_size.get_bits::<10>(6);
         }
-        self.scrub_write.next = scrubs;
-        self.scrub_beat.next = self.scrub_at.q.val();
+        self.scrub.write.next = scrubs;
+        self.scrub.beat.next = self.scrub_at.q.val();
         let is_clean = !scrubs & !self.stack_due.q.val() & !self.scratch_due.q.val() & !fresh;
 
         // Next state. With the last beat the launch is handed over at once, unless something else is to be written yet.

@@ -47,6 +47,7 @@ pub mod super_bank;
 pub mod task_page;
 pub mod task_records;
 
+use crate::bundles::{CodeWriteSink, HpuEvents, L2Port, TaskSink};
 use crate::cluster::command_port::CommandPort;
 use crate::cluster::command_unit::CommandUnit;
 use crate::cluster::instruction_memory::InstructionMemory;
@@ -60,11 +61,10 @@ use crate::cluster::slots::Slots;
 use crate::cluster::task_page::TaskPage;
 use crate::cluster::task_records::TaskRecords;
 use crate::processor::hpu::{Hpu, HpuOptions};
-use crate::processor::predecode::CodeWord;
-use crate::processor::types::{RemoteAnswer, RemoteRequest, Rvfi};
-use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest, TaskContext};
+use crate::processor::types::Rvfi;
+use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
 use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
-use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDesc, TaskDone};
+use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -86,19 +86,11 @@ pub struct Cluster {
     /// Cycles since reset.
     pub cycle: Signal<In, Bits<64>>,
     /// Next task.
-    pub task_desc: Signal<In, TaskDesc>,
-    /// Its context.
-    pub task_context: Signal<In, TaskContext>,
-    /// There is one.
-    pub task_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub task_ready: Signal<Out, Bit>,
+    pub task: TaskSink,
     /// HPUs that can take one task more than before.
     pub room: Signal<Out, Bits<8>>,
-    /// A context was installed: its scratchpad is to be zeroed.
-    pub installed: Signal<In, Bit>,
-    /// This one.
-    pub installed_index: Signal<In, Bits<4>>,
+    /// A context that was installed: its scratchpad is to be zeroed.
+    pub installed: PulseSink<Bits<4>>,
     /// Stream this packet.
     pub load_request: Source<ReadRequest>,
     /// Bytes of the packet.
@@ -134,9 +126,7 @@ pub struct Cluster {
     /// They are there.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
-    pub segment_length: Signal<In, Bits<11>>,
-    /// There is one.
-    pub segment_valid: Signal<In, Bit>,
+    pub segment: PulseSink<Bits<11>>,
     /// The stage is the segment's.
     pub lent: Signal<Out, Bit>,
     /// Such a command of any cluster is over.
@@ -151,58 +141,18 @@ pub struct Cluster {
     pub host_partial: Signal<In, Bit>,
     /// It is taken.
     pub host_ready: Signal<Out, Bit>,
-    /// Request of L2.
-    pub l2_request: Signal<Out, RemoteRequest>,
-    /// Of this HPU.
-    pub l2_hpu: Signal<Out, Bits<3>>,
-    /// It is the second part of an access that crosses a word.
-    pub l2_second: Signal<Out, Bit>,
-    /// It stands.
-    pub l2_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub l2_ready: Signal<In, Bit>,
-    /// Answer of L2.
-    pub l2_answer: PulseSink<RemoteAnswer>,
-    /// For this HPU; the order of the answers says the same.
-    pub l2_answer_hpu: Signal<In, Bits<3>>,
-    /// Write a word of instruction memory.
-    pub imem_write: Signal<In, Bit>,
-    /// Where.
-    pub imem_address: Signal<In, Bits<14>>,
-    /// What.
-    pub imem_data: Signal<In, CodeWord>,
-    /// HPUs in a handler.
-    pub busy: Signal<Out, Bits<8>>,
-    /// HPUs that execute an instruction.
-    pub retired: Signal<Out, Bits<8>>,
-    /// HPUs whose handler ends.
-    pub tasks_ended: Signal<Out, Bits<8>>,
-    /// HPUs that issued a command.
-    pub commands: Signal<Out, Bits<8>>,
-    /// HPUs whose packet has been loaded; one at a time.
-    pub loaded: Signal<Out, Bits<8>>,
-    /// Its frame.
-    pub loaded_frame: Signal<Out, Bits<16>>,
-    /// HPUs that fetch the first instruction of a handler.
-    pub begun: Signal<Out, Bits<8>>,
-    /// Hardware threads of `begun`, a bit per HPU.
-    pub threads_begun: Signal<Out, Bits<8>>,
-    /// HPUs whose handler ends.
-    pub ended: Signal<Out, Bits<8>>,
-    /// HPUs that issued a command.
-    pub commanded: Signal<Out, Bits<8>>,
-    /// Frames of `begun`, 16 bits per HPU.
-    pub frames_begun: Signal<Out, Bits<128>>,
-    /// Frames of `ended`.
-    pub frames_ended: Signal<Out, Bits<128>>,
-    /// Frame of `commanded`; one at a time.
-    pub commanded_frame: Signal<Out, Bits<16>>,
+    /// Accesses of L2.
+    pub l2: L2Port,
+    /// Words of code from the host.
+    pub imem: CodeWriteSink,
+    /// Events of the HPUs, for counters and trace.
+    pub events: HpuEvents,
     /// Retired instructions of each HPU, if the configuration says so.
     pub rvfi: Vec<Signal<Out, Rvfi>>,
     hpu: Vec<Hpu>,
     command_port: Vec<CommandPort>,
     command_unit: CommandUnit,
-    imem: InstructionMemory,
+    instruction_memory: InstructionMemory,
     l1: L1,
     atomics: L1Atomics,
     remote: RemoteRouter,
@@ -230,7 +180,7 @@ impl Cluster {
             rvfi: if config.rvfi { (0..hpus).map(|_| Default::default()).collect() } else { vec![] },
             hpu: (0..hpus).map(|_| Hpu::new(options)).collect(),
             command_port: (0..hpus).map(|_| Default::default()).collect(),
-            imem: InstructionMemory::new(hpus, config.imem_bytes),
+            instruction_memory: InstructionMemory::new(hpus, config.imem_bytes),
             l1: L1::new(hpus),
             atomics: L1Atomics::new(hpus),
             remote: RemoteRouter::new(hpus),
@@ -248,21 +198,15 @@ impl Cluster {
 #[hdl]
 impl Cluster {
     fn update(&mut self) {
-        self.imem.write.next = self.imem_write.val();
-        self.imem.write_address.next = self.imem_address.val();
-        self.imem.write_data.next = self.imem_data.val();
+        self.imem.join(&mut self.instruction_memory.imem);
 
         // Loader.
-        self.loader.task_desc.next = self.task_desc.val();
-        self.loader.task_context.next = self.task_context.val();
-        self.loader.task_valid.next = self.task_valid.val();
-        self.task_ready.next = self.loader.task_ready.val();
+        self.task.join(&mut self.loader.task);
         self.loader.load_request.join(&mut self.load_request);
         self.loader.load_last.next = self.load_data.last.val();
         self.loader.load_valid.next = self.load_data.valid.val();
         self.load_data.ready.next = self.loader.load_ready.val();
-        self.loader.installed.next = self.installed.val();
-        self.loader.installed_index.next = self.installed_index.val();
+        self.installed.join(&mut self.loader.installed);
         // The bus carries a beat of a packet or of the host.
         let by_host = self.host_write.val();
         self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
@@ -275,18 +219,11 @@ impl Cluster {
         let odd = self.l1.packet_room[1].val();
         self.host_ready.next = if self.host_beat.val().get_bit(0) { odd } else { even };
         self.loader.packet_ready.next = if self.loader.packet_beat.val().get_bit(0) { odd } else { even };
-        self.l1.page_write.next = self.loader.page_write.val();
-        self.l1.page_half.next = self.loader.page_half.val();
-        self.l1.page_beat.next = self.loader.page_beat.val();
-        self.loader.page_ready.next = self.l1.page_ready.val();
-        self.l1.scrub_write.next = self.loader.scrub_write.val();
-        self.l1.scrub_beat.next = self.loader.scrub_beat.val();
-        self.loader.scrub_ready.next = self.l1.scrub_ready.val();
-        self.loader.slot.next = self.slots.slot.val();
-        self.loader.slot_available.next = self.slots.available.val();
-        self.slots.take.next = self.loader.slot_take.val();
-        self.loaded.next = self.loader.launch_valid.val();
-        self.loaded_frame.next = self.loader.launch.val().frame;
+        self.loader.page.join(&mut self.l1.page);
+        self.loader.scrub.join(&mut self.l1.scrub);
+        self.slots.slot.join(&mut self.loader.slot);
+        self.events.loaded.next = self.loader.launch_valid.val();
+        self.events.loaded_frame.next = self.loader.launch.val().frame;
 
         // Task page and records.
         self.task_page.desc.next = self.loader.desc.val();
@@ -306,28 +243,20 @@ impl Cluster {
         self.command_unit.limits.next = self.records.command_limits.val();
         self.records.ending_index.next = self.reporter.index.val();
         self.reporter.ended_task.next = self.records.ended_task.val();
-        self.slots.ended.next = self.reporter.ended.val();
-        self.slots.ended_slot.next = self.reporter.ended_slot.val();
+        self.reporter.ended.join(&mut self.slots.ended);
 
         // Atomics of L1, L2.
-        self.atomics.request.next = self.remote.atomic.val();
+        self.remote.atomic.join(&mut self.atomics.request);
         self.atomics.hpu.next = self.remote.atomic_hpu.val();
-        self.atomics.valid.next = self.remote.atomic.valid.val();
-        self.remote.atomic.ready.next = self.atomics.ready.val();
         self.atomics.answer.join(&mut self.remote.atomic_answer);
         self.remote.atomic_answer_hpu.next = self.atomics.answer_hpu.val();
         self.atomics.access.join(&mut self.l1.guest);
         for p in 0..2 {
-            self.atomics.words[p].next = self.l1.word_data[p].val();
+            self.atomics.words[p].next = self.l1.word[p].data.val();
         }
         self.l1.lock.next = self.atomics.lock.val();
         self.atomics.shared_write.next = self.l1.shared_write.val();
-        self.l2_request.next = self.remote.l2_request.val();
-        self.l2_hpu.next = self.remote.l2_hpu.val();
-        self.l2_second.next = self.remote.l2_second.val();
-        self.l2_valid.next = self.remote.l2_valid.val();
-        self.remote.l2_ready.next = self.l2_ready.val();
-        self.l2_answer.join(&mut self.remote.l2_answer);
+        self.remote.l2.join(&mut self.l2);
 
         // Commands.
         self.command_unit.number.next = self.number.val();
@@ -341,17 +270,12 @@ impl Cluster {
         self.command_unit.host_put_left.next = self.host_put_left.val();
         self.command_unit.stage_request.join(&mut self.stage_request);
         self.command_unit.staged.next = self.staged.val();
-        self.command_unit.segment_length.next = self.segment_length.val();
-        self.command_unit.segment_valid.next = self.segment_valid.val();
+        self.segment.join(&mut self.command_unit.segment);
         self.lent.next = self.command_unit.lent.val();
         self.command_unit.stage_left.next = self.l1_read_dma.stage_left.val();
         self.l1_read_dma.number.next = self.number.val();
         self.command_unit.job.join(&mut self.l1_read_dma.job);
-        self.l1.l1_read_dma_next.next = self.l1_read_dma.reads_next.val();
-        self.l1.l1_read_dma_next_odd.next = self.l1_read_dma.reads_next_odd.val();
-        self.l1.l1_read_dma_read.next = self.l1_read_dma.read.val();
-        self.l1.l1_read_dma_beat.next = self.l1_read_dma.beat.val();
-        self.l1_read_dma.read_ready.next = self.l1.l1_read_dma_ready.val();
+        self.l1_read_dma.wide.join(&mut self.l1.wide);
         for g in 0..2 {
             self.l1_read_dma.data[g].next = self.l1.wide_data[g].val();
         }
@@ -388,40 +312,22 @@ impl Cluster {
             self.hpu[i].launch.valid.next = self.loader.launch_valid.val().get_bit(i);
             self.hpu[i].cycle.next = self.cycle.val();
             self.hpu[i].region.next = self.loader.region.val();
-            self.hpu[i].region_index.next = self.loader.region_index.val();
-            self.hpu[i].region_write.next = self.loader.region_write.val().get_bit(i);
-            self.imem.fetch_address[i].next = self.hpu[i].fetch_address.val();
-            self.imem.fetch_enable[i].next = self.hpu[i].fetch_enable.val();
-            self.hpu[i].fetch_data.next = self.imem.fetch_data[i].val();
-            self.imem.code_address[i].next = self.hpu[i].code_address.val();
-            self.imem.code_valid[i].next = self.hpu[i].code_valid.val();
-            self.hpu[i].code_ready.next = self.imem.code_ready[i].val();
-            self.hpu[i].code_data.next = self.imem.code_data[i].val();
+            self.hpu[i].region.index.next = self.loader.region_index.val();
+            self.hpu[i].region.write.next = self.loader.region_write.val().get_bit(i);
+            self.hpu[i].fetch.join(&mut self.instruction_memory.fetch[i]);
+            self.hpu[i].code.join(&mut self.instruction_memory.code[i]);
             for p in 0..2 {
-                self.l1.word[2 * i + p].next = self.hpu[i].l1_request[p].val();
-                self.l1.word[2 * i + p].valid.next = self.hpu[i].l1_valid[p].val();
-                self.l1.stores[2 * i + p].next = self.hpu[i].l1_stores[p].val();
-                self.hpu[i].l1_grant[p].next = self.l1.word_grant[2 * i + p].val();
-                self.hpu[i].l1_data[p].next = self.l1.word_data[2 * i + p].val();
+                self.hpu[i].l1[p].join(&mut self.l1.word[2 * i + p]);
             }
-            self.remote.request[i].next = self.hpu[i].remote.val();
-            self.remote.valid[i].next = self.hpu[i].remote.valid.val();
-            self.hpu[i].remote.ready.next = self.remote.ready[i].val();
+            self.hpu[i].remote.join(&mut self.remote.request[i]);
             self.hpu[i].answer.next = self.remote.answer.val();
             self.hpu[i].answer.valid.next = self.remote.answer_valid.val().get_bit(i);
 
-            self.command_port[i].port.next = self.hpu[i].port.val();
-            self.command_port[i].port_write.next = self.hpu[i].port_write.val();
-            self.command_port[i].port_read.next = self.hpu[i].port_read.val();
-            self.hpu[i].port_data.next = self.command_port[i].port_data.val();
-            self.hpu[i].port_full.next = self.command_port[i].port_full.val();
-            self.hpu[i].port_pending.next = self.command_port[i].port_pending.val();
-            self.hpu[i].issue_done.next = self.command_unit.done.val().get_bit(i);
-            self.hpu[i].issue_refused.next = self.command_unit.refused.val().get_bit(i);
-            self.hpu[i].issue_full.next = self.command_unit.full.val().get_bit(i);
-            self.command_port[i].begins.next = self.hpu[i].begins.val();
-            self.command_port[i].begin_thread.next = self.hpu[i].begin_thread.val();
-            self.command_port[i].begin_bank.next = self.hpu[i].begin_bank.val();
+            self.hpu[i].port.join(&mut self.command_port[i].port);
+            self.hpu[i].issue.done.next = self.command_unit.done.val().get_bit(i);
+            self.hpu[i].issue.refused.next = self.command_unit.refused.val().get_bit(i);
+            self.hpu[i].issue.full.next = self.command_unit.full.val().get_bit(i);
+            self.hpu[i].begin.join(&mut self.command_port[i].begin);
             self.command_port[i].request.join(&mut self.command_unit.request[i]);
             self.command_port[i].request_taken.next = self.command_unit.request_taken.val().get_bit(i);
             self.command_port[i].word.next = self.command_unit.word.val();
@@ -437,8 +343,8 @@ impl Cluster {
 
             // Commands of this HPU that end in this cycle.
             let hpu = bits::<3>(i);
-            let at_wire = handle_of(self.l1_read_dma.sent.val(), self.l1_read_dma.sent_issuer.val(), hpu);
-            let at_place = handle_of(self.command_unit.placed.val(), self.command_unit.placed_issuer.val(), hpu);
+            let at_wire = handle_of(self.l1_read_dma.sent.valid.val(), self.l1_read_dma.sent.val(), hpu);
+            let at_place = handle_of(self.command_unit.placed.valid.val(), self.command_unit.placed.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
             let by_off_cluster = off_cluster_answers & (off_cluster.issuer.hpu == hpu);
             self.command_port[i].result.valid.next = by_off_cluster & off_cluster.has_result;
@@ -456,8 +362,8 @@ impl Cluster {
             launch_bank = launch_bank | (bit_cast::<16, 2>(self.hpu[i].launch_bank.val()) << bits::<4>(2 * i as u64));
             busy = busy.replace_bit(i, self.hpu[i].busy.val());
             retired = retired.replace_bit(i, self.hpu[i].retired.val());
-            begun = begun.replace_bit(i, self.hpu[i].begins.val());
-            threads_begun = threads_begun.replace_bit(i, self.hpu[i].begin_thread.val());
+            begun = begun.replace_bit(i, self.hpu[i].begin.valid.val());
+            threads_begun = threads_begun.replace_bit(i, self.hpu[i].begin.thread.val());
             ended = ended.replace_bit(i, self.hpu[i].ends.val());
             frames_begun =
                 frames_begun | (bit_cast::<128, 16>(self.hpu[i].begin_frame.val()) << bits::<7>(16 * i as u64));
@@ -474,16 +380,16 @@ impl Cluster {
                 self.rvfi[i].next = self.hpu[i].rvfi[0].val();
             }
         }
-        self.busy.next = busy;
-        self.retired.next = retired;
-        self.tasks_ended.next = ended;
-        self.commands.next = self.command_unit.issued.val();
-        self.begun.next = begun;
-        self.threads_begun.next = threads_begun;
-        self.ended.next = ended;
-        self.commanded.next = self.command_unit.issued.val();
-        self.frames_begun.next = frames_begun;
-        self.frames_ended.next = frames_ended;
-        self.commanded_frame.next = self.command_unit.issued_frame.val();
+        self.events.busy.next = busy;
+        self.events.retired.next = retired;
+        self.events.tasks_ended.next = ended;
+        self.events.commands.next = self.command_unit.issued.val();
+        self.events.begun.next = begun;
+        self.events.threads_begun.next = threads_begun;
+        self.events.ended.next = ended;
+        self.events.commanded.next = self.command_unit.issued.val();
+        self.events.frames_begun.next = frames_begun;
+        self.events.frames_ended.next = frames_ended;
+        self.events.commanded_frame.next = self.command_unit.issued_frame.val();
     }
 }

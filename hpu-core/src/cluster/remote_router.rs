@@ -13,6 +13,7 @@
 //! one left out, and between the two the atomic unit's wait. At most 16 requests are under way.
 
 use crate::array::rr_arbiter4::RrArbiter4;
+use crate::bundles::OrderedL2Port;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::fifo::LutFifo;
 use spindle_verilog::prelude::*;
@@ -45,11 +46,7 @@ const REQUEST_BITS: usize = RemoteRequest::BITS;
 #[block]
 pub struct RemoteRouter {
     /// Requests of the HPUs.
-    pub request: Vec<Signal<In, RemoteRequest>>,
-    /// They stand.
-    pub valid: Vec<Signal<In, Bit>>,
-    /// They are taken.
-    pub ready: Vec<Signal<Out, Bit>>,
+    pub request: Vec<Sink<RemoteRequest>>,
     /// An answer.
     pub answer: Signal<Out, RemoteAnswer>,
     /// HPU that it is for.
@@ -62,18 +59,8 @@ pub struct RemoteRouter {
     pub atomic_answer: Sink<RemoteAnswer>,
     /// For this HPU.
     pub atomic_answer_hpu: Signal<In, Bits<3>>,
-    /// Request for L2.
-    pub l2_request: Signal<Out, RemoteRequest>,
-    /// Of this HPU.
-    pub l2_hpu: Signal<Out, Bits<3>>,
-    /// It is the second part of an access that crosses a word.
-    pub l2_second: Signal<Out, Bit>,
-    /// It stands.
-    pub l2_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub l2_ready: Signal<In, Bit>,
-    /// Answer of L2.
-    pub l2_answer: PulseSink<RemoteAnswer>,
+    /// Accesses of L2.
+    pub l2: OrderedL2Port,
     arbiter: RrArbiter4,
     /// What L2 is asked. An access that crosses a word becomes its second part here.
     head: DFF<RoutedRequest>,
@@ -96,13 +83,7 @@ impl RemoteRouter {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "RemoteRouter: {hpus} HPUs cannot be connected; choose 1 to 8");
-        Self {
-            request: (0..hpus).map(|_| Default::default()).collect(),
-            valid: (0..hpus).map(|_| Default::default()).collect(),
-            ready: (0..hpus).map(|_| Default::default()).collect(),
-            _hpus: hpus,
-            ..Self::blank()
-        }
+        Self { request: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Self::blank() }
     }
 }
 
@@ -115,14 +96,14 @@ impl RemoteRouter {
         let offset = request.address.get_bits::<2>(0);
         let crosses = self.crosses.q.val();
         let head_offered = self.head_valid.q.val() & self.in_flight.write.ready.val();
-        let moves = head_offered & self.l2_ready.val();
+        let moves = head_offered & self.l2.ready.val();
         let l2_room = !self.head_valid.q.val() | (moves & !crosses);
 
         // Who goes on.
         let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let room = if self.request[i].val().to_l2 { l2_room } else { self.atomic.ready.val() };
-            requests = requests.replace_bit(i, self.valid[i].val() & room);
+            requests = requests.replace_bit(i, self.request[i].valid.val() & room);
         }
         self.arbiter.request.next = requests;
         self.arbiter.accept.next = true;
@@ -134,7 +115,7 @@ impl RemoteRouter {
         }
         let chosen = unpack::<RemoteRequest, REQUEST_BITS>(chosen);
         for i in 0..self._hpus {
-            self.ready[i].next = self.arbiter.grant.val().get_bit(i);
+            self.request[i].ready.next = self.arbiter.grant.val().get_bit(i);
         }
         self.atomic.next = chosen;
         self.atomic_hpu.next = index;
@@ -157,16 +138,16 @@ impl RemoteRouter {
             self.in_second.d.next = crosses;
             self.head.d.next.request.address = (request.address.get_bits::<18>(2) + 1, offset).cat::<20>();
         }
-        self.l2_request.next = request;
-        self.l2_hpu.next = head.hpu;
-        self.l2_second.next = second;
-        self.l2_valid.next = head_offered;
+        self.l2.request.next = request;
+        self.l2.hpu.next = head.hpu;
+        self.l2.second.next = second;
+        self.l2.valid.next = head_offered;
         self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
         self.in_flight.write.valid.next = moves;
 
         // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
         let part = self.in_flight.read.val();
-        let answered = self.l2_answer.valid.val();
+        let answered = self.l2.answer_valid.val();
         self.in_flight.read.ready.next = answered;
         let atomic_room = !answered & !self.half.q.val();
         let by_atomic = self.atomic_answer.valid.val() & atomic_room;
@@ -174,7 +155,7 @@ impl RemoteRouter {
         if answered {
             self.half.d.next = part.first;
         }
-        let source = if answered { self.l2_answer.val() } else { self.atomic_answer.val() };
+        let source = if answered { self.l2.answer.val() } else { self.atomic_answer.val() };
         if answered | atomic_room {
             self.answer_kind.d.next = (source.write, source.thread).cat::<2>();
         }

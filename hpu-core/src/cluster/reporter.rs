@@ -29,10 +29,8 @@ pub struct Reporter {
     pub index: Signal<Out, Bits<5>>,
     /// Whose it was.
     pub ended_task: Signal<In, EndedTask>,
-    /// A task with a packet has ended.
-    pub ended: Signal<Out, Bit>,
-    /// Its slot.
-    pub ended_slot: Signal<Out, Bits<4>>,
+    /// Slot of a task with a packet that has ended.
+    pub ended: Pulse<Bits<4>>,
     /// How handlers ended.
     pub ending: Vec<Sink<Ending>>,
     /// What became of a task.
@@ -81,8 +79,8 @@ impl Reporter {
         self.index.next = (index, ending.bank).cat::<5>();
         let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;
-        self.ended.next = takes & origin.has_packet;
-        self.ended_slot.next = origin.slot;
+        self.ended.valid.next = takes & origin.has_packet;
+        self.ended.next = origin.slot;
         if takes {
             self.done_reg.d.next = TaskDone {
                 version: bits::<4>(spindle_contract::VERSION),

@@ -18,15 +18,9 @@ use spindle_verilog::prelude::*;
 #[block]
 pub struct Slots {
     /// A free slot.
-    pub slot: Signal<Out, Bits<4>>,
-    /// There is one.
-    pub available: Signal<Out, Bit>,
-    /// It is taken.
-    pub take: Signal<In, Bit>,
-    /// A task has ended.
-    pub ended: Signal<In, Bit>,
-    /// Its slot.
-    pub ended_slot: Signal<In, Bits<4>>,
+    pub slot: Source<Bits<4>>,
+    /// Slot of a task that has ended.
+    pub ended: PulseSink<Bits<4>>,
     /// Slot that is asked about.
     pub probe: Signal<Out, Bits<4>>,
     /// A command reads it.
@@ -54,9 +48,9 @@ impl Slots {
         let probed = self.probed.q.val();
         let probed_valid = self.probed_valid.q.val();
         let used = self.probe_used.val();
-        let ended = self.ended.val();
+        let ended = self.ended.valid.val();
         self.probe.next = probed;
-        self.leaving.write.next = if ended { self.ended_slot.val() } else { probed };
+        self.leaving.write.next = if ended { self.ended.val() } else { probed };
         self.leaving.write.valid.next = ended | (probed_valid & used);
         let moves = !probed_valid | !(used & ended);
         if moves {
@@ -66,8 +60,6 @@ impl Slots {
         self.leaving.read.ready.next = moves;
         self.free.write.next = if begins { begun } else { probed };
         self.free.write.valid.next = begins | (probed_valid & !used);
-        self.slot.next = self.free.read.val();
-        self.available.next = self.free.read.valid.val();
-        self.free.read.ready.next = self.take.val();
+        self.free.read.join(&mut self.slot);
     }
 }

@@ -1,5 +1,6 @@
 //! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
 
+use super::bundles::PredictorUpdateSink;
 use spindle_blocks::ram::LutMemory;
 use spindle_blocks::shift_count::next_of_32;
 use spindle_verilog::prelude::*;
@@ -48,18 +49,8 @@ pub struct BranchPredictor {
     pub target: Signal<Out, Bits<14>>,
     /// It would have to fail twice to be forgotten.
     pub sure: Signal<Out, Bit>,
-    /// A branch is resolved.
-    pub update: Signal<In, Bit>,
-    /// Its word address.
-    pub update_pc: Signal<In, Bits<14>>,
-    /// It is taken.
-    pub update_taken: Signal<In, Bit>,
-    /// Where to.
-    pub update_target: Signal<In, Bits<14>>,
-    /// It was predicted taken.
-    pub update_was_hit: Signal<In, Bit>,
-    /// The prediction was sure.
-    pub update_was_sure: Signal<In, Bit>,
+    /// A branch, jump or prediction that is resolved.
+    pub update: PredictorUpdateSink,
     /// Forget everything.
     pub clear: Signal<In, Bit>,
     entries: LutMemory<Entry, 5>,
@@ -98,18 +89,18 @@ impl BranchPredictor {
         self.target.next = entry.target;
         self.sure.next = belief.sure;
 
-        let at = self.update_pc.val().get_bits::<5>(0);
-        let enters = self.update.val() & self.update_taken.val();
-        let fails = self.update.val() & self.update_was_hit.val();
+        let at = self.update.pc.val().get_bits::<5>(0);
+        let enters = self.update.valid.val() & self.update.taken.val();
+        let fails = self.update.valid.val() & self.update.was_hit.val();
         self.entries.write_enable.next = enters;
         self.entries.write_address.next = at;
         self.entries.write_data.next =
-            Entry { tag: self.update_pc.val().get_bits::<9>(5), target: self.update_target.val() };
+            Entry { tag: self.update.pc.val().get_bits::<9>(5), target: self.update.target.val() };
         self.beliefs.write_enable.next = enters | fails | sweeps;
         self.beliefs.write_address.next = if sweeps { sweep } else { at };
         self.beliefs.write_data.next = Belief {
-            valid: !sweeps & (self.update_taken.val() | self.update_was_sure.val()),
-            sure: self.update_taken.val(),
+            valid: !sweeps & (self.update.taken.val() | self.update.was_sure.val()),
+            sure: self.update.taken.val(),
         };
     }
 }

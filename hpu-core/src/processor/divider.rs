@@ -1,5 +1,6 @@
 //! DIV, DIVU, REM, REMU.
 
+use super::bundles::Division;
 use spindle_blocks::shift_count::next_of_32;
 use spindle_verilog::prelude::*;
 
@@ -44,14 +45,10 @@ pub struct Divider {
     pub done: Signal<Out, Bit>,
     /// It is taken.
     pub taken: Signal<In, Bit>,
-    /// Its magnitude is this,
-    pub quotient: Signal<Out, Bits<32>>,
-    /// or this.
-    pub remainder: Signal<Out, Bits<32>>,
+    /// The result.
+    pub result: Division,
     /// See `remainder`.
     pub takes_remainder: Signal<Out, Bit>,
-    /// It is negative.
-    pub negate: Signal<Out, Bit>,
     working: Reg<Bit>,
     /// The first step.
     first: Reg<Bit>,
@@ -148,9 +145,10 @@ impl Divider {
         self.busy.next = self.working.q.val();
         self.done.next = self.working.q.val() & !steps;
         // A division by zero: all ones, whatever the signs, and the dividend as remainder.
-        self.quotient.next = (quotient.get_bit(31) | self.by_zero.q.val(), quotient.get_bits::<31>(0)).cat::<32>();
-        self.remainder.next = remainder;
+        self.result.quotient.next =
+            (quotient.get_bit(31) | self.by_zero.q.val(), quotient.get_bits::<31>(0)).cat::<32>();
+        self.result.remainder.next = remainder;
         self.takes_remainder.next = self.wants_remainder.q.val();
-        self.negate.next = self.minus.q.val() & (self.wants_remainder.q.val() | !self.by_zero.q.val());
+        self.result.negate.next = self.minus.q.val() & (self.wants_remainder.q.val() | !self.by_zero.q.val());
     }
 }

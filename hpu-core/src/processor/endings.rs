@@ -58,10 +58,8 @@ pub struct Endings {
     pub expired: Signal<Out, Bit>,
     /// An ending waits.
     pub full: Signal<Out, Bit>,
-    /// A bank is free.
-    pub freed: Signal<Out, Bit>,
-    /// Which.
-    pub freed_bank: Signal<Out, Bits<2>>,
+    /// Bank whose ending was taken.
+    pub freed: Pulse<Bits<2>>,
     /// How a handler ended.
     pub ending: Source<Ending>,
     elapsed: [DFF<Bits<WATCHDOG_BITS>>; 2],
@@ -128,7 +126,7 @@ impl Endings {
         self.codes.read_address.next = oldest.bank;
         self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest };
         self.ending.valid.next = valid;
-        self.freed.next = taken;
-        self.freed_bank.next = oldest.bank;
+        self.freed.valid.next = taken;
+        self.freed.next = oldest.bank;
     }
 }

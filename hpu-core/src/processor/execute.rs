@@ -2,6 +2,7 @@
 
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
+use super::bundles::{DividerStatus, Division};
 use super::byte_lanes::mux4;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
@@ -74,20 +75,10 @@ pub struct Execute {
     pub cancel: Signal<In, Bit>,
     /// The divider's result was taken.
     pub taken: Signal<In, Bit>,
-    /// It has one.
-    pub divider_done: Signal<Out, Bit>,
-    /// For this thread.
-    pub divider_thread: Signal<Out, Bit>,
-    /// It cannot take operands.
-    pub divider_busy: Signal<Out, Bit>,
-    /// Its result,
-    pub quotient: Signal<Out, Bits<32>>,
-    /// or this one,
-    pub remainder: Signal<Out, Bits<32>>,
-    /// if this is so,
-    pub takes_remainder: Signal<Out, Bit>,
-    /// or the negative of it.
-    pub negate: Signal<Out, Bit>,
+    /// State of the divider.
+    pub divider_status: DividerStatus,
+    /// Result of the divider.
+    pub division: Division,
     alu: Alu,
     bit_unit: BitUnit,
     multiplier: Multiplier,
@@ -251,12 +242,10 @@ impl Execute {
         self.divider.funct3.next = funct3;
         self.divider.taken.next = self.taken.val();
         self.divides.next = self.fresh.q.val();
-        self.divider_done.next = self.divider.done.val();
-        self.divider_thread.next = self.divider_owner.q.val();
-        self.divider_busy.next = self.divider.busy.val();
-        self.quotient.next = self.divider.quotient.val();
-        self.remainder.next = self.divider.remainder.val();
-        self.takes_remainder.next = self.divider.takes_remainder.val();
-        self.negate.next = self.divider.negate.val();
+        self.divider_status.done.next = self.divider.done.val();
+        self.divider_status.thread.next = self.divider_owner.q.val();
+        self.divider_status.busy.next = self.divider.busy.val();
+        self.divider.result.join(&mut self.division);
+        self.divider_status.takes_remainder.next = self.divider.takes_remainder.val();
     }
 }

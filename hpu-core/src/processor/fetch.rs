@@ -1,6 +1,7 @@
 //! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in D.
 
 use super::branch_predictor::BranchPredictor;
+use super::bundles::{Fetched, PredictorUpdateSink};
 use super::stages::{block_in_code, word_of, Code};
 use spindle_verilog::prelude::*;
 
@@ -34,38 +35,16 @@ pub struct Fetch {
     pub drop: Signal<In, Bit>,
     /// The word in D stays there.
     pub hold: Signal<In, Bit>,
-    /// A jump or a prediction was resolved.
-    pub update: Signal<In, Bit>,
-    /// Its word of instruction memory.
-    pub update_word: Signal<In, Bits<14>>,
-    /// It goes to `update_target`.
-    pub update_taken: Signal<In, Bit>,
-    /// Word offset in the image.
-    pub update_target: Signal<In, Bits<14>>,
-    /// As it was predicted.
-    pub update_was_hit: Signal<In, Bit>,
-    /// As it was predicted.
-    pub update_was_sure: Signal<In, Bit>,
+    /// A branch, jump or prediction that is resolved.
+    pub update: PredictorUpdateSink,
     /// Word to fetch.
     pub address: Signal<Out, Bits<14>>,
     /// Fetch it.
     pub enable: Signal<Out, Bit>,
-    /// An instruction stands in D.
-    pub valid: Signal<Out, Bit>,
-    /// Its program counter.
-    pub pc: Signal<Out, Bits<17>>,
-    /// Its block of instruction memory.
-    pub block: Signal<Out, Bits<9>>,
+    /// The instruction in D.
+    pub fetched: Fetched,
     /// The one behind it.
     pub after: Signal<Out, Bits<17>>,
-    /// It is from outside the code.
-    pub outside: Signal<Out, Bit>,
-    /// Its successor is fetched from `predicted_target`.
-    pub predicted: Signal<Out, Bit>,
-    /// Word offset in the image.
-    pub predicted_target: Signal<Out, Bits<14>>,
-    /// The prediction is a sure one.
-    pub sure: Signal<Out, Bit>,
     predictor: BranchPredictor,
     fetching: Reg<Bit>,
     fetch_pc: DFF<Bits<17>>,
@@ -87,12 +66,7 @@ impl Fetch {
         let code = self.code.val();
 
         self.predictor.pc.next = word_of(pc, self.fetch_block.q.val());
-        self.predictor.update.next = self.update.val();
-        self.predictor.update_pc.next = self.update_word.val();
-        self.predictor.update_taken.next = self.update_taken.val();
-        self.predictor.update_target.next = self.update_target.val();
-        self.predictor.update_was_hit.next = self.update_was_hit.val();
-        self.predictor.update_was_sure.next = self.update_was_sure.val();
+        self.update.join(&mut self.predictor.update);
         // A stale entry costs a correction, never more: a new image needs no clearing.
         self.predictor.clear.next = false;
 
@@ -136,13 +110,13 @@ impl Fetch {
         if leaves | self.drop.val() {
             self.decoding.d.next = false;
         }
-        self.valid.next = self.decoding.q.val();
-        self.pc.next = self.decode_pc.q.val();
-        self.block.next = self.decode_block.q.val();
+        self.fetched.valid.next = self.decoding.q.val();
+        self.fetched.pc.next = self.decode_pc.q.val();
+        self.fetched.block.next = self.decode_block.q.val();
         self.after.next = self.decode_after.q.val();
-        self.outside.next = self.decode_outside.q.val();
-        self.predicted.next = self.decode_predicted.q.val();
-        self.predicted_target.next = self.decode_target.q.val();
-        self.sure.next = self.decode_sure.q.val();
+        self.fetched.outside.next = self.decode_outside.q.val();
+        self.fetched.predicted.next = self.decode_predicted.q.val();
+        self.fetched.predicted_target.next = self.decode_target.q.val();
+        self.fetched.sure.next = self.decode_sure.q.val();
     }
 }

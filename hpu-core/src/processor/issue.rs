@@ -1,6 +1,7 @@
 //! From D to X: decoding, waiting, injecting.
 
 use super::alu::{alu_extend, AluControl};
+use super::bundles::{DivisionSink, FetchedSink, InjectedOperands, InjectionSink};
 use super::byte_lanes::mux4;
 use super::decode::{Decoded, Decoder};
 use super::predecode::CodeWord;
@@ -23,20 +24,8 @@ use spindle_verilog::prelude::*;
 pub struct Issue {
     /// The word in D.
     pub code: Signal<In, CodeWord>,
-    /// There is one.
-    pub decoding: Signal<In, Bit>,
-    /// Its program counter.
-    pub pc: Signal<In, Bits<17>>,
-    /// Its block of instruction memory.
-    pub block: Signal<In, Bits<9>>,
-    /// It is from outside the code.
-    pub outside: Signal<In, Bit>,
-    /// Its successor is fetched from `predicted_target`.
-    pub predicted: Signal<In, Bit>,
-    /// Word offset in the image.
-    pub predicted_target: Signal<In, Bits<14>>,
-    /// The prediction is a sure one.
-    pub sure: Signal<In, Bit>,
+    /// The instruction in D.
+    pub fetched: FetchedSink,
     /// It stays in D.
     pub hold: Signal<Out, Bit>,
     /// What it is.
@@ -45,36 +34,16 @@ pub struct Issue {
     pub hazard: Signal<In, Bit>,
     /// The thread may issue.
     pub ready: Signal<In, Bit>,
-    /// One may have to be injected.
-    pub expecting: Signal<In, Bit>,
-    /// A result is to be injected.
-    pub inject: Signal<In, Bit>,
-    /// Which of the results, as in [`threads`](super::threads).
-    pub inject_choice: Signal<In, Bits<2>>,
-    /// Else this one.
-    pub answer_value: Signal<In, Bits<32>>,
-    /// Its register.
-    pub answer_rd: Signal<In, Bits<5>>,
-    /// Its extension, as funct3 of a load.
-    pub answer_funct3: Signal<In, Bits<3>>,
-    /// It is injected.
-    pub injected: Signal<Out, Bit>,
+    /// A result that is injected.
+    pub injection: InjectionSink,
     /// A handler was started in the last cycle.
     pub started: Signal<In, Bit>,
     /// Its a0.
     pub first_argument: Signal<In, Bits<32>>,
-    /// The divider's result.
-    pub quotient: Signal<In, Bits<32>>,
-    /// Or this.
-    pub remainder: Signal<In, Bits<32>>,
-    /// It is to be negated.
-    pub negate: Signal<In, Bit>,
-    /// The operands of X are `inject_a` and, in all bits, `inject_b`.
-    pub injects: Signal<Out, Bit>,
-    /// See `injects`.
-    pub inject_a: Signal<Out, Bits<32>>,
-    /// See `injects`.
-    pub inject_b: Signal<Out, Bit>,
+    /// Result of the divider.
+    pub division: DivisionSink,
+    /// Operands of the injection.
+    pub injected: InjectedOperands,
     /// X stays.
     pub holds: Signal<In, Bit>,
     /// D and X are dropped.
@@ -102,25 +71,31 @@ impl Issue {
         let decoded = self.decoder.decoded.val();
         self.decoded.next = decoded;
 
-        let injects = self.started.val() | self.inject.val();
+        let injects = self.started.val() | self.injection.valid.val();
         let empty = !self.occupied.q.val() & !self.first_valid.val();
         let waits = self.hazard.val() | !self.ready.val() | (decoded.counts & !empty);
-        let goes = self.decoding.val() & !waits & !injects;
-        self.hold.next = self.holds.val() | (self.decoding.val() & !goes);
-        self.injected.next = self.inject.val() & !self.holds.val() & !self.flush.val();
+        let goes = self.fetched.valid.val() & !waits & !injects;
+        self.hold.next = self.holds.val() | (self.fetched.valid.val() & !goes);
+        self.injection.taken.next = self.injection.valid.val() & !self.holds.val() & !self.flush.val();
 
-        let choice = self.inject_choice.val();
+        let choice = self.injection.choice.val();
         let of_divider = choice.get_bit(1);
-        self.injects.next = injects;
+        self.injected.valid.next = injects;
         // A negative result is made of its magnitude x as !(x + 0xFFFF_FFFF), by the ALU.
-        let negative = of_divider & self.negate.val();
-        self.inject_a.next =
-            mux4(choice, self.answer_value.val(), self.first_argument.val(), self.quotient.val(), self.remainder.val());
-        self.inject_b.next = negative;
+        let negative = of_divider & self.division.negate.val();
+        self.injected.a.next = mux4(
+            choice,
+            self.injection.answer.val(),
+            self.first_argument.val(),
+            self.division.quotient.val(),
+            self.division.remainder.val(),
+        );
+        self.injected.b.next = negative;
         let size =
-            (self.answer_funct3.val().get_bit(1) | self.started.val(), self.answer_funct3.val().get_bit(0)).cat::<2>();
-        let extension = alu_extend(size, self.answer_funct3.val().get_bit(2));
-        let rd = if injects { self.answer_rd.val() } else { decoded.rd };
+            (self.injection.funct3.val().get_bit(1) | self.started.val(), self.injection.funct3.val().get_bit(0))
+                .cat::<2>();
+        let extension = alu_extend(size, self.injection.funct3.val().get_bit(2));
+        let rd = if injects { self.injection.rd.val() } else { decoded.rd };
 
         let control = if of_divider {
             AluControl { pick: (bits::<1>(0), negative).cat::<2>(), ..Default::default() }
@@ -135,31 +110,31 @@ impl Issue {
             self.slot_writes.d.next = self.started.val() | ((goes | injects) & rd.any());
         }
         let own = decoded.traits;
-        let outside = self.outside.val();
+        let outside = self.fetched.outside.val();
         let traits = if injects {
             Traits { ..Default::default() }
         } else {
             Traits { illegal: own.illegal | outside, plain: own.plain & !outside, ..own }
         };
         // X keeps what it has while D is empty and nothing can be injected; all that is asked is in registers.
-        let loads = (self.decoding.val() | self.started.val() | self.expecting.val()) & !self.holds.val();
+        let loads = (self.fetched.valid.val() | self.started.val() | self.injection.expected.val()) & !self.holds.val();
         if loads {
             self.slot.d.next = Issued {
                 // What is one value for injections is a reset of the register, not a LUT.
                 rd: if self.started.val() { bits::<5>(10) } else { rd },
                 funct3: decoded.funct3,
                 funct5: decoded.funct5,
-                pc: self.pc.val(),
-                block: self.block.val(),
+                pc: self.fetched.pc.val(),
+                block: self.fetched.block.val(),
                 outside: if injects { false } else { outside },
-                predicted: if injects { false } else { self.predicted.val() },
-                predicted_target: self.predicted_target.val(),
-                sure: self.sure.val(),
+                predicted: if injects { false } else { self.fetched.predicted.val() },
+                predicted_target: self.fetched.predicted_target.val(),
+                sure: self.fetched.sure.val(),
                 micro: injects,
                 offset: decoded.offset,
                 next_offset: decoded.next_offset,
                 no_offset: decoded.no_offset,
-                target: self.pc.val() + decoded.distance,
+                target: self.fetched.pc.val() + decoded.distance,
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
                 traits: traits,

@@ -30,10 +30,8 @@ pub struct Launches {
     pub launch: Sink<Launch>,
     /// The bank that it gets.
     pub launch_bank: Signal<Out, Bits<2>>,
-    /// A bank's ending was taken.
-    pub freed: Signal<In, Bit>,
-    /// Which.
-    pub freed_bank: Signal<In, Bits<2>>,
+    /// Bank whose ending was taken.
+    pub freed: PulseSink<Bits<2>>,
     /// A launch waits.
     pub waiting: Signal<Out, Bit>,
     /// It, or in the cycle after its start the one that was started.
@@ -108,7 +106,7 @@ impl Launches {
             after = used | lower_used;
         }
         let one: Bits<4> = bits::<4>(1);
-        let freed = if self.freed.val() { one << self.freed_bank.val() } else { bits::<4>(0) };
+        let freed = if self.freed.valid.val() { one << self.freed.val() } else { bits::<4>(0) };
         self.used.d.next = after & !freed;
 
         // What is kept of a launch.

@@ -1,5 +1,6 @@
 //! Loads, stores and atomics in X and M1: their addresses, their rights, their way out.
 
+use super::bundles::{AccessCheck, RegionWriteSink, RemotePush, StoreQueue};
 use super::region_table::RegionTable;
 use super::stages::{Executed, Issued};
 use super::store_buffer::Leaving;
@@ -32,12 +33,8 @@ const LR: u64 = 2;
 /// faults, the buffer forgets it one cycle later.
 #[block]
 pub struct MemoryStage {
-    /// Write a region.
-    pub region_write: Signal<In, Bit>,
-    /// {bank, region}.
-    pub region_index: Signal<In, Bits<5>>,
-    /// What it is.
-    pub region: Signal<In, Region>,
+    /// Write of a region.
+    pub region: RegionWriteSink,
     /// The current thread.
     pub thread: Signal<In, Bit>,
     /// Its bank.
@@ -56,52 +53,12 @@ pub struct MemoryStage {
     pub executed: Signal<In, Executed>,
     /// There is one.
     pub live: Signal<In, Bit>,
-    /// It stays in M1.
-    pub stalls: Signal<Out, Bit>,
-    /// It faults.
-    pub faults: Signal<Out, Bit>,
-    /// Cause.
-    pub cause: Signal<Out, Bits<4>>,
-    /// It has left for the remote unit; its thread waits for the answer.
-    pub leaves_long: Signal<Out, Bit>,
-    /// It reads WAIT while commands are under way.
-    pub again: Signal<Out, Bit>,
-    /// It is a write of ISSUE that has left.
-    pub issuing: Signal<Out, Bit>,
+    /// The access in M1.
+    pub check: AccessCheck,
     /// Into the store buffer.
-    pub push: Signal<Out, Bit>,
-    /// What.
-    pub entry: Signal<Out, Leaving>,
-    /// The store buffer takes nothing.
-    pub full: Signal<In, Bit>,
-    /// It is empty.
-    pub empty: Signal<In, Bit>,
-    /// M1 may push in this cycle.
-    pub may_push: Signal<Out, Bit>,
-    /// Row of the load in X, as the program sees it.
-    pub look_row: Signal<Out, Bits<15>>,
-    /// That of `entry`.
-    pub entry_row: Signal<Out, Bits<15>>,
-    /// It crosses one.
-    pub look_crosses: Signal<Out, Bit>,
-    /// `entry` begins in one word and ends in the next.
-    pub entry_crosses: Signal<Out, Bit>,
-    /// Entries of the store buffer that it must not overtake.
-    pub overlap: Signal<In, Bits<2>>,
-    /// Entries of the store buffer that have not left.
-    pub waiting: Signal<In, Bits<2>>,
-    /// A store has waited too long.
-    pub urgent: Signal<In, Bit>,
-    /// The ports of L1 are free for stores.
-    pub may_use: Signal<Out, Bit>,
-    /// The push is a posted write.
-    pub push_write: Signal<Out, Bit>,
-    /// The push has an answer.
-    pub push_read: Signal<Out, Bit>,
-    /// Posted writes must wait.
-    pub write_stalls: Signal<In, Bit>,
-    /// Loads of L2 and atomics must wait.
-    pub read_stalls: Signal<In, Bit>,
+    pub queue: StoreQueue,
+    /// Remote accesses that go into the store buffer.
+    pub remote: RemotePush,
     /// Row to read.
     pub row: [Signal<Out, Bits<13>>; 2],
     /// Read it.
@@ -187,9 +144,7 @@ impl MemoryStage {
         let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_offset);
         self.sum.next = first_sum;
         let guess = if repeats { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
-        self.regions.write.next = self.region_write.val();
-        self.regions.write_index.next = self.region_index.val();
-        self.regions.write_entry.next = self.region.val();
+        self.region.join(&mut self.regions.region);
         self.regions.read_index.next = (self.bank.val(), guess).cat::<5>();
         let entry = self.regions.entry.val();
         let offset = if repeats { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
@@ -213,7 +168,7 @@ impl MemoryStage {
             self.wrong.d.next = self.valid.val()
                 & issued.traits.accesses
                 & (self.a.val().get_bits::<3>(28) != first_sum.get_bits::<3>(28));
-            self.overlaps.d.next = self.overlap.val() & repeat::<2>(self.valid.val() & issued.traits.load);
+            self.overlaps.d.next = self.queue.overlap.val() & repeat::<2>(self.valid.val() & issued.traits.load);
             self.buffers.d.next = self.valid.val() & (issued.traits.store | issued.traits.atomic);
         } else if looks_again {
             // Now the region is right; what the access may overlap with is not known.
@@ -223,14 +178,14 @@ impl MemoryStage {
 
         // X: a load reads at once; whether it moves on does not matter for that, it comes too late. But if M1 waits for the store buffer, the ports
         // are left to it; at a fence, at the command port or behind a command from the next cycle on.
-        let conflict = (self.overlaps.q.val() & self.waiting.val()).any();
+        let conflict = (self.overlaps.q.val() & self.queue.waiting.val()).any();
         self.yields.d.next = live
-            & ((((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.empty.val())
+            & ((((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.queue.empty.val())
                 | (self.issue_left.q.val() & !self.replied.val()));
         let waits = conflict
-            | (self.buffers.q.val() & self.full.val())
-            | (self.yields.q.val() & !self.empty.val())
-            | self.urgent.val()
+            | (self.buffers.q.val() & self.queue.full.val())
+            | (self.yields.q.val() & !self.queue.empty.val())
+            | self.queue.urgent.val()
             | self.retries.q.val();
         let loads = self.valid.val() & issued.traits.load & !waits;
         let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(issued.funct3));
@@ -259,8 +214,8 @@ impl MemoryStage {
         let allowed = in_range & granted & self.in_bound.val();
         let whole = aligned & (!in_port | size.all());
         let wrong_shape = (is_atomic | in_code | in_port) & !whole;
-        self.faults.next = executed.traits.accesses & right & (!allowed | wrong_shape);
-        self.cause.next = if allowed {
+        self.check.faults.next = executed.traits.accesses & right & (!allowed | wrong_shape);
+        self.check.cause.next = if allowed {
             bits::<4>(FAULT_MISALIGNED)
         } else if is_load | is_lr {
             bits::<4>(FAULT_LOAD)
@@ -300,15 +255,15 @@ impl MemoryStage {
         self.reads[1].next = (loads & first_odd) | (retries_l1 & retry_odd);
         self.row[0].next = (even_row.get_bits::<11>(2), next_row.get_bits::<2>(0)).cat::<13>();
         self.row[1].next = (physical.get_bits::<11>(5), offset.get_bits::<2>(3)).cat::<13>();
-        self.may_use.next = !loads & !self.retries.q.val();
+        self.queue.may_use.next = !loads & !self.retries.q.val();
         self.code_valid.next = loads_code | retries_code;
         self.code_address.next = physical.get_bits::<14>(2);
         // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
-        self.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
-        self.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
-        self.look_crosses.next = first_crosses & first_sum.get_bit(2);
-        self.entry_crosses.next = crosses;
-        self.may_push.next = live & executed.traits.accesses;
+        self.queue.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
+        self.queue.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
+        self.queue.look_crosses.next = first_crosses & first_sum.get_bit(2);
+        self.queue.entry_crosses.next = crosses;
+        self.queue.may_push.next = live & executed.traits.accesses;
         self.from.next = found.target;
 
         // M1: everything that leaves through the store buffer.
@@ -316,14 +271,15 @@ impl MemoryStage {
         let issues = is_store & in_port & (word == bits::<4>(ISSUE_WORD));
         let long = is_atomic | (is_load & in_l2);
         let pushes = right & (long | (is_store & !self.issue_left.q.val()));
-        let has_room =
-            !self.full.val() & !(long & self.read_stalls.val()) & !(is_store & in_l2 & self.write_stalls.val());
+        let has_room = !self.queue.full.val()
+            & !(long & self.remote.read_stalls.val())
+            & !(is_store & in_l2 & self.remote.write_stalls.val());
         let push = live & pushes & has_room;
-        self.push.next = push;
-        self.push_read.next = push & long;
-        self.push_write.next = push & is_store & in_l2;
-        self.leaves_long.next = pushes & has_room & long;
-        self.entry.next = Leaving {
+        self.queue.push.next = push;
+        self.remote.read.next = push & long;
+        self.remote.write.next = push & is_store & in_l2;
+        self.check.leaves_long.next = pushes & has_room & long;
+        self.queue.entry.next = Leaving {
             target: found.target,
             thread: self.thread.val(),
             bank: self.bank.val(),
@@ -338,7 +294,7 @@ impl MemoryStage {
             shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH),
         };
         // ISSUE waits for its reply in M1.
-        self.issuing.next = self.issue_left.q.val();
+        self.check.issuing.next = self.issue_left.q.val();
         if self.advance.val() | !live {
             self.issue_left.d.next = false;
         } else if push & issues {
@@ -347,11 +303,14 @@ impl MemoryStage {
 
         // Reads of the command port come after all that was written to it.
         let reads_port = is_load & right & in_port;
-        self.port_read.next = live & reads_port & self.empty.val();
-        self.again.next = reads_port & self.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();
-        self.stalls.next = (live & looks_again)
+        self.port_read.next = live & reads_port & self.queue.empty.val();
+        self.check.again.next =
+            reads_port & self.queue.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();
+        self.check.stalls.next = (live & looks_again)
             | (fast & !fetched)
             | (live
-                & ((pushes & !has_room) | (issues & right & !self.replied.val()) | (reads_port & !self.empty.val())));
+                & ((pushes & !has_room)
+                    | (issues & right & !self.replied.val())
+                    | (reads_port & !self.queue.empty.val())));
     }
 }

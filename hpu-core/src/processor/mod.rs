@@ -3,6 +3,7 @@
 pub mod alu;
 pub mod bit_unit;
 pub mod branch_predictor;
+pub mod bundles;
 pub mod byte_lanes;
 pub mod decode;
 pub mod divider;

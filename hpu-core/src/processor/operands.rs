@@ -1,6 +1,7 @@
 //! Stage D: forwarding, hazards.
 
 use super::alu::turn_of;
+use super::bundles::{InjectedOperandsSink, ResultsSink};
 use super::byte_lanes::mux4;
 use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
@@ -45,24 +46,14 @@ pub struct Operands {
     pub completes: Signal<In, Bit>,
     /// Its second argument.
     pub flow_control: Signal<In, Bit>,
-    /// The operands are `inject_a` and, in all bits, `inject_b`.
-    pub injects: Signal<In, Bit>,
-    /// See `injects`.
-    pub inject_a: Signal<In, Bits<32>>,
-    /// All bits of the second one.
-    pub inject_b: Signal<In, Bit>,
+    /// Operands of an injection.
+    pub injected: InjectedOperandsSink,
     /// The operands go to X, whether there is an instruction or not: that much less is in their path.
     pub advance: Signal<In, Bit>,
     /// In X.
     pub executes: Signal<In, Producer>,
-    /// In M1.
-    pub first: Signal<In, Producer>,
-    /// In M2.
-    pub second: Signal<In, Producer>,
-    /// In M3: it is written at the end of this cycle.
-    pub third: Signal<In, Producer>,
-    /// Its thread; all the others are of `thread` while D holds an instruction.
-    pub third_thread: Signal<In, Bit>,
+    /// Results of M1, M2 and M3; all but that of M3 are of `thread` while D holds an instruction.
+    pub results: ResultsSink,
     /// An operand is not there yet.
     pub hazard: Signal<Out, Bit>,
     /// Handlers may start.
@@ -165,9 +156,9 @@ impl Operands {
         let decoded = self.decoded.val();
         let thread = self.thread.val();
         let executes = self.executes.val();
-        let first = self.first.val();
-        let second = self.second.val();
-        let third = self.third.val();
+        let first = self.results.first.val();
+        let second = self.results.second.val();
+        let third = self.results.third.val();
 
         // Registers.
         self.registers.thread.next = thread;
@@ -175,7 +166,7 @@ impl Operands {
         self.registers.read_a.next = decoded.find_a;
         self.registers.read_b.next = decoded.find_b;
         self.registers.write.next = third.writes;
-        self.registers.write_thread.next = self.third_thread.val();
+        self.registers.write_thread.next = self.results.third_thread.val();
         self.registers.write_index.next = third.rd;
         self.registers.write_data.next = third.value;
         self.ready.next = self.registers.ready.val();
@@ -190,21 +181,21 @@ impl Operands {
         let first_b = first_value(decoded.find_b, return_address, stack_top, second_argument, third_argument);
 
         // From M1, M2, M3 or the registers: the youngest that writes it.
-        let third_here = Producer { writes: third.writes & (self.third_thread.val() == thread), ..third };
+        let third_here = Producer { writes: third.writes & (self.results.third_thread.val() == thread), ..third };
         let from_a = source(decoded.find_a, first, second, third_here);
         let from_b = source(decoded.find_b, first, second, third_here);
         let early_a = mux4(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
         let early_b = mux4(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
 
         // The result of X, which comes late, what is injected and what is no register's: of each operand one of four.
-        let injects = self.injects.val();
+        let injects = self.injected.valid.val();
         let in_x_a = matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
         let choice_a = (either(injects, decoded.a_is_pc), either_without(decoded.a_is_pc, in_x_a, injects)).cat::<2>();
-        let chosen_a = mux4(choice_a, early_a, executes.value, self.inject_a.val(), self.pc.val());
+        let chosen_a = mux4(choice_a, early_a, executes.value, self.injected.a.val(), self.pc.val());
         let choice_b = (either(injects, !decoded.reads_b), either(injects, in_x_b)).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
-        let chosen_b = mux4(choice_b, early_b, executes.value, other, repeat::<32>(self.inject_b.val()));
+        let chosen_b = mux4(choice_b, early_b, executes.value, other, repeat::<32>(self.injected.b.val()));
 
         // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0.
         let rare = bits::<32>(self._first_bits);
@@ -215,8 +206,8 @@ impl Operands {
         // The few bits that are not 0 join where they do not delay the result of X.
         let found_a = if starts_a { first_a } else { early_a };
         let found_b = if starts_b { first_b } else { early_b };
-        let rarely_a = mux4(choice_a, found_a, executes.value, self.inject_a.val(), self.pc.val());
-        let rarely_b = mux4(choice_b, found_b, executes.value, other, repeat::<32>(self.inject_b.val()));
+        let rarely_a = mux4(choice_a, found_a, executes.value, self.injected.a.val(), self.pc.val());
+        let rarely_b = mux4(choice_b, found_b, executes.value, other, repeat::<32>(self.injected.b.val()));
         if self.advance.val() {
             self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
             self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };

@@ -1,5 +1,6 @@
 //! The regions of all banks of an HPU.
 
+use super::bundles::RegionWriteSink;
 use super::types::{Region, Target};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -28,12 +29,8 @@ struct Row {
 /// 24 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
 #[block(no_reset)]
 pub struct RegionTable {
-    /// Write in this cycle.
-    pub write: Signal<In, Bit>,
-    /// Where.
-    pub write_index: Signal<In, Bits<5>>,
-    /// What.
-    pub write_entry: Signal<In, Region>,
+    /// Write of a region.
+    pub region: RegionWriteSink,
     /// Which region to read.
     pub read_index: Signal<In, Bits<5>>,
     /// It.
@@ -44,9 +41,9 @@ pub struct RegionTable {
 #[hdl]
 impl RegionTable {
     fn update(&mut self) {
-        self.rows.write_enable.next = self.write.val();
-        self.rows.write_address.next = self.write_index.val();
-        let entry = self.write_entry.val();
+        self.rows.write_enable.next = self.region.write.val();
+        self.rows.write_address.next = self.region.index.val();
+        let entry = self.region.val();
         self.rows.write_data.next = Row {
             target: entry.target,
             base: entry.base.get_bits::<16>(LOW),

@@ -1,5 +1,6 @@
 //! What the remote unit still owes to the two threads.
 
+use super::bundles::RemotePushSink;
 use super::types::RemoteAnswer;
 use spindle_verilog::prelude::*;
 
@@ -36,16 +37,10 @@ fn one_less(x: Bits<3>) -> Bits<3> {
 pub struct RemoteTracker {
     /// The current thread.
     pub thread: Signal<In, Bit>,
-    /// It posts a write.
-    pub push_write: Signal<In, Bit>,
-    /// It sends a load or atomic.
-    pub push_read: Signal<In, Bit>,
+    /// Remote accesses that the current thread pushes.
+    pub push: RemotePushSink,
     /// What it pushed in the last cycle did not happen.
     pub squash: Signal<In, Bit>,
-    /// It must not post a write now.
-    pub write_stalls: Signal<Out, Bit>,
-    /// It must not send a load or atomic now.
-    pub read_stalls: Signal<Out, Bit>,
     /// All its writes have arrived; those that are in M1 or the store buffer do not count.
     pub quiet: Signal<Out, Bit>,
     /// Answer.
@@ -77,8 +72,8 @@ impl RemoteTracker {
     fn update(&mut self) {
         let thread = self.thread.val();
         // The thread is the same as in the cycle of the push.
-        self.wrote.d.next = self.push_write.val();
-        self.read.d.next = self.push_read.val();
+        self.wrote.d.next = self.push.write.val();
+        self.read.d.next = self.push.read.val();
         let writes = self.wrote.q.val() & !self.squash.val();
         let reads = self.read.q.val() & !self.squash.val();
         let answer = self.answer.val();
@@ -118,8 +113,8 @@ impl RemoteTracker {
         // An ended handler's writes are waited for one cycle longer.
         self.no_writes.d.next = old | (if thread { full.get_bit(1) } else { full.get_bit(0) });
         self.no_reads.d.next = if thread { waits.get_bit(1) } else { waits.get_bit(0) };
-        self.write_stalls.next = self.no_writes.q.val();
-        self.read_stalls.next = self.no_reads.q.val();
+        self.push.write_stalls.next = self.no_writes.q.val();
+        self.push.read_stalls.next = self.no_reads.q.val();
         self.quiet.next = !posted.any();
         self.answered.next = answered;
         self.owed.next = (self.unwanted[1].q.val(), self.unwanted[0].q.val()).cat::<2>();

@@ -1,5 +1,6 @@
 //! M1: where the program goes, what faults, what waits.
 
+use super::bundles::{AccessCheckSink, IssueAnswerSink};
 use super::byte_lanes::mux4;
 use super::stages::{Executed, Trap, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
@@ -39,24 +40,10 @@ pub struct Resolve {
     pub live: Signal<Out, Bit>,
     /// It may take effect.
     pub acts: Signal<Out, Bit>,
-    /// The memory stage keeps it.
-    pub stalls: Signal<In, Bit>,
-    /// Its access is a fault.
-    pub faults: Signal<In, Bit>,
-    /// Cause.
-    pub cause: Signal<In, Bits<4>>,
-    /// It has left for the remote unit.
-    pub leaves_long: Signal<In, Bit>,
-    /// It has to wait for commands.
-    pub again: Signal<In, Bit>,
-    /// Its write of ISSUE is under way.
-    pub issuing: Signal<In, Bit>,
-    /// The command port has taken the command,
-    pub done: Signal<In, Bit>,
-    /// refused it,
-    pub refused: Signal<In, Bit>,
-    /// or had no handle.
-    pub full: Signal<In, Bit>,
+    /// The access in M1.
+    pub check: AccessCheckSink,
+    /// Answer of the command unit.
+    pub issue: IssueAnswerSink,
     /// It has taken the command: the instruction moves on.
     pub replied: Signal<Out, Bit>,
     /// All stores of the thread have arrived.
@@ -108,13 +95,13 @@ impl Resolve {
         let executed = self.executed.val();
         let traits = executed.traits;
         let live = self.occupied.q.val() & !self.trap_pending.q.val();
-        let overdue = self.expired.val() & !executed.micro & !self.issuing.val();
+        let overdue = self.expired.val() & !executed.micro & !self.check.issuing.val();
         let acts = live & !overdue;
         self.live.next = live;
         self.acts.next = acts;
         let exits = executed.exits;
         let ending_full = self.ending_full.val();
-        let holds = self.stalls.val() | (live & ((traits.fences & !self.quiet.val()) | (exits & ending_full)));
+        let holds = self.check.stalls.val() | (live & ((traits.fences & !self.quiet.val()) | (exits & ending_full)));
         self.holds.next = holds;
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
@@ -144,17 +131,17 @@ impl Resolve {
         self.passes.next = live & traits.plain & !self.expired.val();
 
         // What happens in the next cycle.
-        self.reply_done.d.next = self.done.val();
-        self.reply_refused.d.next = self.refused.val();
-        self.reply_full.d.next = self.full.val();
+        self.reply_done.d.next = self.issue.done.val();
+        self.reply_refused.d.next = self.issue.refused.val();
+        self.reply_full.d.next = self.issue.full.val();
         self.replied.next = self.reply_done.q.val();
-        let refused = self.issuing.val() & self.reply_refused.q.val();
-        let no_handle = self.issuing.val() & self.reply_full.q.val();
+        let refused = self.check.issuing.val() & self.reply_refused.q.val();
+        let no_handle = self.check.issuing.val() & self.reply_full.q.val();
         let divides = traits.divides;
         self.claims.next = acts & divides & !illegal;
-        let faults = overdue | illegal | stray | self.faults.val() | refused;
-        let waits = self.leaves_long.val() | self.again.val() | no_handle | divides;
-        let again = self.again.val() | no_handle | (divides & !self.divides.val());
+        let faults = overdue | illegal | stray | self.check.faults.val() | refused;
+        let waits = self.check.leaves_long.val() | self.check.again.val() | no_handle | divides;
+        let again = self.check.again.val() | no_handle | (divides & !self.divides.val());
         // A fault that finds no room stays, in the place of whatever comes to M1, which is not live.
         let stays = self.trap_pending.q.val() & !self.trap_due.q.val();
         self.trap_pending.d.next = (live & (faults | waits)) | stays;
@@ -174,7 +161,7 @@ impl Resolve {
                 } else if refused {
                     bits::<4>(FAULT_COMMAND)
                 } else {
-                    self.cause.val()
+                    self.check.cause.val()
                 },
                 pc: executed.pc,
                 stray: stray & !overdue,
@@ -189,7 +176,7 @@ impl Resolve {
                     }
                 } else if no_handle {
                     Wait::Handle
-                } else if self.again.val() {
+                } else if self.check.again.val() {
                     Wait::Commands
                 } else {
                     Wait::Answer

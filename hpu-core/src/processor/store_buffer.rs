@@ -1,5 +1,6 @@
 //! Accesses that have left M1 and wait for their memory, in order.
 
+use super::bundles::StoreQueueSink;
 use super::types::{PortAccess, RemoteRequest, Target, WordRequest};
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -54,34 +55,10 @@ pub struct Leaving {
 /// the ports by `urgent`.
 #[block]
 pub struct StoreBuffer {
-    /// An access leaves M1.
-    pub push: Signal<In, Bit>,
-    /// Which.
-    pub entry: Signal<In, Leaving>,
+    /// Accesses from M1.
+    pub queue: StoreQueueSink,
     /// What was pushed in the last cycle is forgotten; never together with a push.
     pub squash: Signal<In, Bit>,
-    /// It must not.
-    pub full: Signal<Out, Bit>,
-    /// Nothing waits.
-    pub empty: Signal<Out, Bit>,
-    /// M1 may push `entry` in this cycle.
-    pub may_push: Signal<In, Bit>,
-    /// Region and bits 14:3 of the address of `entry`.
-    pub entry_row: Signal<In, Bits<15>>,
-    /// `entry` begins in one word and ends in the next.
-    pub entry_crosses: Signal<In, Bit>,
-    /// Region and bits 14:3 of the address of a load in X.
-    pub look_row: Signal<In, Bits<15>>,
-    /// It crosses a row.
-    pub look_crosses: Signal<In, Bit>,
-    /// Entries, also one that comes in this cycle, that the load must not overtake.
-    pub overlap: Signal<Out, Bits<STORE_ENTRIES>>,
-    /// Entries that have not left.
-    pub waiting: Signal<Out, Bits<STORE_ENTRIES>>,
-    /// The ports of L1 are free.
-    pub may_use: Signal<In, Bit>,
-    /// The head should have them.
-    pub urgent: Signal<Out, Bit>,
     /// Accesses of L1.
     pub request: [Signal<Out, WordRequest>; 2],
     /// They are wanted.
@@ -132,9 +109,9 @@ impl StoreBuffer {
         let both = self.used[0].q.val() & self.used[1].q.val();
         let any = self.used[0].q.val() | self.used[1].q.val();
         let full = !self.room.q.val();
-        self.full.next = full;
-        self.empty.next = !any;
-        self.pushed.d.next = self.push.val();
+        self.queue.full.next = full;
+        self.queue.empty.next = !any;
+        self.pushed.d.next = self.queue.push.val();
         // The newest entry, which may be the head, is not to be.
         let squashes = self.squash.val() & self.pushed.q.val();
         let may_leave = any & !(squashes & !both);
@@ -142,7 +119,7 @@ impl StoreBuffer {
         // What stands in M1 is written as long as there is room; only a push makes it count.
         self.entries.write_enable.next = !full;
         self.entries.write_address.next = write_at.into();
-        self.entries.write_data.next = self.entry.val();
+        self.entries.write_data.next = self.queue.entry.val();
         self.entries.read_address.next = read_at.into();
         let head = self.entries.read_data.val();
 
@@ -150,7 +127,7 @@ impl StoreBuffer {
         let wants_even = if read_at { self.even[1].q.val() } else { self.even[0].q.val() };
         let wants_odd = if read_at { self.odd[1].q.val() } else { self.odd[0].q.val() };
         let in_l1 = any & (wants_even | wants_odd);
-        let may_use = self.may_use.val();
+        let may_use = self.queue.may_use.val();
         self.valid[0].next = may_leave & wants_even & may_use;
         self.valid[1].next = may_leave & wants_odd & may_use;
         self.wants[0].next = any & wants_even;
@@ -170,7 +147,7 @@ impl StoreBuffer {
             });
         // Patience is lost for accesses of L1 alone, and begins anew a cycle late: the grants of this cycle are of no concern to it.
         let left_last = self.left_last.q.val();
-        self.urgent.next = (self.patience.q.val() == PATIENCE) & !left_last;
+        self.queue.urgent.next = (self.patience.q.val() == PATIENCE) & !left_last;
         if left_last | (self.pushed.q.val() & !both) | !in_l1 {
             self.patience.d.next = bits::<2>(0);
         } else if self.patience.q.val() != PATIENCE {
@@ -207,19 +184,19 @@ impl StoreBuffer {
             PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<4>(2), data: head.data };
 
         // Occupation.
-        if self.push.val() | squashes {
+        if self.queue.push.val() | squashes {
             self.write_at.d.next = !write_at;
         }
         if leaves {
             self.read_at.d.next = !read_at;
         }
-        self.room.d.next = leaves | !(both | (any & self.push.val()));
+        self.room.d.next = leaves | !(both | (any & self.queue.push.val()));
         self.left_last.d.next = leaves;
-        let entry = self.entry.val();
-        let entry_row = self.entry_row.val();
+        let entry = self.queue.entry.val();
+        let entry_row = self.queue.entry_row.val();
         let entry_in_l1 = (entry.target == Target::L1) & !entry.remote;
         let second_word = entry.address.get_bit(2);
-        let entry_crosses = second_word & self.entry_crosses.val();
+        let entry_crosses = second_word & self.queue.entry_crosses.val();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
             if leaves & (read_at == (i == 1)) {
@@ -227,29 +204,29 @@ impl StoreBuffer {
             }
             if squashes & (write_at != (i == 1)) {
                 self.used[i].d.next = false;
-            } else if self.push.val() & (write_at == (i == 1)) {
+            } else if self.queue.push.val() & (write_at == (i == 1)) {
                 self.used[i].d.next = true;
             }
             if !full & (write_at == (i == 1)) {
                 self.rows[i].d.next = entry_row;
                 self.crossing[i].d.next = entry_crosses;
                 self.columns[i].d.next = (entry.address.get_bits::<2>(3), entry.even_row.get_bits::<2>(0)).cat::<4>();
-                self.even[i].d.next = entry_in_l1 & (!second_word | self.entry_crosses.val());
-                self.odd[i].d.next = entry_in_l1 & (second_word | self.entry_crosses.val());
+                self.even[i].d.next = entry_in_l1 & (!second_word | self.queue.entry_crosses.val());
+                self.odd[i].d.next = entry_in_l1 & (second_word | self.queue.entry_crosses.val());
             } else if may_use & (read_at == (i == 1)) {
                 // No load asks for the ports, so what is granted is the head.
                 self.even[i].d.next = self.even[i].q.val() & !self.grant[0].val();
                 self.odd[i].d.next = self.odd[i].q.val() & !self.grant[1].val();
             }
-            let looks = self.look_row.val();
-            let crosses = self.look_crosses.val();
+            let looks = self.queue.look_row.val();
+            let crosses = self.queue.look_crosses.val();
             let old = self.used[i].q.val() & ((self.rows[i].q.val() == looks) | self.crossing[i].q.val() | crosses);
-            let comes = self.may_push.val() & (write_at == (i == 1));
+            let comes = self.queue.may_push.val() & (write_at == (i == 1));
             let added = comes & ((entry_row == looks) | entry_crosses | crosses);
             overlap = overlap.replace_bit(i, old | added);
         }
-        self.overlap.next = overlap;
-        self.waiting.next = (self.used[1].q.val(), self.used[0].q.val()).cat::<STORE_ENTRIES>();
+        self.queue.overlap.next = overlap;
+        self.queue.waiting.next = (self.used[1].q.val(), self.used[0].q.val()).cat::<STORE_ENTRIES>();
 
         // What has to leave before an ended handler's stores have.
         let waiting = (both & !squashes, any & (both == squashes)).cat::<2>();

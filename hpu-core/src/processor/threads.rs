@@ -1,5 +1,6 @@
 //! Which of the two hardware threads runs.
 
+use super::bundles::{DividerStatusSink, Injection};
 use super::stages::{Trap, Wait};
 use super::types::RemoteAnswer;
 use spindle_blocks::ram::LutMemory;
@@ -40,41 +41,22 @@ pub struct Threads {
     pub answer: PulseSink<RemoteAnswer>,
     /// Threads whose answer is for a handler that is gone.
     pub owed: Signal<In, Bits<2>>,
-    /// The divider has a result.
-    pub divider_done: Signal<In, Bit>,
-    /// For this thread.
-    pub divider_thread: Signal<In, Bit>,
-    /// It cannot take operands.
-    pub divider_busy: Signal<In, Bit>,
+    /// State of the divider.
+    pub divider: DividerStatusSink,
     /// No handle is free.
     pub port_full: Signal<In, Bit>,
     /// Commands of a thread's handler are under way.
     pub port_pending: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<In, Bits<2>>,
-    /// The injection asked for takes place.
-    pub injected: Signal<In, Bit>,
     /// The thread that is fetched.
     pub current: Signal<Out, Bit>,
     /// It may issue instructions.
     pub ready: Signal<Out, Bit>,
-    /// A thread waits for a result that is to be injected: `inject` may come.
-    pub expecting: Signal<Out, Bit>,
-    /// A result has to be injected, and is there.
-    pub inject: Signal<Out, Bit>,
+    /// A result that is injected. `choice` is a register, as it chooses among words.
+    pub injection: Injection,
     /// It is the divider's.
     pub inject_quotient: Signal<Out, Bit>,
-    /// What is injected, if anything is: 0 = the answer, 1 = the first argument of a handler, 2 = the quotient, 3 = the remainder. A register, as it
-    /// chooses among words.
-    pub inject_choice: Signal<Out, Bits<2>>,
-    /// The divider's result is the remainder.
-    pub takes_remainder: Signal<In, Bit>,
-    /// The answer to inject.
-    pub answer_value: Signal<Out, Bits<32>>,
-    /// Its register.
-    pub answer_rd: Signal<Out, Bits<5>>,
-    /// Its extension.
-    pub answer_funct3: Signal<Out, Bits<3>>,
     /// The waiting launch starts: fetch its entry.
     pub start: Signal<Out, Bit>,
     /// The launch was started in the last cycle.
@@ -133,8 +115,8 @@ impl Threads {
         for i in 0..2 {
             let wakes_now = match self.waits[i].q.val() {
                 Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
-                Wait::Quotient => self.divider_done.val() & (self.divider_thread.val() == (i == 1)),
-                Wait::Divider => !self.divider_busy.val(),
+                Wait::Quotient => self.divider.done.val() & (self.divider.thread.val() == (i == 1)),
+                Wait::Divider => !self.divider.busy.val(),
                 Wait::Commands => !self.port_pending.val().get_bit(i),
                 _ => !self.port_full.val(),
             };
@@ -203,7 +185,7 @@ impl Threads {
             if waking.get_bit(i) {
                 self.blocked[i].d.next = false;
             }
-            if mine & self.injected.val() {
+            if mine & self.injection.taken.val() {
                 self.expects[i].d.next = false;
             }
             if mine & blocks {
@@ -228,21 +210,21 @@ impl Threads {
         self.answers.write_address.next = self.answer.val().thread.into();
         self.answers.write_data.next = self.answer.val().data;
         self.answers.read_address.next = thread.into();
-        self.answer_value.next = self.answers.read_data.val();
-        self.answer_rd.next = if thread { self.rd[1].q.val() } else { self.rd[0].q.val() };
-        self.answer_funct3.next = if thread { self.funct3[1].q.val() } else { self.funct3[0].q.val() };
+        self.injection.answer.next = self.answers.read_data.val();
+        self.injection.rd.next = if thread { self.rd[1].q.val() } else { self.rd[0].q.val() };
+        self.injection.funct3.next = if thread { self.funct3[1].q.val() } else { self.funct3[0].q.val() };
         // A quotient is injected in the cycle in which it is there.
-        let quotient_there = self.divider_done.val() & (self.divider_thread.val() == thread);
-        self.expecting.next = self.expects[0].q.val() | self.expects[1].q.val();
-        self.inject.next = expects & (if quotient { quotient_there } else { !blocked });
+        let quotient_there = self.divider.done.val() & (self.divider.thread.val() == thread);
+        self.injection.expected.next = self.expects[0].q.val() | self.expects[1].q.val();
+        self.injection.valid.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
         // What will be there to inject in the next cycle: a division by 1 is done by then.
         let begins = blocks & (trap.reason == Wait::Quotient);
         let own_quotient = begins | (quotient & !blocks);
         let other_quotient = if thread { divides.get_bit(0) } else { divides.get_bit(1) };
         let of_divider = !starts & (if enters { other_quotient } else { own_quotient });
-        self.choice.d.next = (of_divider, starts | (of_divider & self.takes_remainder.val())).cat::<2>();
-        self.inject_choice.next = self.choice.q.val();
+        self.choice.d.next = (of_divider, starts | (of_divider & self.divider.takes_remainder.val())).cat::<2>();
+        self.injection.choice.next = self.choice.q.val();
 
         self.current.next = thread;
         self.ready.next = current_alive & !blocked & !expects;

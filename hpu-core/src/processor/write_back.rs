@@ -1,5 +1,6 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
+use super::bundles::Results;
 use super::byte_lanes::{byte_mask, mux4, next_word_lanes, LoadLanes};
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
@@ -54,14 +55,8 @@ pub struct WriteBack {
     pub code_data: Signal<In, Bits<32>>,
     /// Word of the command port.
     pub port_data: Signal<In, Bits<32>>,
-    /// M1.
-    pub first: Signal<Out, Producer>,
-    /// M2.
-    pub second: Signal<Out, Producer>,
-    /// M3.
-    pub third: Signal<Out, Producer>,
-    /// Its thread.
-    pub third_thread: Signal<Out, Bit>,
+    /// Results of M1, M2 and M3.
+    pub results: Results,
     /// M3 has a result, or had one if its handler had not just returned.
     pub lands: Signal<Out, Bit>,
     /// The bank of that handler.
@@ -116,7 +111,7 @@ impl WriteBack {
             self.first_writes.d.next = self.writes.val() & !self.flush.val();
             self.first_ready.d.next = !issued.late | issued.bits_unit;
         }
-        self.first.next = Producer {
+        self.results.first.next = Producer {
             writes: self.first_writes.q.val(),
             ready: self.first_ready.q.val(),
             rd: executed.rd,
@@ -162,7 +157,7 @@ impl WriteBack {
             self.product[1].val(),
             word,
         );
-        self.second.next = Producer {
+        self.results.second.next = Producer {
             writes: self.second_writes.q.val(),
             ready: self.second_whole.q.val(),
             rd: self.second_rd.q.val(),
@@ -199,13 +194,13 @@ impl WriteBack {
             .cat::<32>();
         self.lanes.offset.next = self.third_offset.q.val();
         self.lanes.funct3.next = self.third_funct3.q.val();
-        self.third.next = Producer {
+        self.results.third.next = Producer {
             writes: self.third_writes.q.val(),
             ready: true,
             rd: self.third_rd.q.val(),
             value: self.lanes.value.val(),
         };
-        self.third_thread.next = self.writer.q.val();
+        self.results.third_thread.next = self.writer.q.val();
         self.lands.next = self.landing.q.val();
         self.lands_bank.next = self.third_bank.q.val();
     }

@@ -76,7 +76,7 @@ impl Ports {
     fn find(model: &Model) -> Result<Ports> {
         let port = |name: &str| model.port(name);
         let halves =
-            |name: &str| -> Result<[Port; 2]> { Ok([port(&format!("{name}_0"))?, port(&format!("{name}_1"))?]) };
+            |name: &str| -> Result<[Port; 2]> { Ok([port(&name.replace("*", "0"))?, port(&name.replace("*", "1"))?]) };
         Ok(Ports {
             number: port("number")?,
             cycle: port("cycle")?,
@@ -94,10 +94,10 @@ impl Ports {
             code_valid: port("code_valid")?,
             code_ready: port("code_ready")?,
             code_data: port("code_data")?,
-            l1_request: halves("l1_request")?,
-            l1_valid: halves("l1_valid")?,
-            l1_grant: halves("l1_grant")?,
-            l1_data: halves("l1_data")?,
+            l1_request: halves("l1_*")?,
+            l1_valid: halves("l1_*_valid")?,
+            l1_grant: halves("l1_*_grant")?,
+            l1_data: halves("l1_*_data")?,
             remote: port("remote")?,
             remote_valid: port("remote_valid")?,
             remote_ready: port("remote_ready")?,
@@ -117,7 +117,7 @@ impl Ports {
             ending_ready: port("ending_ready")?,
             busy: port("busy")?,
             retired: port("retired")?,
-            begins: port("begins")?,
+            begins: port("begin_valid")?,
             begin_thread: port("begin_thread")?,
             begin_bank: port("begin_bank")?,
             begin_frame: port("begin_frame")?,

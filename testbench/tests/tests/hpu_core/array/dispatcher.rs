@@ -52,7 +52,7 @@ fn a_cluster_that_waits_delays_no_other() {
         let mut rng = wave.rng();
         let width = DESCRIPTORS.iter().find(|d| d.name == "task_desc").expect("there are tasks").bits();
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error}"));
-        let (desc, offered, job) = (port("task_desc"), port("task_valid"), port("job"));
+        let (desc, offered, job) = (port("task_desc"), port("task_desc_valid"), port("job"));
         let valid: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("valid_{i}"))).collect();
         let ready: Vec<_> = (0..CLUSTERS).map(|i| port(&format!("ready_{i}"))).collect();
         // Tasks that each cluster has not taken: HPU, cycle of arrival, which is the frame, context, kind.

@@ -188,14 +188,14 @@ impl Bench {
         let requesters = (0..=CLUSTERS)
             .map(|i| Requester {
                 ports: [
-                    "request_{}",
-                    "hpu_{}",
-                    "valid_{}",
-                    "second_{}",
-                    "ready_{}",
-                    "answer_{}",
-                    "answer_hpu_{}",
-                    "answer_{}_valid",
+                    "port_{}_request",
+                    "port_{}_hpu",
+                    "port_{}_valid",
+                    "port_{}_second",
+                    "port_{}_ready",
+                    "port_{}_answer",
+                    "port_{}_answer_hpu",
+                    "port_{}_answer_valid",
                 ]
                 .map(|name| model.port(&name.replace("{}", &i.to_string())).unwrap_or_else(|error| panic!("{error}"))),
                 waiting: VecDeque::new(),

@@ -97,7 +97,7 @@ impl Bench {
             self.dut.set("store_last", (left.len() <= 64).into());
         }
         let (l2, bus) = (self.moves(), self.moves());
-        self.dut.set("l2_ready", l2);
+        self.dut.set("l2_request_ready", l2);
         self.dut.set("beat_ready", bus);
         let due = self.answers.front().is_some_and(|answer| answer.0 <= self.cycle);
         self.dut.set("l2_answer_valid", due.into());
@@ -106,7 +106,7 @@ impl Bench {
             self.dut.set_bytes("l2_answer", &bits(&[(0, 1), (write.into(), 1), (data.into(), 32)]));
         }
         self.dut.model.eval();
-        if self.dut.high("l2_valid") && l2 == 1 {
+        if self.dut.high("l2_request_valid") && l2 == 1 {
             self.access();
         }
         self.check();

@@ -2,7 +2,7 @@
 
 use hpu_core::cluster::command_port::CommandPort;
 use hpu_core::cluster::command_unit::CommandUnit;
-use hpu_core::processor::types::PortAccess;
+use hpu_core::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use hpu_core::types::{Limits, Message, MoveJob, OffClusterDone, StageRequest};
 use spindle_blocks::desc::Command;
 use spindle_verilog::prelude::*;
@@ -14,15 +14,8 @@ pub const HPU: u64 = 2;
 /// A command unit that serves three ports, of which the HPU at the last one is tested and the others rest.
 #[block]
 pub struct Commands {
-    pub port: Signal<In, PortAccess>,
-    pub port_write: Signal<In, Bit>,
-    pub port_read: Signal<In, Bit>,
-    pub port_data: Signal<Out, Bits<32>>,
-    pub port_full: Signal<Out, Bit>,
-    pub port_pending: Signal<Out, Bits<2>>,
-    pub begins: Signal<In, Bit>,
-    pub begin_thread: Signal<In, Bit>,
-    pub begin_bank: Signal<In, Bits<2>>,
+    pub port: CommandAccessSink,
+    pub begin: HandlerStartSink,
     pub done: Signal<Out, Bit>,
     pub refused: Signal<Out, Bit>,
     pub full: Signal<Out, Bit>,
@@ -34,8 +27,7 @@ pub struct Commands {
     pub stage_left: Signal<In, Bit>,
     pub stage_request: Pulse<StageRequest>,
     pub staged: Signal<In, Bit>,
-    pub segment_length: Signal<In, Bits<11>>,
-    pub segment_valid: Signal<In, Bit>,
+    pub segment: PulseSink<Bits<11>>,
     pub lent: Signal<Out, Bit>,
     pub cycle: Signal<In, Bits<32>>,
     pub place: Source<Command>,
@@ -68,11 +60,11 @@ impl Commands {
         for i in 0..3 {
             let mine = i == 2;
             self.ports[i].port.next = self.port.val();
-            self.ports[i].port_write.next = self.port_write.val() & mine;
-            self.ports[i].port_read.next = self.port_read.val() & mine;
-            self.ports[i].begins.next = self.begins.val() & mine;
-            self.ports[i].begin_thread.next = self.begin_thread.val();
-            self.ports[i].begin_bank.next = self.begin_bank.val();
+            self.ports[i].port.write.next = self.port.write.val() & mine;
+            self.ports[i].port.read.next = self.port.read.val() & mine;
+            self.ports[i].begin.valid.next = self.begin.valid.val() & mine;
+            self.ports[i].begin.thread.next = self.begin.thread.val();
+            self.ports[i].begin.bank.next = self.begin.bank.val();
             self.ports[i].request.join(&mut self.unit.request[i]);
             self.ports[i].request_taken.next = self.unit.request_taken.val().get_bit(i);
             self.ports[i].word.next = self.unit.word.val();
@@ -90,9 +82,9 @@ impl Commands {
             self.ports[i].result.next = self.off_cluster_done.val().result;
             self.ports[i].probe.next = self.probe.val();
         }
-        self.port_data.next = self.ports[2].port_data.val();
-        self.port_full.next = self.ports[2].port_full.val();
-        self.port_pending.next = self.ports[2].port_pending.val();
+        self.port.data.next = self.ports[2].port.data.val();
+        self.port.full.next = self.ports[2].port.full.val();
+        self.port.pending.next = self.ports[2].port.pending.val();
         self.probe_used.next = self.ports[2].probe_used.val();
         self.result_ready.next = self.ports[2].result.ready.val();
         self.unit.number.next = bits::<3>(CLUSTER);
@@ -111,8 +103,7 @@ impl Commands {
         self.unit.host_put_left.next = self.host_put_left.val();
         self.unit.stage_left.next = self.stage_left.val();
         self.unit.staged.next = self.staged.val();
-        self.unit.segment_length.next = self.segment_length.val();
-        self.unit.segment_valid.next = self.segment_valid.val();
+        self.segment.join(&mut self.unit.segment);
         self.lent.next = self.unit.lent.val();
         self.unit.stage_request.join(&mut self.stage_request);
         self.done.next = self.unit.done.val().get_bit(2);

@@ -266,7 +266,7 @@ impl Bench {
         if self.segment.is_none() && self.rng.random_range(0..40) == 0 {
             self.segment = Some(self.rng.random_range(1..=1408));
         }
-        self.dut.set("segment_length", self.segment.unwrap_or(0));
+        self.dut.set("segment", self.segment.unwrap_or(0));
         self.dut.set("segment_valid", (self.segment.is_some() && !lent && !self.segment_has_stage).into());
         self.segment_has_stage |= lent;
         let asked = self.dut.high("stage_request_valid").then(|| slice(&self.dut.bytes("stage_request"), 0, 26));
@@ -308,7 +308,7 @@ impl Bench {
         self.busy &= !ends;
         self.error |= ends & failed;
         self.dut.model.tick();
-        for port in ["port_write", "port_read", "begins"] {
+        for port in ["port_write", "port_read", "begin_valid"] {
             self.dut.set(port, 0);
         }
     }
@@ -406,7 +406,7 @@ impl Bench {
             }
         };
         self.limits[bank as usize] = Limits::random(&mut self.rng);
-        self.dut.set("begins", 1);
+        self.dut.set("begin_valid", 1);
         self.dut.set("begin_thread", thread as u64);
         self.dut.set("begin_bank", bank);
         self.cycle();
@@ -746,7 +746,7 @@ fn an_issue_is_answered_in_time() {
         dut.set("complete", 0);
         // A segment: a cycle to lend it the stage, and one from its last beat there to the read DMA.
         dut.set("segment_valid", 1);
-        dut.set("segment_length", 700);
+        dut.set("segment", 700);
         dut.model.tick();
         dut.set("segment_valid", 0);
         dut.model.eval();

@@ -26,9 +26,9 @@ fn every_hpu_reads_while_the_host_writes() {
                 Some(instruction) if rng.random_bool(0.7) => word_of(&mut rng, instruction),
                 _ => rng.random(),
             };
-            dut.set("write", write.into());
-            dut.set("write_address", at);
-            dut.set("write_data", code_word(data));
+            dut.set("imem_write", write.into());
+            dut.set("imem_address", at);
+            dut.set("imem_data", code_word(data));
             // Addresses wrap at the size of the memory.
             let wanted: [(u64, bool, u64, bool); 2] = std::array::from_fn(|_| {
                 let mut address = || rng.random_range(0..16) + 1024 * rng.random_range(0..16);
@@ -36,20 +36,20 @@ fn every_hpu_reads_while_the_host_writes() {
                 (fetch, rng.random_bool(0.7), code, rng.random_bool(0.7))
             });
             for (h, (fetch, enable, code, valid)) in wanted.iter().enumerate() {
-                dut.set(&format!("fetch_address_{h}"), *fetch);
-                dut.set(&format!("fetch_enable_{h}"), (*enable).into());
-                dut.set(&format!("code_address_{h}"), *code);
-                dut.set(&format!("code_valid_{h}"), (*valid).into());
+                dut.set(&format!("fetch_{h}_address"), *fetch);
+                dut.set(&format!("fetch_{h}_enable"), (*enable).into());
+                dut.set(&format!("code_{h}_address"), *code);
+                dut.set(&format!("code_{h}_valid"), (*valid).into());
             }
             dut.model.eval();
             for (h, (fetch, enable, code, valid)) in wanted.into_iter().enumerate() {
                 if let Some(word) = fetched[h][1] {
-                    assert_eq!(dut.get(&format!("fetch_data_{h}")), code_word(word), "cycle {cycle}, HPU {h}");
+                    assert_eq!(dut.get(&format!("fetch_{h}_data")), code_word(word), "cycle {cycle}, HPU {h}");
                 }
                 if let Some(word) = loaded[h][1] {
-                    assert_eq!(dut.get(&format!("code_data_{h}")) as u32, word, "cycle {cycle}, HPU {h}");
+                    assert_eq!(dut.get(&format!("code_{h}_data")) as u32, word, "cycle {cycle}, HPU {h}");
                 }
-                assert_eq!(dut.high(&format!("code_ready_{h}")), !write);
+                assert_eq!(dut.high(&format!("code_{h}_ready")), !write);
                 if enable {
                     fetched[h] = [Some(words[fetch as usize % 1024]), fetched[h][0]];
                 }

@@ -100,7 +100,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 dut.set(&format!("word_{port}_valid"), held.is_some().into());
                 // A store is announced, and so may be one that does not come.
                 announced[port] = held.is_some_and(|access| access.write) || rng.random_range(0..8) == 0;
-                dut.set(&format!("stores_{port}"), announced[port].into());
+                dut.set(&format!("word_{port}_stores"), announced[port].into());
                 let at = rng.random_range(0..BYTES);
                 let word = held.unwrap_or(store(&mut rng, port % 2, at, at % 2 == 0));
                 dut.set_bytes(&format!("word_{port}"), &request(&word));
@@ -151,24 +151,24 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.set_bytes("page_high", &halves[1]);
             dut.set("scrub_write", scrub.is_some().into());
             dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
-            dut.set("l1_read_dma_read", mover.is_some().into());
-            dut.set("l1_read_dma_beat", mover.unwrap_or(5) as u64);
+            dut.set("wide_read", mover.is_some().into());
+            dut.set("wide_beat", mover.unwrap_or(5) as u64);
             dut.model.eval();
             // What the read DMA reads in the next cycle: the same again, if it was refused.
-            let reads_now = if dut.high("l1_read_dma_ready") { mover.take() } else { None };
+            let reads_now = if dut.high("wide_ready") { mover.take() } else { None };
             let mover_next = mover.or_else(|| {
                 let part = rng.random_range(0..3);
                 (rng.random_range(0..100) < busy).then(|| address(&mut rng, part) / 64)
             });
-            dut.set("l1_read_dma_next", mover_next.is_some().into());
-            dut.set("l1_read_dma_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
+            dut.set("wide_next", mover_next.is_some().into());
+            dut.set("wide_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
             dut.model.eval();
 
             // What was read two cycles ago.
             for (port, shown) in shown.iter_mut().enumerate() {
                 if let Some(expected) = shown.pop_front().expect("two places") {
                     assert_eq!(
-                        dut.get(&format!("word_data_{port}")) as u32,
+                        dut.get(&format!("word_{port}_data")) as u32,
                         expected,
                         "cycle {cycle}, half port {port}"
                     );
@@ -203,7 +203,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             shared = 0;
             let mut writes = vec![];
             for port in 0..2 * hpus {
-                let got = dut.high(&format!("word_grant_{port}"));
+                let got = dut.high(&format!("word_{port}_grant"));
                 if let (true, Some((at, written))) = (port < 2, guest) {
                     assert!(!got, "cycle {cycle}: HPU 0 gets no grant beside a guest");
                     let read = written.is_none() && at / 4 % 2 == port;

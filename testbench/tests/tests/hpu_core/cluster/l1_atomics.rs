@@ -77,7 +77,7 @@ fn the_unit_against_a_memory() {
                 let (hpu, thread, operand) = (rng.random_range(0..HPUS), rng.random_range(0..2), rng.random());
                 wanted = Some(Atomic { hpu, thread, operation, at, operand });
             }
-            dut.set("valid", wanted.is_some().into());
+            dut.set("request_valid", wanted.is_some().into());
             let shown = wanted.unwrap_or(Atomic { hpu: 1, thread: 1, operation: 3, at: 0, operand: 9 });
             dut.set("hpu", shown.hpu as u64);
             let address = 4 * shown.at as u64;
@@ -159,7 +159,7 @@ fn the_unit_against_a_memory() {
                 assert_eq!(slice(&answer, 2, 32) as u32, outcome.answer, "cycle {cycle}: {op:?}");
                 assert_eq!((dut.get("answer_hpu") as usize, lock), (op.hpu, 0));
             }
-            if wanted.is_some() && dut.high("ready") {
+            if wanted.is_some() && dut.high("request_ready") {
                 inside = wanted.take();
             }
             // A store to the scratchpad, granted where nothing is locked; the unit hears of it in the next cycle.

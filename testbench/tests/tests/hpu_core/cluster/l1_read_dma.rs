@@ -107,7 +107,7 @@ impl Bench {
             }
             self.under_way += 1;
         }
-        self.dut.set("read_ready", l1.into());
+        self.dut.set("wide_ready", l1.into());
         self.dut.set("egress_ready", egress.into());
         self.dut.set("dma_ready", dma.into());
         self.dut.set("dma_data_ready", data.into());
@@ -141,13 +141,13 @@ impl Bench {
             }
             self.went.push(cycle);
         }
-        assert_eq!(self.dut.high("sent"), sent.is_some(), "cycle {cycle}");
+        assert_eq!(self.dut.high("sent_valid"), sent.is_some(), "cycle {cycle}");
         if let Some((hpu, handle)) = sent {
-            assert_eq!(self.dut.get("sent_issuer"), hpu | handle << 3, "cycle {cycle}");
+            assert_eq!(self.dut.get("sent"), hpu | handle << 3, "cycle {cycle}");
         }
-        let wants = self.dut.high("read").then(|| self.dut.get("beat"));
+        let wants = self.dut.high("wide_read").then(|| self.dut.get("wide_beat"));
         assert_eq!(wants.map(|beat| beat % 2), self.announced, "cycle {cycle}: it reads what it said");
-        self.announced = self.dut.high("reads_next").then(|| self.dut.get("reads_next_odd"));
+        self.announced = self.dut.high("wide_next").then(|| self.dut.get("wide_next_odd"));
         let read = wants.filter(|_| l1);
         self.dut.model.tick();
         // Two cycles after its read the beat is there, and stays.

@@ -85,11 +85,11 @@ fn all_is_in_place_when_the_handler_looks() {
             }
             let install = rng.random_range(0..60) == 0;
             let installed = rng.random_range(0..3usize);
-            dut.set("installed", install.into());
-            dut.set("installed_index", installed as u64);
+            dut.set("installed_valid", install.into());
+            dut.set("installed", installed as u64);
             let slot = rng.random_range(0..12);
             dut.set("slot", slot);
-            dut.set("slot_available", often(&mut rng).into());
+            dut.set("slot_valid", often(&mut rng).into());
             dut.set("launch_bank", (0..HPUS as usize).fold(0, |bits, hpu| bits | banks[hpu] << (2 * hpu)));
             for port in ["load_request_ready", "packet_ready", "page_ready", "scrub_ready"] {
                 dut.set(port, often(&mut rng).into());
@@ -206,7 +206,7 @@ fn all_is_in_place_when_the_handler_looks() {
                     scrubs: vec![],
                     launched: None,
                 });
-                assert_eq!(dut.high("slot_take"), length.is_some());
+                assert_eq!(dut.high("slot_ready"), length.is_some());
                 next_frame += 1;
                 offered = None;
             }

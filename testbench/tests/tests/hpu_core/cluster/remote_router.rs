@@ -63,7 +63,7 @@ fn answers_go_to_whoever_asked() {
                     wanted[hpu] = Some(random(&mut rng));
                 }
                 let shown = wanted[hpu].unwrap_or_else(|| random(&mut rng));
-                dut.set(&format!("valid_{hpu}"), wanted[hpu].is_some().into());
+                dut.set(&format!("request_{hpu}_valid"), wanted[hpu].is_some().into());
                 let pairs: Vec<_> = shown.iter().copied().zip(WIDTHS).collect();
                 dut.set_bytes(&format!("request_{hpu}"), &bits(&pairs));
             }
@@ -110,7 +110,7 @@ fn answers_go_to_whoever_asked() {
             }
             // Requests that are taken: the order of the accesses of L2 is that of their grants.
             for hpu in 0..HPUS {
-                let taken = dut.high(&format!("ready_{hpu}"));
+                let taken = dut.high(&format!("request_{hpu}_ready"));
                 let Some(request) = wanted[hpu] else {
                     assert!(!taken);
                     continue;

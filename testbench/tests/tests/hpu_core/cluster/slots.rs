@@ -29,11 +29,11 @@ fn a_slot_is_free_when_task_and_commands_are_over() {
             let ended = (!tasks.is_empty() && rng.random_bool(ends))
                 .then(|| tasks.swap_remove(rng.random_range(0..tasks.len())));
             let takes = rng.random_bool(takes) && !free.is_empty();
-            dut.set("ended", ended.is_some().into());
-            dut.set("ended_slot", ended.unwrap_or(15) as u64);
-            dut.set("take", takes.into());
+            dut.set("ended_valid", ended.is_some().into());
+            dut.set("ended", ended.unwrap_or(15) as u64);
+            dut.set("slot_ready", takes.into());
             dut.model.eval();
-            assert_eq!(dut.high("available"), !free.is_empty(), "cycle {cycle}");
+            assert_eq!(dut.high("slot_valid"), !free.is_empty(), "cycle {cycle}");
             empty += u64::from(free.is_empty());
             let offered = free.front().copied();
             assert!(offered.is_none_or(|slot| dut.get("slot") == slot as u64));
@@ -76,21 +76,21 @@ fn three_cycles_behind_its_end() {
         let mut seen = Vec::new();
         while seen.len() < SLOTS {
             dut.model.eval();
-            dut.set("take", dut.get("available"));
-            if dut.high("available") {
+            dut.set("slot_ready", dut.get("slot_valid"));
+            if dut.high("slot_valid") {
                 seen.push(dut.get("slot"));
             }
             dut.model.tick();
         }
         assert_eq!(seen, (0..SLOTS as u64).collect::<Vec<_>>());
-        dut.set("take", 0);
-        dut.set("ended", 1);
-        dut.set("ended_slot", 7);
+        dut.set("slot_ready", 0);
+        dut.set("ended_valid", 1);
+        dut.set("ended", 7);
         for cycle in 0..5 {
             dut.model.eval();
-            assert_eq!(dut.high("available"), cycle >= 3, "cycle {cycle}");
+            assert_eq!(dut.high("slot_valid"), cycle >= 3, "cycle {cycle}");
             dut.model.tick();
-            dut.set("ended", 0);
+            dut.set("ended_valid", 0);
         }
         assert_eq!(dut.get("slot"), 7);
     });

@@ -34,8 +34,8 @@ fn divide(rng: &mut ChaCha8Rng, unit: &mut Unit, f3: u32, a: u32, b: u32) {
     let by_one = b == 1 || (f3.is_multiple_of(2) && b == u32::MAX);
     assert_eq!(cycles, if by_one { 2 } else { DIVIDER_LATENCY }, "{a:08x} / {b:08x}");
     for wait in 0..=rng.random_range(0..3) {
-        let magnitude = unit.get(if unit.get("takes_remainder") == 1 { "remainder" } else { "quotient" });
-        let value = if unit.get("negate") == 1 { magnitude.wrapping_neg() } else { magnitude };
+        let magnitude = unit.get(if unit.get("takes_remainder") == 1 { "result_remainder" } else { "result_quotient" });
+        let value = if unit.get("result_negate") == 1 { magnitude.wrapping_neg() } else { magnitude };
         let name = ["div", "divu", "rem", "remu"][f3 as usize - 4];
         assert_eq!(value, compute(name, a, b), "{name} of {a:08x}, {b:08x}, {wait} cycles later");
         unit.set("start", rng.random::<bool>() as u32);
@@ -111,7 +111,7 @@ fn predictor_remembers_taken_branches() {
             let sure = rows[row].is_some_and(|(.., sure)| sure);
             for (name, value) in [
                 ("pc", pc),
-                ("update", update as u32),
+                ("update_valid", update as u32),
                 ("update_pc", update_pc),
                 ("update_taken", taken as u32),
                 ("update_target", target),
@@ -155,10 +155,10 @@ fn regions_are_read_back() {
             let (at, from) = (rng.random_range(0..32u32), rng.random_range(0..32u32));
             // Target, base, bound, two rights; the target is one of five, the base a multiple of 16.
             let entry = rng.random_range(0..5) | (rng.random::<u64>() & (((1 << 43) - 1) ^ 15)) << 3;
-            unit.set("write", write as u32);
-            unit.set("write_index", at);
+            unit.set("region_write", write as u32);
+            unit.set("region_index", at);
             unit.set("read_index", from);
-            unit.set_wide("write_entry", entry);
+            unit.set_wide("region", entry);
             unit.eval();
             if let Some(expected) = entries[from as usize] {
                 assert_eq!(unit.get_wide("entry"), expected, "entry {from}");

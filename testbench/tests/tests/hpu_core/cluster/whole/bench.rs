@@ -110,8 +110,8 @@ const INPUTS: [&str; 42] = [
     "dma_done_valid",
     "place_ready",
     "cycle",
+    "installed_valid",
     "installed",
-    "installed_index",
     "l2_ready",
     "l2_answer",
     "l2_answer_hpu",
@@ -218,8 +218,8 @@ impl Bench {
             "host_ready",
             "stage_request",
             "stage_request_valid",
-            "begun",
-            "loaded",
+            "events_begun",
+            "events_loaded",
         ]);
         for name in names.chain(VALIDS) {
             ports.insert(name, model.port(name).unwrap_or_else(|error| panic!("{error}")));
@@ -375,8 +375,8 @@ impl Bench {
         }
         self.set("cycle", now);
         let installed = self.installs.pop_front();
-        self.set("installed", installed.is_some().into());
-        self.set("installed_index", installed.unwrap_or(0));
+        self.set("installed_valid", installed.is_some().into());
+        self.set("installed", installed.unwrap_or(0));
         let answer = self.l2_answers.front().is_some_and(|answer| answer.0 == now).then(|| self.l2_answers.pop_front());
         self.set("l2_answer_valid", answer.is_some().into());
         if let Some(Some((_, hpu, answer))) = answer {
@@ -457,8 +457,8 @@ impl Bench {
             }
             self.beat_offered = false;
         }
-        self.loaded += usize::from(self.is_set("loaded"));
-        let begun = self.model.get(self.ports["begun"]);
+        self.loaded += usize::from(self.is_set("events_loaded"));
+        let begun = self.model.get(self.ports["events_begun"]);
         self.begun.extend((0..8).filter(|hpu| begun >> hpu & 1 == 1).map(|hpu| (hpu, now)));
         for (i, (name, carried)) in STREAMS.iter().enumerate() {
             let valid = self.is_set(VALIDS[2 * i]);

@@ -142,14 +142,14 @@ const PORTS: [&str; 53] = [
     "code_valid",
     "code_ready",
     "code_data",
-    "l1_request_0",
-    "l1_request_1",
-    "l1_valid_0",
-    "l1_valid_1",
-    "l1_grant_0",
-    "l1_grant_1",
-    "l1_data_0",
-    "l1_data_1",
+    "l1_0",
+    "l1_1",
+    "l1_0_valid",
+    "l1_1_valid",
+    "l1_0_grant",
+    "l1_1_grant",
+    "l1_0_data",
+    "l1_1_data",
     "remote",
     "remote_valid",
     "remote_ready",
@@ -169,7 +169,7 @@ const PORTS: [&str; 53] = [
     "ending_ready",
     "busy",
     "retired",
-    "begins",
+    "begin_valid",
     "begin_thread",
     "begin_bank",
     "begin_frame",
@@ -270,8 +270,8 @@ impl Bench {
         let now = self.model.cycle();
         self.drive(now);
         self.model.eval();
-        let half = ["l1_grant_0", "l1_grant_1"];
-        for (port, valid) in half.iter().zip(["l1_valid_0", "l1_valid_1"]) {
+        let half = ["l1_0_grant", "l1_1_grant"];
+        for (port, valid) in half.iter().zip(["l1_0_valid", "l1_1_valid"]) {
             let granted = self.is_set(valid) && !self.refuses();
             self.set(port, granted.into());
         }
@@ -286,7 +286,7 @@ impl Bench {
     fn drive(&mut self, now: u64) {
         self.set("cycle", now);
         self.set("fetch_data", self.fetched.into());
-        for (i, port) in ["l1_data_0", "l1_data_1", "code_data"].into_iter().enumerate() {
+        for (i, port) in ["l1_0_data", "l1_1_data", "code_data"].into_iter().enumerate() {
             self.set(port, self.reads[i][0].into());
             // What is not read in this cycle is no answer in two.
             let noise = self.rng.random();
@@ -331,9 +331,8 @@ impl Bench {
             self.fetched = self.latched;
             self.latched = self.code[self.get("fetch_address") as usize];
         }
-        for (i, names) in [["l1_valid_0", "l1_grant_0", "l1_request_0"], ["l1_valid_1", "l1_grant_1", "l1_request_1"]]
-            .into_iter()
-            .enumerate()
+        for (i, names) in
+            [["l1_0_valid", "l1_0_grant", "l1_0"], ["l1_1_valid", "l1_1_grant", "l1_1"]].into_iter().enumerate()
         {
             if !self.is_set(names[0]) || !self.is_set(names[1]) {
                 continue;
@@ -372,7 +371,7 @@ impl Bench {
         if !self.queue.is_empty() && self.is_set("launch_ready") {
             self.queue.pop_front();
         }
-        if self.is_set("begins") {
+        if self.is_set("begin_valid") {
             self.begins.push((self.get("begin_frame") as u16, self.get("begin_thread") as u8, now));
         }
         if self.is_set("ends") {

@@ -1,6 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
-use super::byte_lanes::{byte_mask, mux4, ne, rotate_bytes};
+use super::byte_lanes::{byte_mask, mux4, rotate_bytes, word_ne};
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -168,7 +168,7 @@ impl Alu {
         // Comparisons, from the sign of a - b: the operands' signs decide where they differ.
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let below = !sum.get_bit(31);
-        self.equal.next = !ne(a, b);
+        self.equal.next = !word_ne(a, b);
         self.less.next = if differ { a.get_bit(31) } else { below };
         self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 

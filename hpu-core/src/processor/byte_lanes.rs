@@ -57,7 +57,7 @@ pub fn byte_mask(lanes: Bits<4>) -> Bits<32> {
 
 /// x is not y. Three bits of both are one LUT6, and what these find meets in a carry chain: of `!=` the mapper makes twice the LUTs.
 #[hdl_fn]
-pub fn ne(x: Bits<32>, y: Bits<32>) -> Bit {
+pub fn word_ne(x: Bits<32>, y: Bits<32>) -> Bit {
     let bits_apart = x ^ y;
     let thirds = (
         bits_apart.get_bits::<2>(30).any(),

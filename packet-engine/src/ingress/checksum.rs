@@ -25,7 +25,7 @@ pub fn add_sum(a: Bits<16>, b: Bits<16>, c: Bits<16>) -> Bits<16> {
 
 /// Carry output of a full adder per bit, with the end-around carry.
 #[hdl_fn]
-pub fn add_carry(a: Bits<16>, b: Bits<16>, c: Bits<16>) -> Bits<16> {
+pub fn sum_carry(a: Bits<16>, b: Bits<16>, c: Bits<16>) -> Bits<16> {
     let majority = (a & b) | (a & c) | (b & c);
     (majority.get_bits::<15>(0), majority.get_bit(15)).cat::<16>()
 }
@@ -74,8 +74,8 @@ pub fn sum_of_ten(words: Bits<160>) -> Bits<32> {
     let more_twos = six_twos(g, h, i, j, ones, twos);
     let more_fours = six_fours(g, h, i, j, ones, twos);
     let sum = add_sum(fours, more_ones, more_twos);
-    let carry = add_carry(fours, more_ones, more_twos);
-    (add_carry(more_fours, sum, carry), add_sum(more_fours, sum, carry)).cat::<32>()
+    let carry = sum_carry(fours, more_ones, more_twos);
+    (sum_carry(more_fours, sum, carry), add_sum(more_fours, sum, carry)).cat::<32>()
 }
 
 /// The sum of what a checksum covers says "intact".
@@ -144,7 +144,7 @@ impl<const N: usize> Compressor<N> {
             let b = self.queue[6 * self._sixes + 3 * k + 1].val();
             let c = self.queue[6 * self._sixes + 3 * k + 2].val();
             self.queue[N + 3 * self._sixes + 2 * k].next = add_sum(a, b, c);
-            self.queue[N + 3 * self._sixes + 2 * k + 1].next = add_carry(a, b, c);
+            self.queue[N + 3 * self._sixes + 2 * k + 1].next = sum_carry(a, b, c);
         }
         self.sum.next = self.queue[N + 3 * self._sixes + 2 * self._last - 2].val();
         self.carry.next = self.queue[N + 3 * self._sixes + 2 * self._last - 1].val();

@@ -1,5 +1,6 @@
 //! Parser, header matcher, packet buffer, message table, payload scheduler, egress.
 
+pub mod bundles;
 pub mod dispatch;
 pub mod ingress;
 pub mod packet_engine;

@@ -154,17 +154,9 @@ impl PacketEngine {
         self.rx_traffic.keep.next = self.rx.keep.val();
         self.rx_traffic.last.next = self.rx.last.val();
         self.rx_traffic.moves.next = self.rx.valid.val();
-        self.header_matcher.beat_data.next = self.parser.beat_data.val();
-        self.header_matcher.beat_valid.next = self.parser.beat_valid.val();
-        self.header_matcher.beat_first.next = self.parser.beat_first.val();
-        self.header_matcher.beat_second.next = self.parser.beat_second.val();
-        self.header_matcher.beat_last.next = self.parser.beat_last.val();
-        self.header_matcher.beat_vlan.next = self.parser.beat_vlan.val();
-        self.header_matcher.beat_end.next = self.parser.beat_end.val();
+        self.parser.beat.join(&mut self.header_matcher.beat);
         self.header_matcher.parsed_flags.next = self.parser.parsed_flags.val();
         self.parser.parsed.join(&mut self.header_matcher.parsed);
-        self.header_matcher.parsed_drop.next = self.parser.parsed_drop.val();
-        self.header_matcher.parsed_reason.next = self.parser.parsed_reason.val();
         self.header_matcher.word_index.next = self.registers.word_index.val();
         self.header_matcher.word_source.next = self.registers.word_source.val();
         self.header_matcher.word_write.next = self.registers.word_write.val();
@@ -184,7 +176,6 @@ impl PacketEngine {
         self.psn_filter.early_peer.next = self.parser.early_peer.val();
         self.psn_filter.early_row.next = self.parser.early_row.val();
         self.parser.parsed.join(&mut self.psn_filter.parsed);
-        self.psn_filter.parsed_drop.next = self.parser.parsed_drop.val();
         self.psn_filter.enable.next = self.registers.psn_enable.val();
         self.psn_filter.query.next = self.registers.peer_query.val();
         self.psn_filter.query_peer.next = self.registers.peer_index.val();
@@ -199,20 +190,12 @@ impl PacketEngine {
         self.ingress_join.report.join(&mut self.responder.ingress_report);
         self.payload_scheduler.report.join(&mut self.responder.scheduler_report);
         self.parser.parsed.join(&mut self.initiator.parsed);
-        self.initiator.parsed_drop.next = self.parser.parsed_drop.val();
         self.psn_filter.take_responses.next = self.initiator.send.val();
         self.responder.peer_request.join(&mut self.psn_filter.peer_request);
         self.psn_filter.peer_answer.join(&mut self.responder.peer_answer);
-        self.packet_buffer.beat_data.next = self.parser.beat_data.val();
-        self.packet_buffer.beat_last.next = self.parser.beat_last.val();
-        self.packet_buffer.beat_valid.next = self.parser.beat_valid.val();
+        self.parser.beat.join(&mut self.packet_buffer.beat);
         self.header_matcher.matched.join(&mut self.ingress_join.matched);
-        self.ingress_join.matched_drop.next = self.header_matcher.matched_drop.val();
-        self.ingress_join.matched_reason.next = self.header_matcher.matched_reason.val();
-        self.ingress_join.written_pkt.next = self.packet_buffer.written_pkt.val();
-        self.ingress_join.written_cells.next = self.packet_buffer.written_cells.val();
-        self.ingress_join.written_overflow.next = self.packet_buffer.written_overflow.val();
-        self.ingress_join.written_valid.next = self.packet_buffer.written_valid.val();
+        self.packet_buffer.written.join(&mut self.ingress_join.written);
 
         // Messages, tasks, placements.
         self.ingress_join.packet.join(&mut self.payload_scheduler.packet);
@@ -239,15 +222,15 @@ impl PacketEngine {
         self.events.read.join(&mut self.message_event);
 
         // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
-        let join_frees = self.ingress_join.free_valid.val();
-        let scheduler_frees = self.payload_scheduler.free_valid.val();
+        let join_frees = self.ingress_join.free.valid.val();
+        let scheduler_frees = self.payload_scheduler.free.valid.val();
         let scheduler_goes = scheduler_frees & (self.scheduler_turn.q.val() | !join_frees);
-        self.packet_buffer.free_pkt.next =
-            if scheduler_goes { self.payload_scheduler.free_pkt.val() } else { self.ingress_join.free_pkt.val() };
-        self.packet_buffer.free_valid.next = join_frees | scheduler_frees;
-        self.payload_scheduler.free_ready.next = self.packet_buffer.free_ready.val() & scheduler_goes;
-        self.ingress_join.free_ready.next = self.packet_buffer.free_ready.val() & !scheduler_goes;
-        if (join_frees | scheduler_frees) & self.packet_buffer.free_ready.val() {
+        self.packet_buffer.free.next =
+            if scheduler_goes { self.payload_scheduler.free.val() } else { self.ingress_join.free.val() };
+        self.packet_buffer.free.valid.next = join_frees | scheduler_frees;
+        self.payload_scheduler.free.ready.next = self.packet_buffer.free.ready.val() & scheduler_goes;
+        self.ingress_join.free.ready.next = self.packet_buffer.free.ready.val() & !scheduler_goes;
+        if (join_frees | scheduler_frees) & self.packet_buffer.free.ready.val() {
             self.scheduler_turn.d.next = !scheduler_goes;
         }
 

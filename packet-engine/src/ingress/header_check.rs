@@ -9,6 +9,7 @@
 //!
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
 
+use crate::bundles::FrameDescSource;
 use crate::ingress::checksum::{balanced, sum_of_ten};
 use spindle_blocks::desc::PacketDesc;
 use spindle_contract::params::MAX_FRAME;
@@ -95,8 +96,8 @@ pub struct HeaderCheck {
     pub transport_sum: Signal<In, Bits<16>>,
     /// Second half.
     pub transport_carry: Signal<In, Bits<16>>,
-    /// Descriptor.
-    pub parsed: Pulse<PacketDesc>,
+    /// Descriptor, and the decision to drop the frame.
+    pub parsed: FrameDescSource,
     /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
     pub parsed_flags: Signal<Out, Bits<5>>,
     /// A frame of at least two beats goes to the Spindle port, malformed or not.
@@ -105,10 +106,6 @@ pub struct HeaderCheck {
     pub early_peer: Signal<Out, Bits<8>>,
     /// Bits 9 to 6 of its sequence number.
     pub early_row: Signal<Out, Bits<4>>,
-    /// To be dropped.
-    pub parsed_drop: Signal<Out, Bit>,
-    /// Why.
-    pub parsed_reason: Signal<Out, Bits<5>>,
     /// UDP port of Spindle transport.
     pub spindle_port: Signal<In, Bits<16>>,
     facts: DFF<Facts>,
@@ -302,8 +299,8 @@ impl HeaderCheck {
         self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
         self.parsed_flags.next = (spindle, icmp, udp, plain, f.vlan).cat::<5>();
         self.parsed.next = self.desc.q.val();
-        self.parsed_drop.next = self.drop.q.val();
-        self.parsed_reason.next = self.reason.q.val();
+        self.parsed.drop.next = self.drop.q.val();
+        self.parsed.reason.next = self.reason.q.val();
         self.parsed.valid.next = self.done.q.val();
     }
 }

@@ -20,6 +20,7 @@
 //! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
 //! behind the last beat are constant; its pulses wait in a FIFO.
 
+use crate::bundles::{FrameDescSink, WrittenSink};
 use crate::ingress::arrival::{intake_of, Intake};
 use crate::ingress::psn_filter::PsnVerdict;
 use crate::ingress::{header_matcher, packet_buffer, parser};
@@ -59,31 +60,17 @@ pub struct Entry {
 #[block]
 pub struct IngressJoin {
     /// Frame with its rule.
-    pub matched: PulseSink<PacketDesc>,
-    /// It is dropped.
-    pub matched_drop: Signal<In, Bit>,
-    /// Why.
-    pub matched_reason: Signal<In, Bits<5>>,
+    pub matched: FrameDescSink,
     /// What the PSN filter says of the matched frame.
     pub verdict: Signal<In, PsnVerdict>,
     /// Fate of a frame whose sequence number is held.
     pub psn_commit: Pulse<PsnCommit>,
     /// What became of a frame that ends here and whose source is to know.
     pub report: Pulse<PacketReport>,
-    /// First cell of a frame.
-    pub written_pkt: Signal<In, Bits<10>>,
-    /// Its cells.
-    pub written_cells: Signal<In, Bits<5>>,
-    /// It has none.
-    pub written_overflow: Signal<In, Bit>,
-    /// There is a frame.
-    pub written_valid: Signal<In, Bit>,
-    /// Frame to free.
-    pub free_pkt: Signal<Out, Bits<10>>,
-    /// There is one.
-    pub free_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub free_ready: Signal<In, Bit>,
+    /// Frame that the packet buffer stored.
+    pub written: WrittenSink,
+    /// Packet whose cells return.
+    pub free: Source<Bits<10>>,
     /// Frame for the scheduler.
     pub packet: Source<PacketDesc>,
     /// Which way it goes.
@@ -94,7 +81,7 @@ pub struct IngressJoin {
     pub drop_reason: Signal<Out, Bits<5>>,
     /// Rule and context of a frame, and whether it goes on.
     pub trace: Signal<Out, JoinTrace>,
-    written: Fifo<Written, 4>,
+    stored: Fifo<Written, 4>,
     frees: Fifo<Bits<10>, 10>,
     queue: Fifo<PacketDesc, 10>,
     front: Slice<Entry>,
@@ -121,14 +108,14 @@ impl IngressJoin {
 #[hdl]
 impl IngressJoin {
     fn update(&mut self) {
-        self.written.write.next.pkt = self.written_pkt.val();
-        self.written.write.next.cells = self.written_cells.val();
-        self.written.write.next.overflow = self.written_overflow.val();
-        self.written.write.valid.next = self.written_valid.val();
-        self.written.read.ready.next = self.matched.valid.val();
-        let cells = self.written.read.val();
+        self.stored.write.next.pkt = self.written.pkt.val();
+        self.stored.write.next.cells = self.written.cells.val();
+        self.stored.write.next.overflow = self.written.overflow.val();
+        self.stored.write.valid.next = self.written.valid.val();
+        self.stored.read.ready.next = self.matched.valid.val();
+        let cells = self.stored.read.val();
         let verdict = self.verdict.val();
-        let refused = self.matched_drop.val() | verdict.drop;
+        let refused = self.matched.drop.val() | verdict.drop;
         let pass = self.matched.valid.val() & !refused & !cells.overflow;
         let free = self.matched.valid.val() & refused & !cells.overflow;
 
@@ -153,14 +140,12 @@ impl IngressJoin {
         // Drop.
         self.frees.write.next = cells.pkt;
         self.frees.write.valid.next = free;
-        self.free_pkt.next = self.frees.read.val();
-        self.free_valid.next = self.frees.read.valid.val();
-        self.frees.read.ready.next = self.free_ready.val();
+        self.frees.read.join(&mut self.free);
         self.dropped.d.next = self.matched.valid.val() & (refused | cells.overflow);
         let reason = if verdict.drop {
             verdict.reason
-        } else if self.matched_drop.val() {
-            self.matched_reason.val()
+        } else if self.matched.drop.val() {
+            self.matched.reason.val()
         } else {
             bits::<5>(reasons::NO_BUFFER)
         };
@@ -168,7 +153,7 @@ impl IngressJoin {
         self.traced.d.next = JoinTrace {
             valid: self.matched.valid.val(),
             frame: self.matched.val().frame,
-            ruled: !self.matched_drop.val() | (self.matched_reason.val() == bits(reasons::RULE_DROP)),
+            ruled: !self.matched.drop.val() | (self.matched.reason.val() == bits(reasons::RULE_DROP)),
             rule: self.matched.val().rule,
             action: self.matched.val().action,
             context: self.matched.val().context,

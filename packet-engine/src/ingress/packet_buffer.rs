@@ -18,6 +18,7 @@
 //! The entry of a cell in the link table is written together with the last beat that the cell takes: it names the next cell,
 //! or says that there is none.
 
+use crate::bundles::{StoredBeatSink, WrittenSource};
 use crate::ingress::cell_list::CellList;
 use crate::ingress::cell_reader::{self, CellReader};
 use spindle_blocks::bundles::BeatSource;
@@ -40,25 +41,11 @@ const MAX_CELLS: u64 = (MAX_FRAME / CELL_BYTES) as u64;
 #[block]
 pub struct PacketBuffer {
     /// Beat to store.
-    pub beat_data: Signal<In, Bits<512>>,
-    /// End of the frame.
-    pub beat_last: Signal<In, Bit>,
-    /// There is a beat.
-    pub beat_valid: Signal<In, Bit>,
-    /// First cell of the frame: its name.
-    pub written_pkt: Signal<Out, Bits<10>>,
-    /// Cells it takes.
-    pub written_cells: Signal<Out, Bits<5>>,
-    /// It was not stored.
-    pub written_overflow: Signal<Out, Bit>,
-    /// A frame has ended.
-    pub written_valid: Signal<Out, Bit>,
-    /// Frame to free.
-    pub free_pkt: Signal<In, Bits<10>>,
-    /// There is one.
-    pub free_valid: Signal<In, Bit>,
-    /// It is taken.
-    pub free_ready: Signal<Out, Bit>,
+    pub beat: StoredBeatSink,
+    /// Frame that has ended.
+    pub written: WrittenSource,
+    /// Packet whose cells return.
+    pub free: Sink<Bits<10>>,
     /// What the loader wants.
     pub load_request: Sink<ReadRequest>,
     /// Beat for the loader.
@@ -79,7 +66,7 @@ pub struct PacketBuffer {
     // Writer. `at_hand` is where the next beat goes; it is held before the frame comes.
     at_hand: DFF<Bits<10>>,
     at_hand_valid: Reg<Bit>,
-    beat: Reg<Bits<3>>,
+    beat_index: Reg<Bits<3>>,
     in_frame: Reg<Bit>,
     ignoring: Reg<Bit>,
     pkt: DFF<Bits<10>>,
@@ -112,24 +99,24 @@ impl PacketBuffer {
     fn update(&mut self) {
         // Writer: store the beat or ignore it; close the cell; take the next one.
         let first = !self.in_frame.q.val();
-        let last = self.beat_last.val();
+        let last = self.beat.last.val();
         let pkt = if first { self.at_hand.q.val() } else { self.pkt.q.val() };
         let cells = if first { bits::<5>(1) } else { self.cells.q.val() };
         let fits = if first { self.at_hand_valid.q.val() } else { !self.ignoring.q.val() };
-        let store = self.beat_valid.val() & fits;
-        let closes = store & (last | self.beat.q.val().all());
+        let store = self.beat.valid.val() & fits;
+        let closes = store & (last | self.beat_index.q.val().all());
         let room = self.list.available.val() & (cells != MAX_CELLS);
         let overflows = closes & !last & !room;
         let advance = (closes & !overflows) | !self.at_hand_valid.q.val();
 
-        if self.beat_valid.val() {
+        if self.beat.valid.val() {
             self.in_frame.d.next = !last;
             self.pkt.d.next = pkt;
             self.cells.d.next = cells;
             self.ignoring.d.next = !last & (!fits | overflows);
         }
         if store {
-            self.beat.d.next = if closes { bits::<3>(0) } else { self.beat.q.val() + 1 };
+            self.beat_index.d.next = if closes { bits::<3>(0) } else { self.beat_index.q.val() + 1 };
         }
         if closes & !last & !overflows {
             self.cells.d.next = cells + 1;
@@ -144,8 +131,8 @@ impl PacketBuffer {
         self.list.rewind.next = overflows;
         self.list.rewind_count.next = cells - 1;
         self.memory.write_enable.next = store;
-        self.memory.write_address.next = (self.at_hand.q.val(), self.beat.q.val()).cat::<13>();
-        self.memory.write_data.next = self.beat_data.val();
+        self.memory.write_address.next = (self.at_hand.q.val(), self.beat_index.q.val()).cat::<13>();
+        self.memory.write_data.next = self.beat.data.val();
         for i in 0..READERS {
             self.links[i].write_enable.next = closes;
             self.links[i].write_address.next = self.at_hand.q.val();
@@ -155,16 +142,14 @@ impl PacketBuffer {
         self.result_pkt.d.next = pkt;
         self.result_cells.d.next = cells;
         self.result_overflow.d.next = !fits;
-        self.result_valid.d.next = self.beat_valid.val() & last;
-        self.written_pkt.next = self.result_pkt.q.val();
-        self.written_cells.next = self.result_cells.q.val();
-        self.written_overflow.next = self.result_overflow.q.val();
-        self.written_valid.next = self.result_valid.q.val();
+        self.result_valid.d.next = self.beat.valid.val() & last;
+        self.written.pkt.next = self.result_pkt.q.val();
+        self.written.cells.next = self.result_cells.q.val();
+        self.written.overflow.next = self.result_overflow.q.val();
+        self.written.valid.next = self.result_valid.q.val();
 
         // Releaser: one cell per cycle, from frame to frame without a pause.
-        self.returns.write.next = self.free_pkt.val();
-        self.returns.write.valid.next = self.free_valid.val();
-        self.free_ready.next = self.returns.write.ready.val();
+        self.free.join(&mut self.returns.write);
         let link = self.links[2].read_data.val();
         let at_end = !self.walk.q.val() | link.get_bit(10);
         self.returns.read.ready.next = at_end;

@@ -25,10 +25,10 @@
 //! Header fields that a frame does not have are 0. `length` of a frame beyond the limit saturates at 16320. Of a dropped
 //! frame only `version`, `frame`, `stamp` and `length` mean something.
 
+use crate::bundles::{FrameDescSource, ParserBeatSource};
 use crate::ingress::checksum::TransportSum;
 use crate::ingress::header_check::HeaderCheck;
 use spindle_blocks::bundles::RxSink;
-use spindle_blocks::desc::PacketDesc;
 use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::wire::ETHERTYPE_VLAN;
 use spindle_verilog::prelude::*;
@@ -59,28 +59,12 @@ pub struct Parser {
     pub rx_enable: Signal<In, Bit>,
     /// UDP port of Spindle transport.
     pub spindle_port: Signal<In, Bits<16>>,
-    /// Beat to store.
-    pub beat_data: Signal<Out, Bits<512>>,
-    /// End of the frame.
-    pub beat_last: Signal<Out, Bit>,
-    /// There is a beat.
-    pub beat_valid: Signal<Out, Bit>,
-    /// It is the first of its frame.
-    pub beat_first: Signal<Out, Bit>,
-    /// It is the second of its frame.
-    pub beat_second: Signal<Out, Bit>,
-    /// The frame has a VLAN tag.
-    pub beat_vlan: Signal<Out, Bit>,
-    /// Number of the beat's last byte in the frame.
-    pub beat_end: Signal<Out, Bits<14>>,
-    /// What the headers say; `pkt`, `cells` and the matcher's fields are 0.
-    pub parsed: Pulse<PacketDesc>,
+    /// Beat of a frame.
+    pub beat: ParserBeatSource,
+    /// Fields of the headers; `pkt`, `cells` and the matcher's fields are 0.
+    pub parsed: FrameDescSource,
     /// Flags of the rule language (`spindle_contract::descriptors::MATCH_FIELDS`), one cycle before the rest.
     pub parsed_flags: Signal<Out, Bits<5>>,
-    /// The frame must be dropped.
-    pub parsed_drop: Signal<Out, Bit>,
-    /// Why.
-    pub parsed_reason: Signal<Out, Bits<5>>,
     /// The next frame goes to the Spindle port and has at least two beats.
     pub early_spindle: Signal<Out, Bit>,
     /// Low bits of its source.
@@ -173,13 +157,13 @@ impl Parser {
         }
         let data = self.data.q.val();
         let position = (self.index.q.val(), self.tail.q.val()).cat::<14>();
-        self.beat_data.next = data;
-        self.beat_first.next = self.first.q.val();
-        self.beat_second.next = self.second.q.val();
-        self.beat_vlan.next = self.vlan.q.val();
-        self.beat_end.next = position;
-        self.beat_last.next = self.last.q.val();
-        self.beat_valid.next = self.valid.q.val();
+        self.beat.data.next = data;
+        self.beat.first.next = self.first.q.val();
+        self.beat.second.next = self.second.q.val();
+        self.beat.vlan.next = self.vlan.q.val();
+        self.beat.end.next = position;
+        self.beat.last.next = self.last.q.val();
+        self.beat.valid.next = self.valid.q.val();
         self.started.next = self.valid.q.val() & self.first.q.val();
         self.started_frame.next = self.frame.q.val();
 
@@ -227,7 +211,5 @@ impl Parser {
         self.early_row.next = self.check.early_row.val();
         self.check.parsed.join(&mut self.parsed);
         self.parsed_flags.next = self.check.parsed_flags.val();
-        self.parsed_drop.next = self.check.parsed_drop.val();
-        self.parsed_reason.next = self.check.parsed_reason.val();
     }
 }

@@ -16,19 +16,27 @@ const ROUND: usize = 512;
 /// Bits of the countdown: 16 of `timeout` and those of the largest step, a round of 16 slots.
 const COUNT_BITS: usize = 22;
 
+/// A check of a message's age.
+#[bundle(mirror = AgeCheckSink)]
+#[derive(Clone, Debug)]
+pub struct AgeCheckSource {
+    /// Slot of the message.
+    pub slot: Signal<Out, Bits<8>>,
+    /// No check: the slot gets its first state after reset.
+    pub clear: Signal<Out, Bit>,
+    /// A check is due.
+    pub valid: Signal<Out, Bit>,
+    /// The check is done.
+    pub ready: Signal<In, Bit>,
+}
+
 /// See the head of this file.
 #[block]
 pub struct AgeScan {
     /// Time after which a message ages, in units of 1024 cycles.
     pub timeout: Signal<In, Bits<16>>,
-    /// A look is due.
-    pub due: Signal<Out, Bit>,
-    /// At this slot.
-    pub slot: Signal<Out, Bits<8>>,
-    /// Not a look: the slot's first state.
-    pub clear: Signal<Out, Bit>,
-    /// It is served.
-    pub taken: Signal<In, Bit>,
+    /// Slot whose message is checked.
+    pub check: AgeCheckSource,
     turn: Reg<Bits<8>>,
     cleared: Reg<Bit>,
     waits: Reg<Bit>,
@@ -56,7 +64,7 @@ impl AgeScan {
     fn update(&mut self) {
         let clearing = !self.cleared.q.val();
         let at_last = self.turn.q.val() == self._last;
-        if self.taken.val() {
+        if self.check.ready.val() {
             self.turn.d.next = if at_last { bits::<8>(0) } else { self.turn.q.val() + 1 };
             self.cleared.d.next = self.cleared.q.val() | at_last;
         }
@@ -70,11 +78,11 @@ impl AgeScan {
         self.count.d.next = if strikes | !self.runs.q.val() { bits::<COUNT_BITS>(0) } else { self.count.q.val() + 1 };
         if strikes {
             self.waits.d.next = true;
-        } else if self.taken.val() {
+        } else if self.check.ready.val() {
             self.waits.d.next = false;
         }
-        self.due.next = self.waits.q.val() | clearing;
-        self.slot.next = self.turn.q.val();
-        self.clear.next = clearing;
+        self.check.valid.next = self.waits.q.val() | clearing;
+        self.check.slot.next = self.turn.q.val();
+        self.check.clear.next = clearing;
     }
 }

@@ -18,6 +18,7 @@
 //! it takes the port by which arrivals are stored: no arrival is chosen in that cycle.
 
 use crate::ingress::header_matcher::types::lowest;
+use crate::schedule::age_scan::AgeCheckSink;
 use crate::schedule::evaluator::*;
 use crate::schedule::message::Link;
 use spindle_blocks::{Command, PlacementDone, Skid, TaskDone};
@@ -51,16 +52,10 @@ pub struct EventArbiter {
     pub arrival: Signal<In, Bit>,
     /// Its head cell.
     pub arrival_pkt: Signal<In, Bits<10>>,
-    /// A packet's wait for its header handler is over.
-    pub walk_any: Signal<In, Bit>,
-    /// Which one.
-    pub walk: Signal<In, Link>,
-    /// It is time to look at the age of a message.
-    pub age_due: Signal<In, Bit>,
-    /// Which one.
-    pub age_slot: Signal<In, Bits<8>>,
-    /// Give the slot its first state: nothing else is chosen.
-    pub age_clear: Signal<In, Bit>,
+    /// Packet whose wait for its header handler is over.
+    pub ready_packet: Sink<Link>,
+    /// Message whose age is checked, or slot that gets its first state: then nothing else is chosen.
+    pub age_check: AgeCheckSink,
     /// There is room for what an event may leave behind.
     pub room: Signal<In, Bit>,
     /// Head cell of the packet in each of the stages behind the choice.
@@ -71,10 +66,6 @@ pub struct EventArbiter {
     pub redirect_to: Signal<Out, RedirectTo>,
     /// It is the arrival.
     pub take_arrival: Signal<Out, Bit>,
-    /// It is the end of a packet's wait.
-    pub take_ready: Signal<Out, Bit>,
-    /// It is a look at an age.
-    pub take_age: Signal<Out, Bit>,
     done_in: Skid<TaskDone>,
     place_in: Skid<Command>,
     placed_in: Skid<PlacementDone>,
@@ -103,19 +94,19 @@ impl EventArbiter {
             ended_waits = ended_waits | (occupied & (self.flight_pkt[i].val() == ended.pkt));
             placed_waits = placed_waits | (occupied & (self.flight_pkt[i].val() == placed.pkt));
             // Its placement may end while a packet waits, if the rule asked for that.
-            ready_waits = ready_waits | (occupied & (self.flight_pkt[i].val() == self.walk.val().pkt));
+            ready_waits = ready_waits | (occupied & (self.flight_pkt[i].val() == self.ready_packet.val().pkt));
         }
 
         // The first source behind the one served last, else the first of all.
-        let has_ready = self.walk_any.val() & !ready_waits;
+        let has_ready = self.ready_packet.valid.val() & !ready_waits;
         let redirecting = self.redirecting.q.val();
         let redirects = command.opcode == bits(command::REDIRECT);
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
         let intake = has_ready | (self.arrival.val() & !redirecting.get_bit(3));
         let has_command = self.place_in.read.valid.val();
-        let ready = self.room.val() & !self.age_clear.val();
+        let ready = self.room.val() & !self.age_check.clear.val();
         let requests = (
-            self.age_due.val() & (self.room.val() | self.age_clear.val()),
+            self.age_check.valid.val() & (self.room.val() | self.age_check.clear.val()),
             intake & ready,
             self.placed_in.read.valid.val() & !placed_waits & ready,
             self.done_in.read.valid.val() & !has_command & !ended_waits & ready,
@@ -192,17 +183,17 @@ impl EventArbiter {
             event_out.slot = placed.msg_slot;
         } else if take_ready {
             event_out.kind = bits::<3>(EVENT_RESUME);
-            event_out.pkt = self.walk.val().pkt;
-            event_out.slot = self.walk.val().slot;
+            event_out.pkt = self.ready_packet.val().pkt;
+            event_out.slot = self.ready_packet.val().slot;
         } else if take_age {
             event_out.kind = bits::<3>(EVENT_AGE);
-            event_out.slot = self.age_slot.val();
-            event_out.clear = self.age_clear.val();
+            event_out.slot = self.age_check.slot.val();
+            event_out.clear = self.age_check.clear.val();
         }
         self.chosen.next = event_out;
         self.chosen.valid.next = grant.any();
         self.take_arrival.next = take_intake & !has_ready;
-        self.take_ready.next = take_ready;
-        self.take_age.next = take_age;
+        self.ready_packet.ready.next = take_ready;
+        self.age_check.ready.next = take_age;
     }
 }

@@ -72,11 +72,7 @@ pub struct PayloadScheduler {
     /// Which way it goes.
     pub packet_intake: Signal<In, Intake>,
     /// Packet whose cells return.
-    pub free_pkt: Signal<Out, Bits<10>>,
-    /// There is one.
-    pub free_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub free_ready: Signal<In, Bit>,
+    pub free: Source<Bits<10>>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
     /// There is one.
@@ -206,13 +202,9 @@ impl PayloadScheduler {
         self.placement_done.join(&mut self.event_arbiter.placement_done);
         self.event_arbiter.arrival.next = self.packet.valid.val() & !fast;
         self.event_arbiter.arrival_pkt.next = packet.pkt;
-        self.event_arbiter.walk_any.next = self.ready_list.any.val();
-        self.event_arbiter.walk.next = self.ready_list.head.val();
+        self.ready_list.head.join(&mut self.event_arbiter.ready_packet);
         self.age_scan.timeout.next = self.timeout.val();
-        self.age_scan.taken.next = self.event_arbiter.take_age.val();
-        self.event_arbiter.age_due.next = self.age_scan.due.val();
-        self.event_arbiter.age_slot.next = self.age_scan.slot.val();
-        self.event_arbiter.age_clear.next = self.age_scan.clear.val();
+        self.age_scan.check.join(&mut self.event_arbiter.age_check);
         self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
         self.event_arbiter.room.next = self.has_room.q.val();
         let take_arrival = self.event_arbiter.take_arrival.val();
@@ -396,7 +388,6 @@ impl PayloadScheduler {
         self.ready_list.slot.next = acted.slot;
         self.ready_list.wait_head.next = verdict.wait_head;
         self.ready_list.wait_tail.next = verdict.wait_tail;
-        self.ready_list.take.next = self.event_arbiter.take_ready.val();
 
         // Orders.
         self.dispatch.prefetch.next = Prefetch { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
@@ -440,9 +431,7 @@ impl PayloadScheduler {
         // Cells that return, and counters.
         self.freed.write.next = acted.pkt;
         self.freed.write.valid.next = acts & verdict.free;
-        self.free_pkt.next = self.freed.read.val();
-        self.free_valid.next = self.freed.read.valid.val();
-        self.freed.read.ready.next = self.free_ready.val();
+        self.freed.read.join(&mut self.free);
         let mut outcome: Outcome = Default::default();
         if acts {
             outcome = verdict.outcome;

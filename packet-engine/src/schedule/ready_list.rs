@@ -30,12 +30,8 @@ pub struct ReadyList {
     pub wait_head: Signal<In, Bits<10>>,
     /// Last packet that waits.
     pub wait_tail: Signal<In, Bits<10>>,
-    /// There are packets whose wait is over.
-    pub any: Signal<Out, Bit>,
-    /// The first of them.
-    pub head: Signal<Out, Link>,
-    /// It is taken.
-    pub take: Signal<In, Bit>,
+    /// First packet whose wait is over.
+    pub head: Source<Link>,
     links: SdpMemory<Link, 10>,
     ready_any: Reg<Bit>,
     ready_head: DFF<Link>,
@@ -55,12 +51,12 @@ impl ReadyList {
 #[hdl]
 impl ReadyList {
     fn update(&mut self) {
-        self.any.next = self.ready_any.q.val();
+        self.head.valid.next = self.ready_any.q.val();
         self.head.next = self.ready_head.q.val();
 
         let appends = self.append.val();
         let splices = self.splice.val();
-        let takes = self.take.val();
+        let takes = self.head.ready.val();
         let wait_head = self.wait_head.val();
         let slot = self.slot.val();
         let empties = takes & (self.ready_head.q.val().pkt == self.ready_tail.q.val());

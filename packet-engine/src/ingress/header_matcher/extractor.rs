@@ -20,6 +20,7 @@
 
 use super::types::MatchSource;
 use super::word::HeaderWord;
+use crate::bundles::ParserBeatSink;
 use spindle_contract::params::MATCH_WORDS;
 use spindle_verilog::prelude::*;
 
@@ -42,20 +43,8 @@ pub enum Phase {
 /// The extractor. See the module text.
 #[block]
 pub struct HeaderExtractor {
-    /// Beat; bytes behind the end of the frame are 0.
-    pub beat_data: Signal<In, Bits<512>>,
-    /// There is one.
-    pub beat_valid: Signal<In, Bit>,
-    /// It is the first of its frame.
-    pub beat_first: Signal<In, Bit>,
-    /// It is the second of its frame.
-    pub beat_second: Signal<In, Bit>,
-    /// It is the last of its frame.
-    pub beat_last: Signal<In, Bit>,
-    /// The frame has a VLAN tag.
-    pub beat_vlan: Signal<In, Bit>,
-    /// Number of the beat's last byte in the frame.
-    pub beat_end: Signal<In, Bits<14>>,
+    /// Beat of a frame.
+    pub beat: ParserBeatSink,
     /// Let what is staged judge.
     pub commit: Signal<In, Bit>,
     /// It does not yet.
@@ -127,18 +116,18 @@ impl HeaderExtractor {
         self.target.next = other;
 
         // The set of the frame.
-        let valid = self.beat_valid.val();
-        let first = valid & self.beat_first.val();
-        let second = valid & self.beat_second.val();
-        let set = if self.beat_first.val() { self.active.q.val() } else { self.set.q.val() };
+        let valid = self.beat.valid.val();
+        let first = valid & self.beat.first.val();
+        let second = valid & self.beat.second.val();
+        let set = if self.beat.first.val() { self.active.q.val() } else { self.set.q.val() };
         if valid {
             self.set.d.next = set;
-            self.begun.d.next = !self.beat_last.val();
-            self.length.d.next = self.beat_end.val() + 1;
+            self.begun.d.next = !self.beat.last.val();
+            self.length.d.next = self.beat.end.val() + 1;
         }
 
         // The half-words of the beat, by parity.
-        let data = self.beat_data.val();
+        let data = self.beat.data.val();
         let mut evens: Bits<256> = bits::<256>(0);
         let mut odds: Bits<256> = bits::<256>(0);
         for k in 0..16 {
@@ -156,7 +145,7 @@ impl HeaderExtractor {
             self.halves[w].odds.next = odds;
             self.halves[w].first.next = first;
             self.halves[w].second.next = second;
-            self.halves[w].vlan.next = self.beat_vlan.val();
+            self.halves[w].vlan.next = self.beat.vlan.val();
             self.halves[w].set_now.next = set;
             self.halves[w].set_held.next = self.set.q.val();
             self.halves[w].length.next = self.length.q.val();

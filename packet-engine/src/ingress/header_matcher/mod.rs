@@ -33,10 +33,10 @@ pub mod term_tables;
 pub mod types;
 pub mod word;
 
+use crate::bundles::{FrameDescSink, FrameDescSource, ParserBeatSink};
 use extractor::HeaderExtractor;
 use rule_compiler::RuleCompiler;
 use rule_tables::RuleTables;
-use spindle_blocks::desc::PacketDesc;
 use spindle_blocks::{RamStyle, SdpMemory};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
@@ -59,34 +59,14 @@ const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 /// The matcher. See the module text.
 #[block]
 pub struct HeaderMatcher {
-    /// Beat; bytes behind the end of the frame are 0.
-    pub beat_data: Signal<In, Bits<512>>,
-    /// There is one.
-    pub beat_valid: Signal<In, Bit>,
-    /// It is the first of its frame.
-    pub beat_first: Signal<In, Bit>,
-    /// It is the second of its frame.
-    pub beat_second: Signal<In, Bit>,
-    /// It is the last of its frame.
-    pub beat_last: Signal<In, Bit>,
-    /// The frame has a VLAN tag.
-    pub beat_vlan: Signal<In, Bit>,
-    /// Number of the beat's last byte in the frame.
-    pub beat_end: Signal<In, Bits<14>>,
+    /// Beat of a frame.
+    pub beat: ParserBeatSink,
     /// Flags of the frame whose `parsed` comes in the next cycle.
     pub parsed_flags: Signal<In, Bits<5>>,
     /// Frame from the parser.
-    pub parsed: PulseSink<PacketDesc>,
-    /// It is dropped already.
-    pub parsed_drop: Signal<In, Bit>,
-    /// Why.
-    pub parsed_reason: Signal<In, Bits<5>>,
+    pub parsed: FrameDescSink,
     /// Frame with its rule.
-    pub matched: Pulse<PacketDesc>,
-    /// It is dropped.
-    pub matched_drop: Signal<Out, Bit>,
-    /// Why.
-    pub matched_reason: Signal<Out, Bits<5>>,
+    pub matched: FrameDescSource,
     /// Extracted word to stage.
     pub word_index: Signal<In, Bits<4>>,
     /// WORD_SOURCE.
@@ -190,13 +170,7 @@ impl HeaderMatcher {
         self.rule_compiler.target.next = self.extractor.target.val();
 
         // Words.
-        self.extractor.beat_data.next = self.beat_data.val();
-        self.extractor.beat_valid.next = self.beat_valid.val();
-        self.extractor.beat_first.next = self.beat_first.val();
-        self.extractor.beat_second.next = self.beat_second.val();
-        self.extractor.beat_last.next = self.beat_last.val();
-        self.extractor.beat_vlan.next = self.beat_vlan.val();
-        self.extractor.beat_end.next = self.beat_end.val();
+        self.beat.join(&mut self.extractor.beat);
         self.extractor.source.next = self.term_compiler.source.val();
         self.extractor.source_word.next = self.term_compiler.source_word.val();
         self.extractor.source_write.next = self.term_compiler.source_write.val();
@@ -214,7 +188,7 @@ impl HeaderMatcher {
         }
         self.set[0].d.next = self.extractor.words_set.val();
         let frame = self.frame.q.val();
-        self.frame.d.next = (frame.get_bits::<3>(0), self.beat_valid.val() & self.beat_last.val()).cat::<4>();
+        self.frame.d.next = (frame.get_bits::<3>(0), self.beat.valid.val() & self.beat.last.val()).cat::<4>();
         if frame.get_bit(0) {
             self.terms[0].d.next = terms;
             self.message_words[0].d.next = words.get_bits::<128>(MESSAGE_AT);
@@ -282,7 +256,7 @@ impl HeaderMatcher {
         // The frame beside it.
         if self.parsed.valid.val() {
             self.line[0].d.next =
-                Candidate { desc: self.parsed.val(), drop: self.parsed_drop.val(), reason: self.parsed_reason.val() };
+                Candidate { desc: self.parsed.val(), drop: self.parsed.drop.val(), reason: self.parsed.reason.val() };
         }
         self.line_valid[0].d.next = self.parsed.valid.val();
         if self.line_valid[0].q.val() {
@@ -315,11 +289,11 @@ impl HeaderMatcher {
         }
         self.matched.next.ends = winner.has_end & held_terms.get_bit(winner.end_term.index());
         self.matched.next.to_host = winner.to_host;
-        self.matched_drop.next = candidate.drop
+        self.matched.drop.next = candidate.drop
             | !self.found[1].q.val()
             | (winner.action == bits(action::DROP))
             | (winner.action == UNDEFINED);
-        self.matched_reason.next = if candidate.drop {
+        self.matched.reason.next = if candidate.drop {
             candidate.reason
         } else if !self.found[1].q.val() {
             bits::<5>(reasons::NO_RULE)

@@ -32,12 +32,13 @@
 pub mod accepted;
 pub mod sequencer;
 
+use crate::bundles::HeadersSink;
 use crate::schedule::message::PsnCommit;
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
 use sequencer::{PeerAnswerSource, PeerEntry, PeerSequencer};
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Fifo, PacketDesc, Skid};
+use spindle_blocks::{Fifo, Skid};
 use spindle_contract::wire::{control, flag, opcode};
 use spindle_contract::{params::Config, reasons};
 use spindle_verilog::prelude::*;
@@ -130,9 +131,7 @@ pub struct PsnFilter {
     /// Row of its number.
     pub early_row: Signal<In, Bits<4>>,
     /// Headers of a frame.
-    pub parsed: PulseSink<PacketDesc>,
-    /// It is dropped.
-    pub parsed_drop: Signal<In, Bit>,
+    pub parsed: HeadersSink,
     /// What becomes of it.
     pub verdict: Signal<Out, PsnVerdict>,
     /// Fate known to the ingress join.
@@ -386,7 +385,7 @@ impl PsnFilter {
             self.seen.read_data.val().get_bit(number.index())
         };
         let arriving = look.kind == SEEN_ARRIVE;
-        let spindle = self.parsed.valid.val() & !self.parsed_drop.val() & parsed.is_spindle;
+        let spindle = self.parsed.valid.val() & !self.parsed.drop.val() & parsed.is_spindle;
         let filtered = spindle & self.enable.val();
         let carries = (parsed.opcode == bits(opcode::PUT))
             | (parsed.opcode == bits(opcode::GET))

@@ -40,6 +40,7 @@ pub mod framer;
 pub mod nodes;
 pub mod planner;
 
+use crate::bundles::HeadersSink;
 use crate::transmit::egress::EgressBeat;
 use crate::transmit::sender::Sender;
 use frame_head::{unsequenced, FrameHead};
@@ -49,9 +50,7 @@ use planner::Planner;
 use spindle_blocks::bundles::EgressSink;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::RamStyle;
-use spindle_blocks::{
-    CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PacketDesc, PutDesc, PutDone, Skid, Slice,
-};
+use spindle_blocks::{CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
 use spindle_contract::descriptors::client;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
@@ -120,9 +119,7 @@ pub struct Initiator {
     /// Answer.
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Headers of a frame.
-    pub parsed: PulseSink<PacketDesc>,
-    /// It is dropped.
-    pub parsed_drop: Signal<In, Bit>,
+    pub parsed: HeadersSink,
     /// Puts are sequenced: acknowledgements and refusals go no further.
     pub send: Signal<Out, Bit>,
     /// End of a put of the host.
@@ -187,7 +184,6 @@ impl Initiator {
         self.host.from_host.next = true;
         self.host_put.join(&mut self.sender.put);
         self.parsed.join(&mut self.sender.parsed);
-        self.sender.parsed_drop.next = self.parsed_drop.val();
         self.sender.lost.next = self.framer.lost.val();
         self.sender.lost_record.next = self.framer.lost_record.val();
         self.sender.put_event.join(&mut self.put_event);

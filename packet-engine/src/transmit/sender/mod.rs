@@ -31,9 +31,10 @@
 
 pub mod types;
 
+use crate::bundles::HeadersSink;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
-use spindle_blocks::{EventDesc, Fifo, FrameJob, PacketDesc, PutDesc, PutDone};
+use spindle_blocks::{EventDesc, Fifo, FrameJob, PutDesc, PutDone};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
@@ -57,9 +58,7 @@ pub struct Sender {
     /// Frames to make.
     pub job: Source<FrameJob>,
     /// Headers of a frame.
-    pub parsed: PulseSink<PacketDesc>,
-    /// It is dropped.
-    pub parsed_drop: Signal<In, Bit>,
+    pub parsed: HeadersSink,
     /// The frame of a record cannot be made (pulse).
     pub lost: Signal<In, Bit>,
     /// Which.
@@ -198,7 +197,7 @@ impl Sender {
             parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
         self.responses.write.next = response_of(parsed);
         self.responses.write.valid.next = self.parsed.valid.val()
-            & !self.parsed_drop.val()
+            & !self.parsed.drop.val()
             & is_response
             & !(parsed.flags & UNSEQ).any()
             & self.enable.val();

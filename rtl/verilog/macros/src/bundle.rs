@@ -65,7 +65,7 @@ pub(crate) fn bundle(options: &Options, item: &ItemStruct) -> Result<TokenStream
     let (first, second) = (&item.ident, &options.mirror);
     let mut joins = vec![(first, second), (first, first), (second, second)];
     if let Some((source, sink)) = &options.whole {
-        joins.extend([(first, source), (sink, second)]);
+        joins.extend([(first, source), (sink, second), (source, second)]);
     }
     let joins = joins.into_iter().map(|(from, to)| join(item, from, to, &members));
     Ok(quote! {

@@ -36,9 +36,7 @@ struct Ingress {
     packet_intake: Signal<Out, Intake>,
     drop_valid: Signal<Out, Bit>,
     drop_reason: Signal<Out, Bits<5>>,
-    free_pkt: Signal<In, Bits<10>>,
-    free_valid: Signal<In, Bit>,
-    free_ready: Signal<Out, Bit>,
+    free: Sink<Bits<10>>,
     load_request: Sink<ReadRequest>,
     load_data: BeatSource,
     cells_free: Signal<Out, Bits<11>>,
@@ -63,25 +61,12 @@ impl Ingress {
 #[hdl]
 impl Ingress {
     fn update(&mut self) {
-        self.front.rx.data.next = self.rx.data.val();
-        self.front.rx.keep.next = self.rx.keep.val();
-        self.front.rx.last.next = self.rx.last.val();
-        self.front.rx.user.next = self.rx.user.val();
-        self.front.rx.valid.next = self.rx.valid.val();
+        self.rx.join(&mut self.front.rx);
         self.front.rx_enable.next = self.rx_enable.val();
         self.front.spindle_port.next = self.spindle_port.val();
-        self.matcher.beat_data.next = self.front.beat_data.val();
-        self.matcher.beat_valid.next = self.front.beat_valid.val();
-        self.matcher.beat_first.next = self.front.beat_first.val();
-        self.matcher.beat_second.next = self.front.beat_second.val();
-        self.matcher.beat_last.next = self.front.beat_last.val();
-        self.matcher.beat_vlan.next = self.front.beat_vlan.val();
-        self.matcher.beat_end.next = self.front.beat_end.val();
+        self.front.beat.join(&mut self.matcher.beat);
         self.matcher.parsed_flags.next = self.front.parsed_flags.val();
-        self.matcher.parsed.next = self.front.parsed.val();
-        self.matcher.parsed_drop.next = self.front.parsed_drop.val();
-        self.matcher.parsed_reason.next = self.front.parsed_reason.val();
-        self.matcher.parsed.valid.next = self.front.parsed.valid.val();
+        self.front.parsed.join(&mut self.matcher.parsed);
         self.matcher.word_index.next = bits::<4>(0);
         self.matcher.word_source.next = bits::<22>(0);
         self.matcher.word_write.next = false;
@@ -97,40 +82,25 @@ impl Ingress {
         self.matcher.rule_write.next = self.rule_write.val();
         self.matcher.commit.next = self.commit.val();
         self.committing.next = self.matcher.committing.val();
-        self.buffer.beat_data.next = self.front.beat_data.val();
-        self.buffer.beat_last.next = self.front.beat_last.val();
-        self.buffer.beat_valid.next = self.front.beat_valid.val();
-        self.join.matched.next = self.matcher.matched.val();
-        self.join.matched_drop.next = self.matcher.matched_drop.val();
-        self.join.matched_reason.next = self.matcher.matched_reason.val();
-        self.join.matched.valid.next = self.matcher.matched.valid.val();
+        self.front.beat.join(&mut self.buffer.beat);
+        self.matcher.matched.join(&mut self.join.matched);
         self.join.verdict.next = Default::default();
-        self.join.written_pkt.next = self.buffer.written_pkt.val();
-        self.join.written_cells.next = self.buffer.written_cells.val();
-        self.join.written_overflow.next = self.buffer.written_overflow.val();
-        self.join.written_valid.next = self.buffer.written_valid.val();
-        self.both.next = (self.buffer.written_valid.val(), self.matcher.matched.valid.val()).cat::<2>();
+        self.buffer.written.join(&mut self.join.written);
+        self.both.next = (self.buffer.written.valid.val(), self.matcher.matched.valid.val()).cat::<2>();
 
-        let mine = !self.join.free_valid.val();
-        self.buffer.free_pkt.next = if mine { self.free_pkt.val() } else { self.join.free_pkt.val() };
-        self.buffer.free_valid.next = self.free_valid.val() | self.join.free_valid.val();
-        self.join.free_ready.next = self.buffer.free_ready.val();
-        self.free_ready.next = self.buffer.free_ready.val() & mine;
-        self.packet.next = self.join.packet.val();
+        let mine = !self.join.free.valid.val();
+        self.buffer.free.next = if mine { self.free.val() } else { self.join.free.val() };
+        self.buffer.free.valid.next = self.free.valid.val() | self.join.free.valid.val();
+        self.join.free.ready.next = self.buffer.free.ready.val();
+        self.free.ready.next = self.buffer.free.ready.val() & mine;
+        self.join.packet.join(&mut self.packet);
         self.packet_intake.next = self.join.packet_intake.val();
-        self.packet.valid.next = self.join.packet.valid.val();
-        self.join.packet.ready.next = self.packet.ready.val();
         self.drop_valid.next = self.join.drop_valid.val();
         self.drop_reason.next = self.join.drop_reason.val();
         self.cells_free.next = self.buffer.cells_free.val();
 
-        self.buffer.load_request.next = self.load_request.val();
-        self.buffer.load_request.valid.next = self.load_request.valid.val();
-        self.load_request.ready.next = self.buffer.load_request.ready.val();
-        self.load_data.next = self.buffer.load_data.val();
-        self.load_data.last.next = self.buffer.load_data.last.val();
-        self.load_data.valid.next = self.buffer.load_data.valid.val();
-        self.buffer.load_data.ready.next = self.load_data.ready.val();
+        self.load_request.join(&mut self.buffer.load_request);
+        self.buffer.load_data.join(&mut self.load_data);
         self.buffer.place_request.next = ReadRequest::default();
         self.buffer.place_request.valid.next = false;
         self.buffer.place_data.ready.next = false;
@@ -209,7 +179,7 @@ fn run(cells: usize, frames: usize) {
             }
         }
         dut.set("free_valid", u64::from(!doomed.is_empty()));
-        dut.set("free_pkt", doomed.front().copied().unwrap_or(0).into());
+        dut.set("free", doomed.front().copied().unwrap_or(0).into());
         dut.eval();
 
         // Written comes before matched, in step.

@@ -176,7 +176,7 @@ fn run(cells: usize, style: RamStyle, cycles: u64) {
         {
             let free: Vec<u16> = names.into_iter().filter(|n| !readers.iter().any(|r| r.reads(*n))).collect();
             doomed = free.choose(&mut rng).copied();
-            dut.set("free_pkt", doomed.unwrap_or(0).into());
+            dut.set("free", doomed.unwrap_or(0).into());
         }
         dut.set("free_valid", doomed.is_some().into());
         dut.eval();
@@ -282,7 +282,7 @@ fn one_beat_frames_fill_every_cell() {
         let mut freed = 0;
         let mut cycles = 0;
         while freed < cells {
-            dut.set("free_pkt", names[freed]);
+            dut.set("free", names[freed]);
             dut.set("free_valid", 1);
             dut.eval();
             freed += usize::from(dut.high("free_ready"));

@@ -64,7 +64,7 @@ impl Bench {
     pub fn cycle(&mut self) {
         self.dut.eval();
         if self.dut.high("free_valid") {
-            let pkt = self.dut.get("free_pkt");
+            let pkt = self.dut.get("free");
             self.freed.push(pkt);
         }
         let outcome = self.dut.get("outcome");

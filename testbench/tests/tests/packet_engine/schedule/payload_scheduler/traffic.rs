@@ -579,7 +579,7 @@ impl Surroundings {
             self.placing.push((until, word));
         }
         if dut.high("free_valid") && dut.high("free_ready") {
-            let pkt = dut.get("free_pkt");
+            let pkt = dut.get("free");
             let frame = self.judge.freed(pkt)?;
             self.words.remove(&frame);
             self.commands.remove(&frame);

@@ -41,12 +41,6 @@ use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
 use spindle_verilog::prelude::*;
 use types::*;
 
-const SEGMENT: u64 = SEGMENT_BYTES as u64;
-const WINDOW: u64 = PSN_WINDOW as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
-/// Codes from here on are for good.
-/// Codes below are for good of a put that is older than the limit.
-/// [`PutDesc::handle`] of a put that the host asked for.
 /// Records that a timer sends again at once.
 const BURST: u64 = 16;
 
@@ -179,19 +173,103 @@ impl Sender {
 impl Sender {
     fn update(&mut self) {
         let state = self.state.q.val();
-        let idle = state == Sending::Idle;
-        let issues = state == Sending::Issue;
-        let destination = self.destination.q.val();
-        let left = self.left.q.val();
-        let psn = self.psn.q.val();
-
-        // Time, responses, and frames that could not be made.
-        self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
+        self.take_inputs(now);
+        let turn = self.look_up(state);
+        let walk = self.walk(state, turn, now);
+        let issue = self.issue(turn);
+        let ending = self.end(state);
+        let next = self.begin(turn);
+        let jobs = self.jobs(turn);
+
+        self.responses.read.ready.next = turn.idle;
+        self.free.read.ready.next = issue.sends;
+        self.looked_up.d.next = false;
+        self.aging.d.next = false;
+        self.again.d.next = false;
+        match state {
+            Sending::Clear => {
+                self.cleared.d.next = self.cleared.q.val() + 1;
+                if self.cleared.q.val().all() {
+                    self.state.d.next = Sending::Idle;
+                }
+            }
+            Sending::Idle => self.choose(jobs),
+            Sending::Response => self.take_response(),
+            Sending::Judge => self.judge(jobs),
+            Sending::Release => self.release(walk),
+            Sending::Select => self.select_records(walk),
+            Sending::Issue => self.issue_segment(turn, issue, jobs),
+            Sending::Timer => self.check_timer(now),
+            Sending::Repeat => self.repeat(walk, jobs),
+            Sending::GiveUp => self.give_up(walk),
+            Sending::Lost => {
+                self.looked_up.d.next = !self.looked_up.q.val();
+                if self.looked_up.q.val() {
+                    self.state.d.next = Sending::Idle;
+                }
+            }
+            Sending::Again => {
+                let base = self.entries.read_data.val().put.host_address.get_bits::<32>(0);
+                self.low.d.next = bit_cast::<33, 32>(base) + bit_cast::<33, 32>(self.record.q.val().offset);
+                self.rest.d.next = self.entries.read_data.val().put.length - self.record.q.val().offset;
+                self.state.d.next = Sending::High;
+            }
+            Sending::High => {
+                let high = self.entries.read_data.val().put.host_address.get_bits::<32>(32);
+                let carry = bit_cast::<32, 1>(self.low.q.val().get_bit(32).into());
+                self.address.d.next = (high + carry, self.low.q.val().get_bits::<32>(0)).cat::<64>();
+                self.state.d.next = Sending::Job;
+            }
+            Sending::Job => {
+                if jobs.free {
+                    self.offers.d.next = true;
+                    self.job_out.d.next = jobs.segment;
+                    self.again.d.next = !self.plain.q.val() & !self.fresh.q.val();
+                    if self.plain.q.val() {
+                        self.sending.d.next = false;
+                    }
+                    self.state.d.next = self.back.q.val();
+                }
+            }
+            Sending::Over => {
+                if !self.done_sent.q.val() {
+                    self.done_sent.d.next = ending.of_get_response | self.done.ready.val();
+                } else if ending.forgets {
+                    self.done_sent.d.next = false;
+                    self.state.d.next = self.back.q.val();
+                }
+            }
+            Sending::Save => self.state.d.next = Sending::Idle,
+        }
+        // Detours from a walk over records; the walk goes on afterwards.
+        if walk.ends {
+            self.state.d.next = Sending::Over;
+        } else if walk.resends {
+            self.state.d.next = Sending::Again;
+        }
+
+        self.begin_put(turn, next);
+        self.update_put(turn, walk, issue, ending, next);
+        self.approach_refused(state, walk);
+        self.set_up_job(state, turn);
+        self.access_destinations(state, turn);
+        self.access_records(state, turn, walk, issue, jobs);
+
+        // Results.
+        let entry = self.entries.read_data.val();
+        self.done.next = done_of(entry.put, self.over.q.val());
+        self.put_event.next = event_of(entry, self.over.q.val());
+        self.resent.next = self.again.q.val();
+        self.refused.next = walk.missing & walk.refuses & ending.by_host;
+        self.refusal.next = (self.response.q.val().code, entry.put.frame).cat::<24>();
+    }
+
+    /// Time, responses, and frames that could not be made.
+    fn take_inputs(&mut self, now: Bits<16>) {
+        self.ticks.d.next = self.ticks.q.val() + 1;
         self.hole_at.d.next = now + self.hole_time.val();
         self.timeout_at.d.next = now + self.timeout.val();
-        let era = self.ticks.q.val().get_bits::<16>(10);
-        self.expires_at.d.next = era + self.limit.val();
         let parsed = self.parsed.val();
         let is_response =
             parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
@@ -199,7 +277,7 @@ impl Sender {
         self.responses.write.valid.next = self.parsed.valid.val()
             & !self.parsed.drop.val()
             & is_response
-            & !(parsed.flags & UNSEQ).any()
+            & !(parsed.flags & bits(flag::UNSEQ)).any()
             & self.enable.val();
         if self.lost.val() {
             self.lost_pending.d.next = true;
@@ -208,30 +286,20 @@ impl Sender {
         if !self.ticks.q.val().get_bits::<4>(0).any() {
             self.due.d.next = true;
         }
+    }
 
-        // Jobs leave from a register.
-        let job_free = !self.offers.q.val();
-        if self.job.ready.val() {
-            self.offers.d.next = false;
-        }
-        self.job.next = self.job_out.q.val();
-        self.job.valid.next = self.offers.q.val();
-
-        // What the memories answer.
-        let fetched = self.destinations.read_data.val();
-        let record = self.records.read_data.val();
-        let link = self.links.read_data.val();
-        let entry = self.entries.read_data.val();
-
-        // The put of the record at hand.
+    /// Looks up the state of a put: that of the record at hand, of the put that is being sent, or of the next slot.
+    fn look_up(&mut self, state: Sending) -> Turn {
         let walks = (state == Sending::Release)
             | (state == Sending::Select)
             | (state == Sending::Repeat)
             | (state == Sending::GiveUp)
             | (state == Sending::Lost);
+        let issues = state == Sending::Issue;
+        let idle = state == Sending::Idle;
         let mut slot: Bits<6> = self.slot.q.val();
         if walks {
-            slot = record.slot;
+            slot = self.records.read_data.val().slot;
         } else if issues {
             slot = self.current_slot.q.val();
         } else if idle {
@@ -242,9 +310,16 @@ impl Sender {
             self.found.d.next = self.puts.read_data.val();
         }
         let put = self.found.q.val();
+        let era = self.ticks.q.val().get_bits::<16>(10);
+        self.expires_at.d.next = era + self.limit.val();
         self.aged.d.next = put.limited & !(era - put.expires).get_bit(15);
+        let clears = state == Sending::Clear;
+        Turn { idle, issues, walks, clears, slot, put }
+    }
 
-        // What is done in this cycle. To the record at hand, whose put has been looked up:
+    /// What is done to the record at hand, whose put has been looked up.
+    fn walk(&mut self, state: Sending, turn: Turn, now: Bits<16>) -> Walk {
+        let record = self.records.read_data.val();
         let looked_up = self.looked_up.q.val();
         let response = self.response.q.val();
         let selective = self.selective.q.val();
@@ -263,366 +338,379 @@ impl Sender {
         let resends =
             refused | (missing & selective.any() & !(now - record.due).get_bit(15)) | (repeats & !record.acked);
         let settles = (frees | marks) & !record.acked;
-        let ends = settles & put.issued & (put.open == 1);
-        // to the put that is being sent:
-        let dead = put.failed | self.broken.q.val();
-        let last = self.current_left.q.val() <= bits::<32>(SEGMENT);
-        let abandons = looked_up & issues & dead;
+        let ends = settles & turn.put.issued & (turn.put.open == 1);
+        Walk { refuses, selects, repeats, gives_up, loses, frees, marks, missing, refused, resends, settles, ends }
+    }
+
+    /// What is done to the put that is being sent.
+    fn issue(&mut self, turn: Turn) -> Issue {
+        let looked_up = self.looked_up.q.val();
+        let destination = self.destinations.read_data.val();
+        let dead = turn.put.failed | self.broken.q.val();
+        let last = self.current_left.q.val() <= bits::<32>(SEGMENT_BYTES);
+        let abandons = looked_up & turn.issues & dead;
         let sends = looked_up
-            & issues
+            & turn.issues
             & !dead
-            & (fetched.state == OPEN)
-            & (fetched.count < WINDOW)
+            & (destination.state == OPEN)
+            & (destination.count < bits(PSN_WINDOW))
             & self.free.read.valid.val();
-        let chains = sends & fetched.count.any();
-        // to the put that is over:
-        let ending = state == Sending::Over;
+        let chains = sends & destination.count.any();
+        Issue { dead, last, abandons, sends, chains }
+    }
+
+    /// What is done to a put that is over: its issuer is answered, then a process of the host gets an event.
+    fn end(&mut self, state: Sending) -> End {
+        let entry = self.entries.read_data.val();
+        let over = state == Sending::Over;
         let done_sent = self.done_sent.q.val();
-        let is_get_response = entry.put.op == bits(put_op::GET_RESP);
-        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !is_get_response;
-        let forgets = ending & done_sent & (!by_host | self.put_event.ready.val());
-        self.done.valid.next = ending & !done_sent & !is_get_response;
-        self.put_event.valid.next = ending & done_sent & by_host;
-        // and to the next one. One that passes leaves the slot as free as it was.
+        let of_get_response = entry.put.op == bits(put_op::GET_RESP);
+        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !of_get_response;
+        let forgets = over & done_sent & (!by_host | self.put_event.ready.val());
+        self.done.valid.next = over & !done_sent & !of_get_response;
+        self.put_event.valid.next = over & done_sent & by_host;
+        End { of_get_response, by_host, forgets }
+    }
+
+    /// Whether the next put begins. A put that passes leaves its slot free.
+    fn begin(&mut self, turn: Turn) -> Begin {
         let busy =
             self.responses.read.valid.val() | self.lost_pending.q.val() | self.due.q.val() | self.sending.q.val();
-        let sequenced = self.enable.val() & !(self.put.val().flags & UNSEQ).any();
-        let welcome = idle & looked_up & !busy & !put.live;
-        let takes = welcome & self.put.valid.val();
+        let sequenced = self.enable.val() & !(self.put.val().flags & bits(flag::UNSEQ)).any();
+        let takes_puts = turn.idle & self.looked_up.q.val() & !busy & !turn.put.live;
+        let takes = takes_puts & self.put.valid.val();
         let begins = takes & sequenced;
-        self.put.ready.next = welcome;
+        self.put.ready.next = takes_puts;
+        Begin { sequenced, takes, begins }
+    }
 
-        // The job of a record, and the one that opens a window.
-        let plain = self.plain.q.val();
-        let job = job_of(
-            entry,
+    /// The job of a record and the job that opens a window. Jobs leave from a register.
+    fn jobs(&mut self, turn: Turn) -> Jobs {
+        let free = !self.offers.q.val();
+        if self.job.ready.val() {
+            self.offers.d.next = false;
+        }
+        self.job.next = self.job_out.q.val();
+        self.job.valid.next = self.offers.q.val();
+        let segment = job_of(
+            self.entries.read_data.val(),
             self.record.q.val(),
             self.record_at.q.val(),
             self.record_psn.q.val(),
             self.address.q.val(),
             self.rest.q.val(),
             JobKind {
-                plain: plain,
+                plain: self.plain.q.val(),
                 failed: self.over.q.val().failed,
                 again: !self.fresh.q.val(),
                 last: !self.sending.q.val(),
             },
         );
-        let generation = if issues { fetched.generation } else { destination.generation };
+        let generation = if turn.issues {
+            self.destinations.read_data.val().generation
+        } else {
+            self.destination.q.val().generation
+        };
         let incarnation = incarnation_of(self.incarnation.val(), generation);
-        let open_job = opening(job, self.node.q.val(), incarnation);
+        let open = opening(segment, self.node.q.val(), incarnation);
+        Jobs { free, segment, incarnation, open }
+    }
 
-        self.responses.read.ready.next = idle;
-        self.free.read.ready.next = sends;
-        self.looked_up.d.next = false;
-        self.aging.d.next = false;
-        self.again.d.next = false;
-        match state {
-            Sending::Clear => {
-                self.cleared.d.next = self.cleared.q.val() + 1;
-                if self.cleared.q.val().all() {
-                    self.state.d.next = Sending::Idle;
-                }
+    /// Chooses what is done next.
+    fn choose(&mut self, jobs: Jobs) {
+        self.back.d.next = Sending::Idle;
+        if self.responses.read.valid.val() {
+            self.response.d.next = self.responses.read.val();
+            self.state.d.next = Sending::Response;
+        } else if self.lost_pending.q.val() {
+            self.lost_pending.d.next = self.lost.val();
+            self.state.d.next = Sending::Lost;
+        } else if self.due.q.val() {
+            self.due.d.next = false;
+            self.scan.d.next = self.scan.q.val() + 1;
+            self.state.d.next = Sending::Timer;
+        } else if self.sending.q.val() {
+            if jobs.free {
+                self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
             }
-            Sending::Idle => {
-                self.back.d.next = Sending::Idle;
-                if self.responses.read.valid.val() {
-                    self.response.d.next = self.responses.read.val();
-                    self.state.d.next = Sending::Response;
-                } else if self.lost_pending.q.val() {
-                    self.lost_pending.d.next = self.lost.val();
-                    self.state.d.next = Sending::Lost;
-                } else if self.due.q.val() {
-                    self.due.d.next = false;
-                    self.scan.d.next = self.scan.q.val() + 1;
-                    self.state.d.next = Sending::Timer;
-                } else if self.sending.q.val() {
-                    if job_free {
-                        self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
-                    }
-                } else {
-                    self.looked_up.d.next = true;
-                }
-            }
-            Sending::Response => {
-                self.destination.d.next = fetched;
-                self.psn.d.next = fetched.base;
-                self.rest.d.next = response.expected - fetched.base;
-                self.selective.d.next = response.selective;
-                self.low.d.next = bit_cast::<33, 32>(response.about - fetched.base);
-                self.state.d.next = Sending::Judge;
-            }
-            Sending::Judge => {
-                let known = !self.rest.q.val().get_bits::<21>(11).any()
-                    & (self.rest.q.val().get_bits::<11>(0) <= destination.count);
-                self.left.d.next = self.rest.q.val().get_bits::<11>(0);
-                self.ahead.d.next = self.low.q.val().get_bits::<11>(0);
-                self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
-                self.state.d.next = Sending::Idle;
-                if response.opens {
-                    if (destination.state == OPENING) & (response.incarnation == incarnation) {
-                        self.destination.d.next.state = bits::<2>(OPEN);
-                        self.state.d.next = Sending::Save;
-                    }
-                } else if (destination.state == OPEN) & known {
-                    // A refusal that need not stay one: the destination lives, and is tried again soon.
-                    if response.refusal & (response.code < bits(nack::NO_MAILBOX)) {
-                        self.destination.d.next.retries = bits::<4>(0);
-                        self.destination.d.next.deadline = self.hole_at.q.val();
-                    }
-                    self.state.d.next = Sending::Release;
-                }
-            }
-            Sending::Release => {
-                self.back.d.next = Sending::Release;
-                if frees {
-                    self.left.d.next = left - 1;
-                    self.psn.d.next = psn + 1;
-                    self.destination.d.next.base = psn + 1;
-                    self.destination.d.next.count = destination.count - 1;
-                    self.destination.d.next.head = link;
-                    self.destination.d.next.retries = bits::<4>(0);
-                    self.destination.d.next.deadline = self.timeout_at.q.val();
-                } else if left.any() {
-                    self.looked_up.d.next = true;
-                } else {
-                    self.left.d.next = destination.count;
-                    self.state.d.next = Sending::Select;
-                }
-            }
-            Sending::Select => {
-                self.back.d.next = Sending::Select;
-                if selects {
-                    self.left.d.next = left - 1;
-                    self.psn.d.next = psn + 1;
-                    self.selective.d.next = selective >> 1;
-                    if settles {
-                        self.destination.d.next.retries = bits::<4>(0);
-                        self.destination.d.next.deadline = self.timeout_at.q.val();
-                    }
-                } else if left.any() & (selective.any() | self.refuses.q.val()) {
-                    // The age of a put that is refused is known a cycle later.
-                    self.aging.d.next = refuses;
-                    self.looked_up.d.next = !refuses | self.aging.q.val();
-                } else {
-                    self.state.d.next = Sending::Save;
-                }
-            }
-            Sending::Issue => {
-                self.destination.d.next = fetched;
-                let opens = self.incarnation.val().any() | fetched.generation.any();
-                if !looked_up {
-                    self.looked_up.d.next = true;
-                } else if dead {
-                    self.sending.d.next = false;
-                    self.broken.d.next = false;
-                    self.state.d.next = if put.open.any() { Sending::Idle } else { Sending::Over };
-                } else if fetched.state == NEW {
-                    self.destination.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
-                    self.destination.d.next.deadline = self.timeout_at.q.val();
-                    if opens {
-                        self.job_out.d.next = open_job;
-                        self.offers.d.next = true;
-                    }
-                    self.state.d.next = Sending::Save;
-                } else if sends {
-                    self.current_offset.d.next = self.current_offset.q.val() + SEGMENT;
-                    self.current_left.d.next = self.current_left.q.val() - SEGMENT;
-                    self.sending.d.next = !last;
-                    self.destination.d.next.psn = fetched.psn + 1;
-                    self.destination.d.next.count = fetched.count + 1;
-                    self.destination.d.next.tail = self.free.read.val();
-                    if !chains {
-                        self.destination.d.next.head = self.free.read.val();
-                        self.destination.d.next.deadline = self.timeout_at.q.val();
-                        self.destination.d.next.retries = bits::<4>(0);
-                    }
-                    self.back.d.next = Sending::Save;
-                    self.state.d.next = Sending::Again;
-                } else {
-                    self.state.d.next = Sending::Idle;
-                }
-            }
-            Sending::Timer => {
-                self.destination.d.next = fetched;
-                self.psn.d.next = fetched.base;
-                self.left.d.next = bits::<11>(0);
-                let waits = (fetched.state == OPENING) | ((fetched.state == OPEN) & fetched.count.any());
-                let times = if fetched.retries > 3 { bits::<2>(3) } else { fetched.retries.get_bits::<2>(0) };
-                self.state.d.next = Sending::Idle;
-                if waits & !(now - fetched.deadline).get_bit(15) {
-                    self.destination.d.next.retries = fetched.retries + 1;
-                    self.destination.d.next.deadline = now + (self.timeout.val() << times);
-                    self.state.d.next =
-                        if fetched.retries >= self.retries.val() { Sending::GiveUp } else { Sending::Repeat };
-                }
-            }
-            Sending::Repeat => {
-                self.back.d.next = Sending::Repeat;
-                if repeats {
-                    self.left.d.next = left + 1;
-                    self.psn.d.next = psn + 1;
-                } else if destination.state == OPENING {
-                    if job_free {
-                        self.job_out.d.next = open_job;
-                        self.offers.d.next = true;
-                        self.state.d.next = Sending::Save;
-                    }
-                } else if (left == destination.count) | (left == BURST) {
-                    self.state.d.next = Sending::Save;
-                } else {
-                    self.looked_up.d.next = true;
-                }
-            }
-            Sending::GiveUp => {
-                self.back.d.next = Sending::GiveUp;
-                if gives_up {
-                    self.destination.d.next.count = destination.count - 1;
-                } else if destination.count.any() {
-                    self.looked_up.d.next = true;
-                } else {
-                    self.destination.d.next =
-                        Destination { generation: destination.generation + 1, ..Default::default() };
-                    if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
-                        self.broken.d.next = true;
-                    }
-                    self.state.d.next = Sending::Save;
-                }
-            }
-            Sending::Lost => {
-                self.looked_up.d.next = !looked_up;
-                if looked_up {
-                    self.state.d.next = Sending::Idle;
-                }
-            }
-            Sending::Again => {
-                let base = entry.put.host_address.get_bits::<32>(0);
-                self.low.d.next = bit_cast::<33, 32>(base) + bit_cast::<33, 32>(self.record.q.val().offset);
-                self.rest.d.next = entry.put.length - self.record.q.val().offset;
-                self.state.d.next = Sending::High;
-            }
-            Sending::High => {
-                let high = entry.put.host_address.get_bits::<32>(32);
-                let carry = bit_cast::<32, 1>(self.low.q.val().get_bit(32).into());
-                self.address.d.next = (high + carry, self.low.q.val().get_bits::<32>(0)).cat::<64>();
-                self.state.d.next = Sending::Job;
-            }
-            Sending::Job => {
-                if job_free {
-                    self.offers.d.next = true;
-                    self.job_out.d.next = job;
-                    self.again.d.next = !plain & !self.fresh.q.val();
-                    if plain {
-                        self.sending.d.next = false;
-                    }
-                    self.state.d.next = self.back.q.val();
-                }
-            }
-            Sending::Over => {
-                if !done_sent {
-                    self.done_sent.d.next = is_get_response | self.done.ready.val();
-                } else if forgets {
-                    self.done_sent.d.next = false;
-                    self.state.d.next = self.back.q.val();
-                }
-            }
-            Sending::Save => {
-                self.state.d.next = Sending::Idle;
-            }
+        } else {
+            self.looked_up.d.next = true;
         }
-        // Detours from a walk over records: it goes on behind them.
-        if ends {
-            self.state.d.next = Sending::Over;
-        } else if resends {
+    }
+
+    /// The destination of a response has been read.
+    fn take_response(&mut self) {
+        let response = self.response.q.val();
+        let destination = self.destinations.read_data.val();
+        self.destination.d.next = destination;
+        self.psn.d.next = destination.base;
+        self.rest.d.next = response.expected - destination.base;
+        self.selective.d.next = response.selective;
+        self.low.d.next = bit_cast::<33, 32>(response.about - destination.base);
+        self.state.d.next = Sending::Judge;
+    }
+
+    /// Whether the response is about numbers that were sent.
+    fn judge(&mut self, jobs: Jobs) {
+        let response = self.response.q.val();
+        let destination = self.destination.q.val();
+        let known =
+            !self.rest.q.val().get_bits::<21>(11).any() & (self.rest.q.val().get_bits::<11>(0) <= destination.count);
+        self.left.d.next = self.rest.q.val().get_bits::<11>(0);
+        self.ahead.d.next = self.low.q.val().get_bits::<11>(0);
+        self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
+        self.state.d.next = Sending::Idle;
+        if response.opens {
+            if (destination.state == OPENING) & (response.incarnation == jobs.incarnation) {
+                self.destination.d.next.state = bits::<2>(OPEN);
+                self.state.d.next = Sending::Save;
+            }
+        } else if (destination.state == OPEN) & known {
+            // The refusal may be temporary: the destination answers, so it is tried again soon.
+            if response.refusal & (response.code < bits(nack::NO_MAILBOX)) {
+                self.destination.d.next.retries = bits::<4>(0);
+                self.destination.d.next.deadline = self.hole_at.q.val();
+            }
+            self.state.d.next = Sending::Release;
+        }
+    }
+
+    /// Frees the records below the number of a response.
+    fn release(&mut self, walk: Walk) {
+        self.back.d.next = Sending::Release;
+        if walk.frees {
+            self.left.d.next = self.left.q.val() - 1;
+            self.psn.d.next = self.psn.q.val() + 1;
+            self.destination.d.next.base = self.psn.q.val() + 1;
+            self.destination.d.next.count = self.destination.q.val().count - 1;
+            self.destination.d.next.head = self.links.read_data.val();
+            self.restart_timer();
+        } else if self.left.q.val().any() {
+            self.looked_up.d.next = true;
+        } else {
+            self.left.d.next = self.destination.q.val().count;
+            self.state.d.next = Sending::Select;
+        }
+    }
+
+    /// The destination answers: its oldest record gets the full time.
+    fn restart_timer(&mut self) {
+        self.destination.d.next.retries = bits::<4>(0);
+        self.destination.d.next.deadline = self.timeout_at.q.val();
+    }
+
+    /// Marks the records of a response's bitmap, or sends them again.
+    fn select_records(&mut self, walk: Walk) {
+        let selective = self.selective.q.val();
+        self.back.d.next = Sending::Select;
+        if walk.selects {
+            self.left.d.next = self.left.q.val() - 1;
+            self.psn.d.next = self.psn.q.val() + 1;
+            self.selective.d.next = selective >> 1;
+            if walk.settles {
+                self.restart_timer();
+            }
+        } else if self.left.q.val().any() & (selective.any() | self.refuses.q.val()) {
+            // The age of a put that is refused is known a cycle later.
+            self.aging.d.next = walk.refuses;
+            self.looked_up.d.next = !walk.refuses | self.aging.q.val();
+        } else {
+            self.state.d.next = Sending::Save;
+        }
+    }
+
+    /// Opens the window of the current put's destination, or sends the next segment.
+    fn issue_segment(&mut self, turn: Turn, issue: Issue, jobs: Jobs) {
+        let destination = self.destinations.read_data.val();
+        self.destination.d.next = destination;
+        let opens = self.incarnation.val().any() | destination.generation.any();
+        if !self.looked_up.q.val() {
+            self.looked_up.d.next = true;
+        } else if issue.dead {
+            self.sending.d.next = false;
+            self.broken.d.next = false;
+            self.state.d.next = if turn.put.open.any() { Sending::Idle } else { Sending::Over };
+        } else if destination.state == NEW {
+            self.destination.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
+            self.destination.d.next.deadline = self.timeout_at.q.val();
+            if opens {
+                self.job_out.d.next = jobs.open;
+                self.offers.d.next = true;
+            }
+            self.state.d.next = Sending::Save;
+        } else if issue.sends {
+            self.current_offset.d.next = self.current_offset.q.val() + bits(SEGMENT_BYTES);
+            self.current_left.d.next = self.current_left.q.val() - bits(SEGMENT_BYTES);
+            self.sending.d.next = !issue.last;
+            self.destination.d.next.psn = destination.psn + 1;
+            self.destination.d.next.count = destination.count + 1;
+            self.destination.d.next.tail = self.free.read.val();
+            if !issue.chains {
+                self.destination.d.next.head = self.free.read.val();
+                self.destination.d.next.deadline = self.timeout_at.q.val();
+                self.destination.d.next.retries = bits::<4>(0);
+            }
+            self.back.d.next = Sending::Save;
             self.state.d.next = Sending::Again;
+        } else {
+            self.state.d.next = Sending::Idle;
         }
+    }
 
-        // A put begins.
-        let op = self.put.val().op;
-        if takes {
+    /// Whether the oldest record of a destination has waited too long.
+    fn check_timer(&mut self, now: Bits<16>) {
+        let destination = self.destinations.read_data.val();
+        self.destination.d.next = destination;
+        self.psn.d.next = destination.base;
+        self.left.d.next = bits::<11>(0);
+        let waits = (destination.state == OPENING) | ((destination.state == OPEN) & destination.count.any());
+        let times = if destination.retries > 3 { bits::<2>(3) } else { destination.retries.get_bits::<2>(0) };
+        self.state.d.next = Sending::Idle;
+        if waits & !(now - destination.deadline).get_bit(15) {
+            self.destination.d.next.retries = destination.retries + 1;
+            self.destination.d.next.deadline = now + (self.timeout.val() << times);
+            self.state.d.next =
+                if destination.retries >= self.retries.val() { Sending::GiveUp } else { Sending::Repeat };
+        }
+    }
+
+    /// Sends the oldest records of a destination again, or its OPEN.
+    fn repeat(&mut self, walk: Walk, jobs: Jobs) {
+        let destination = self.destination.q.val();
+        let left = self.left.q.val();
+        self.back.d.next = Sending::Repeat;
+        if walk.repeats {
+            self.left.d.next = left + 1;
+            self.psn.d.next = self.psn.q.val() + 1;
+        } else if destination.state == OPENING {
+            if jobs.free {
+                self.job_out.d.next = jobs.open;
+                self.offers.d.next = true;
+                self.state.d.next = Sending::Save;
+            }
+        } else if (left == destination.count) | (left == BURST) {
+            self.state.d.next = Sending::Save;
+        } else {
+            self.looked_up.d.next = true;
+        }
+    }
+
+    /// Gives up the records of a destination that does not answer.
+    fn give_up(&mut self, walk: Walk) {
+        let destination = self.destination.q.val();
+        self.back.d.next = Sending::GiveUp;
+        if walk.gives_up {
+            self.destination.d.next.count = destination.count - 1;
+        } else if destination.count.any() {
+            self.looked_up.d.next = true;
+        } else {
+            self.destination.d.next = Destination { generation: destination.generation + 1, ..Default::default() };
+            if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
+                self.broken.d.next = true;
+            }
+            self.state.d.next = Sending::Save;
+        }
+    }
+
+    /// Stores a put that begins.
+    fn begin_put(&mut self, turn: Turn, next: Begin) {
+        let put = self.put.val();
+        let op = put.op;
+        if next.takes {
             self.sending.d.next = true;
-            self.passes.d.next = !sequenced;
-            self.current_node.d.next = self.put.val().node;
-            self.current_slot.d.next = slot;
+            self.passes.d.next = !next.sequenced;
+            self.current_node.d.next = put.node;
+            self.current_slot.d.next = turn.slot;
             self.current_offset.d.next = bits::<32>(0);
             // A get is one frame.
-            self.current_left.d.next = self.put.val().length & repeat::<32>(op != bits(put_op::GET));
+            self.current_left.d.next = put.length & repeat::<32>(op != bits(put_op::GET));
         }
-        if begins {
+        if next.begins {
             self.next_slot.d.next = self.next_slot.q.val() + 1;
             self.number.d.next = self.number.q.val() + 1;
         }
-        // Numbers of puts that are not sequenced have a zero where these have their second one.
-        let number = (bits::<2>(3), self.number.q.val(), slot).cat::<32>();
-        self.entries.write_enable.next = takes;
-        self.entries.write_address.next = slot;
-        self.entries.write_data.next = PutEntry {
-            put: self.put.val(),
-            msg_id: if op == bits(put_op::GET_RESP) { self.put.val().reply_key } else { number },
-        };
+        // The second highest bit of the number is 0 for puts that are not sequenced.
+        let number = (bits::<2>(3), self.number.q.val(), turn.slot).cat::<32>();
+        self.entries.write_enable.next = next.takes;
+        self.entries.write_address.next = turn.slot;
+        self.entries.write_data.next =
+            PutEntry { put: put, msg_id: if op == bits(put_op::GET_RESP) { put.reply_key } else { number } };
+    }
 
-        // What becomes of the state of a put.
-        let mut new_put: PutState = put;
-        if sends {
-            new_put.issued = last;
-            new_put.open = put.open + 1;
-        } else if settles {
-            new_put.open = put.open - 1;
+    /// The new state of the put at hand.
+    fn update_put(&mut self, turn: Turn, walk: Walk, issue: Issue, ending: End, next: Begin) {
+        let mut put: PutState = turn.put;
+        if issue.sends {
+            put.issued = issue.last;
+            put.open = turn.put.open + 1;
+        } else if walk.settles {
+            put.open = turn.put.open - 1;
         }
-        if abandons {
-            new_put.issued = true;
+        if issue.abandons {
+            put.issued = true;
         }
-        if abandons | refused | gives_up | loses {
-            new_put.failed = true;
+        if issue.abandons | walk.refused | walk.gives_up | walk.loses {
+            put.failed = true;
         }
-        if refused {
-            new_put.code = response.code;
+        if walk.refused {
+            put.code = self.response.q.val().code;
         }
-        if walks | issues {
-            self.slot.d.next = slot;
-            self.over.d.next = new_put;
+        if turn.walks | turn.issues {
+            self.slot.d.next = turn.slot;
+            self.over.d.next = put;
         }
-        let clears = state == Sending::Clear;
-        let clear_index = self.cleared.q.val();
-        let loses_record = loses & put.live & !record.acked;
-        self.puts.write_enable.next = clears | settles | refused | loses_record | abandons | sends | forgets | begins;
-        self.puts.write_address.next = if clears { clear_index.get_bits::<6>(0) } else { slot };
-        self.puts.write_data.next = new_put;
-        if clears | forgets | begins {
+        let loses_record = walk.loses & turn.put.live & !self.records.read_data.val().acked;
+        self.puts.write_enable.next = turn.clears
+            | walk.settles
+            | walk.refused
+            | loses_record
+            | issue.abandons
+            | issue.sends
+            | ending.forgets
+            | next.begins;
+        self.puts.write_address.next = if turn.clears { self.cleared.q.val().get_bits::<6>(0) } else { turn.slot };
+        self.puts.write_data.next = put;
+        if turn.clears | ending.forgets | next.begins {
             self.puts.write_data.next = PutState {
-                live: begins,
+                live: next.begins,
                 limited: self.limit.val().any(),
                 expires: self.expires_at.q.val(),
                 ..Default::default()
             };
         }
+    }
 
-        // The record that a refusal speaks of comes nearer.
-        if selects | ((state == Sending::Release) & frees) {
+    /// Counts the records up to the one that a refusal is about.
+    fn approach_refused(&mut self, state: Sending, walk: Walk) {
+        if walk.selects | ((state == Sending::Release) & walk.frees) {
             self.ahead.d.next = self.ahead.q.val() - 1;
             if !self.ahead.q.val().any() {
                 self.refuses.d.next = false;
             }
         }
+    }
 
-        // What a detour is about: the record that is looked at, that of the next segment, or the frames of a put that passes.
-        if walks & !(state == Sending::Lost) {
-            self.record.d.next = record;
+    /// What a detour is about: the record that is looked at, that of the next segment, or the frames of a put that passes.
+    fn set_up_job(&mut self, state: Sending, turn: Turn) {
+        if turn.walks & !(state == Sending::Lost) {
+            self.record.d.next = self.records.read_data.val();
             self.record_at.d.next = self.at.q.val();
-            self.record_psn.d.next = psn;
+            self.record_psn.d.next = self.psn.q.val();
             self.plain.d.next = false;
             self.fresh.d.next = false;
-        } else if issues | idle {
-            self.record.d.next = SendRecord { slot: slot, offset: self.current_offset.q.val(), ..Default::default() };
+        } else if turn.issues | turn.idle {
+            self.record.d.next =
+                SendRecord { slot: turn.slot, offset: self.current_offset.q.val(), ..Default::default() };
             self.record_at.d.next = self.free.read.val();
-            self.record_psn.d.next = fetched.psn;
-            self.plain.d.next = idle;
+            self.record_psn.d.next = self.destinations.read_data.val().psn;
+            self.plain.d.next = turn.idle;
             self.fresh.d.next = true;
         }
+    }
 
-        // Destinations.
+    fn access_destinations(&mut self, state: Sending, turn: Turn) {
         let mut node: Bits<8> = self.node.q.val();
-        if idle {
+        if turn.idle {
             node = if self.responses.read.valid.val() {
                 self.responses.read.val().node
             } else if self.due.q.val() {
@@ -632,27 +720,31 @@ impl Sender {
             };
         }
         self.node.d.next = node;
-        self.destinations.read_enable.next = idle;
+        self.destinations.read_enable.next = turn.idle;
         self.destinations.read_address.next = node;
-        self.destinations.write_enable.next = clears | (state == Sending::Save);
-        self.destinations.write_address.next = if clears { clear_index.get_bits::<8>(0) } else { self.node.q.val() };
-        // Nothing has come to hand while the tables are cleared.
-        self.destinations.write_data.next = destination;
+        self.destinations.write_enable.next = turn.clears | (state == Sending::Save);
+        self.destinations.write_address.next =
+            if turn.clears { self.cleared.q.val().get_bits::<8>(0) } else { self.node.q.val() };
+        // The register still has its reset value while the tables are cleared.
+        self.destinations.write_data.next = self.destination.q.val();
+    }
 
-        // Records, and the lists of them.
+    fn access_records(&mut self, state: Sending, turn: Turn, walk: Walk, issue: Issue, jobs: Jobs) {
+        let record = self.records.read_data.val();
+        let link = self.links.read_data.val();
         let mut at: Bits<10> = self.at.q.val();
-        if frees | selects | repeats {
+        if walk.frees | walk.selects | walk.repeats {
             at = link;
-        } else if idle {
+        } else if turn.idle {
             at = self.lost_at.q.val();
         } else if (state == Sending::Response) | (state == Sending::Timer) {
-            at = fetched.head;
+            at = self.destinations.read_data.val().head;
         }
         self.at.d.next = at;
         let sent = state == Sending::Job;
-        self.records.read_enable.next = !idle | self.lost_pending.q.val();
+        self.records.read_enable.next = !turn.idle | self.lost_pending.q.val();
         self.records.read_address.next = at;
-        self.records.write_enable.next = (marks & settles) | (sent & job_free & !plain);
+        self.records.write_enable.next = (walk.marks & walk.settles) | (sent & jobs.free & !self.plain.q.val());
         self.records.write_address.next = if sent { self.record_at.q.val() } else { self.at.q.val() };
         self.records.write_data.next = if sent { self.record.q.val() } else { record };
         if sent {
@@ -660,22 +752,14 @@ impl Sender {
         } else {
             self.records.write_data.next.acked = true;
         }
-        self.links.read_enable.next = !idle;
+        self.links.read_enable.next = !turn.idle;
         self.links.read_address.next = at;
-        self.links.write_enable.next = chains;
-        self.links.write_address.next = fetched.tail;
+        self.links.write_enable.next = issue.chains;
+        self.links.write_address.next = self.destinations.read_data.val().tail;
         self.links.write_data.next = self.free.read.val();
-        self.entries.read_enable.next = walks | (idle & self.sending.q.val());
-        self.entries.read_address.next = if walks { record.slot } else { self.current_slot.q.val() };
-        self.free.write.next = if clears { clear_index } else { self.at.q.val() };
-        self.free.write.valid.next = clears | frees;
-
-        // The end of a put.
-        let over = self.over.q.val();
-        self.done.next = done_of(entry.put, over);
-        self.put_event.next = event_of(entry, over);
-        self.resent.next = self.again.q.val();
-        self.refused.next = missing & refuses & by_host;
-        self.refusal.next = (response.code, entry.put.frame).cat::<24>();
+        self.entries.read_enable.next = turn.walks | (turn.idle & self.sending.q.val());
+        self.entries.read_address.next = if turn.walks { record.slot } else { self.current_slot.q.val() };
+        self.free.write.next = if turn.clears { self.cleared.q.val() } else { self.at.q.val() };
+        self.free.write.valid.next = turn.clears | walk.frees;
     }
 }

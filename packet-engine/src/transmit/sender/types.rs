@@ -136,6 +136,102 @@ pub struct Response {
     pub incarnation: Bits<32>,
 }
 
+/// The state of the sender, and the put at hand.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Turn {
+    /// Nothing is under way.
+    pub idle: Bit,
+    /// A segment of the current put is to be sent.
+    pub issues: Bit,
+    /// Records are walked over.
+    pub walks: Bit,
+    /// The tables are cleared.
+    pub clears: Bit,
+    /// Slot of the put that is looked up.
+    pub slot: Bits<6>,
+    /// State of the put that was looked up.
+    pub put: PutState,
+}
+
+/// What is done to the record at hand.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// A refusal is about the record.
+    pub refuses: Bit,
+    /// The bitmap's bit of the record is looked at.
+    pub selects: Bit,
+    /// The record is sent again after a timeout.
+    pub repeats: Bit,
+    /// The record is given up.
+    pub gives_up: Bit,
+    /// The record's frame could not be made.
+    pub loses: Bit,
+    /// The record becomes free.
+    pub frees: Bit,
+    /// The bitmap has the record.
+    pub marks: Bit,
+    /// The bitmap does not have the record.
+    pub missing: Bit,
+    /// The put fails because of a refusal.
+    pub refused: Bit,
+    /// The record is sent again.
+    pub resends: Bit,
+    /// The record's segment is acknowledged or given up for the first time.
+    pub settles: Bit,
+    /// The segment was the last of its put that was open.
+    pub ends: Bit,
+}
+
+/// What is done to the put that is being sent.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Issue {
+    /// The put has failed.
+    pub dead: Bit,
+    /// The segment is the last one.
+    pub last: Bit,
+    /// The rest of the put is not sent.
+    pub abandons: Bit,
+    /// A segment gets a record and is sent.
+    pub sends: Bit,
+    /// The record follows another one of the destination.
+    pub chains: Bit,
+}
+
+/// What is done to a put that is over.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct End {
+    /// The put answers a get: its issuer expects nothing.
+    pub of_get_response: Bit,
+    /// A process of the host issued the put.
+    pub by_host: Bit,
+    /// The slot becomes free.
+    pub forgets: Bit,
+}
+
+/// Whether the next put begins.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Begin {
+    /// The put is sequenced.
+    pub sequenced: Bit,
+    /// The put is taken.
+    pub takes: Bit,
+    /// The put is taken and sequenced.
+    pub begins: Bit,
+}
+
+/// Jobs that may be made.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Jobs {
+    /// The job register is free.
+    pub free: Bit,
+    /// Job of the record.
+    pub segment: FrameJob,
+    /// Incarnation of the destination's window.
+    pub incarnation: Bits<32>,
+    /// Job that opens the window.
+    pub open: FrameJob,
+}
+
 /// What an ACK or a NACK says.
 #[hdl_fn]
 pub fn response_of(packet: PacketDesc) -> Response {

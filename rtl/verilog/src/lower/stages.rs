@@ -126,8 +126,9 @@ impl Lower<'_> {
         };
         let ty = Ty::of(descriptor);
         let value = self.value(arg, Some(&ty))?;
+        let group = is_record(&value);
         let mut expr = self.hw(value, Some(&ty), arg)?;
-        if !expr.is_plain() {
+        if !group && !expr.is_plain() {
             let id = self.wire(param, ty.clone(), expr);
             expr = self.body.read(id);
         }

@@ -1,40 +1,46 @@
-//! Command unit of a cluster: looks at what the HPUs issue, one command after the other, and sends it on its way.
+//! Command unit of a cluster: decides on the commands that the HPUs issue, one after the other, and starts them.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command ports | in `request[h]`, `ask_valid[h]` / out `request_taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle; out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
+//! | command ports | in `request[h]` / out `request_taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle |
+//! | | out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
-//! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next: whose task it is and what it may |
-//! | array | in `number`, `cycle`; in `enabled`: opcodes that have somebody who does them; in `rings_open`: contexts whose process has an open event ring |
-//! | read DMA | out `job`, `job_valid`: always taken; in `stage_left`: it has read the last beat of the stage |
-//! | L2 copy | out `stage_request`, `stage_request_valid` / in `staged`: the bytes are in the stage; in `segment_length`, `segment_valid`: a segment wants it / out `lent`: it has it |
-//! | scheduler | out `place`, `place_valid` / in `place_ready`; out `placed`, `placed_issuer`: it is done |
-//! | reports | out `message`, `message_valid` / in `message_ready` |
-//! | far unit | out `off_cluster_word`, `off_cluster_word_valid` / in `off_cluster_word_ready`: words of the commands that are done outside the cluster; in `put_left`, `host_put_left`: the initiator has taken one |
+//! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next read: task and limits of the command |
+//! | array | in `number`, `cycle`; in `enabled`: opcodes that are implemented; in `rings_open`: contexts whose process has an open event ring |
+//! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
+//! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it has it |
+//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
+//! | reports | out `message` |
+//! | off-cluster unit | out `off_cluster_word`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
 //!
-//! Round robin among the HPUs. The words of a command are read one per cycle and looked at by the [check](crate::cluster::command_check):
+//! Round robin among the HPUs. The words of a command are read one per cycle and judged by the [check](crate::cluster::command_check):
 //!
-//! | cycle | what |
+//! | cycle | event |
 //! |---|---|
 //! | 0 | ISSUE is written |
 //! | 1 | the HPU is chosen; SOURCE is read; the next words follow, one per cycle |
-//! | n + 1 | the last of n words is looked at; it is decided: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
+//! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
-//! *done*: the command has its handle, or has none. *refused*: it is illegal. *full*: no handle is free, or no room for a PLACE or REDIRECT, a message or a far
-//! command, or the initiator has not yet taken the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; then nothing has happened, and the HPU asks again when `blocked` has gone. With four HPUs an ISSUE waits for three others at most.
+//! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or there is no room
+//! for a PLACE or REDIRECT, a message or an off-cluster command, or the initiator has not yet taken the last put (or the last PUT_HOST,
+//! PUT_CONTEXT or GET) of the cluster; the command has no effect, and the HPU issues it again when `blocked` falls. With four HPUs an
+//! ISSUE waits for three others at most.
 //!
-//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2 takes the stage if it is free (else: *full*),
-//! and stays without an answer while the [L2 copy](crate::array::l2_copy) copies its bytes there; then it is read and decided once more, as a command from L1. The stage is free
-//! again when the read DMA has read it. What DMA_FROM_HOST brings to L2 does not pass the stage.
+//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2
+//! takes the stage if it is free (else: *full*), and gets no answer while the [L2 copy](crate::array::l2_copy) copies its bytes there;
+//! then the command is read and decided once more, as a command from L1. The stage is free again when the read DMA has read it. Bytes
+//! that DMA_FROM_HOST brings to L2 do not pass the stage.
 //!
-//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, long after the command perhaps: between two commands the stage is *lent*, the L2 copy
-//! fills it, and the read DMA gets a job that nobody issued. Segments and commands that want the stage take turns.
+//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, perhaps long after the command: between two commands
+//! the stage is *lent*, the L2 copy fills it, and the read DMA gets a job without an issuer. Segments and commands that need the stage
+//! take turns.
 //!
 //! | command | is refused unless |
 //! |---|---|
-//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is a 64-byte aligned address in the packet, scratch or context region, LENGTH 1 to 2048 (a frame: 14 or more), both within the region's bound |
+//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is a 64-byte aligned address in the packet, scratch or context region |
+//! | | LENGTH is 1 to 2048 (a frame: 14 or more); SOURCE + LENGTH is within the region's bound |
 //! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
 //! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, SOURCE a multiple of 4, LENGTH is not 0 |
@@ -42,19 +48,21 @@
 //! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
 //! | PLACE, REDIRECT | the task has a packet |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
-//! | PRINT | never: it prints at most eight characters, and nothing if LENGTH is 0 |
+//! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
 //!
-//! A far command is written into a queue of words while it is checked; a refused one is forgotten there. See [`crate::array::off_cluster_unit`] for their order.
+//! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The order of its words:
+//! [`crate::array::off_cluster_unit`].
 
 use crate::array::off_cluster_queue::OffClusterQueue;
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_beat, word_of, word_source_of, WordSource, PLACE, PRINT, PUT_CONTEXT,
-    REDIRECT, STAGE,
+    class_of, destination_of, last_step, names_beat, word_of, word_source_of, CommandClass, WordSource, PLACE, PRINT,
+    PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
 use spindle_blocks::desc::Command;
+use spindle_blocks::replicate;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
@@ -211,9 +219,9 @@ impl CommandUnit {
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "CommandUnit: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
-            request: (0..hpus).map(|_| Default::default()).collect(),
-            argument: (0..hpus).map(|_| Default::default()).collect(),
-            argument_written: (0..hpus).map(|_| Default::default()).collect(),
+            request: replicate(hpus),
+            argument: replicate(hpus),
+            argument_written: replicate(hpus),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,
             ..Self::blank()
@@ -221,22 +229,47 @@ impl CommandUnit {
     }
 }
 
+/// The decision on a command.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The command starts.
+    pub takes: Bit,
+    /// Its bytes are copied to the stage first,
+    pub fills: Bit,
+    /// which is in use.
+    pub misses: Bit,
+    /// It is decided again, with its bytes in the stage.
+    pub stays: Bit,
+    /// Its bytes are in the stage.
+    pub staged: Bit,
+    /// It is a PLACE or REDIRECT.
+    pub is_place: Bit,
+    /// An off-cluster command finds no room.
+    pub off_cluster_full: Bit,
+}
+
 #[hdl]
 impl CommandUnit {
     fn update(&mut self) {
-        let runs = self.runs.q.val();
-        let step = self.step.q.val();
-        let current = self.current.q.val();
-        let opcode = current.opcode;
+        let opcode = self.current.q.val().opcode;
         let command_class = class_of(opcode);
-        let limits = self.limits.val();
-        let mask = self.mask.q.val();
-        let ends = runs & self.at_last.q.val();
+        let issuer = Issuer { hpu: self.hpu.q.val(), handle: self.current.q.val().handle };
+        let ends = self.runs.q.val() & self.at_last.q.val();
+        // After an off-cluster command a cycle is left for its last word.
+        let looks = !self.runs.q.val() | (self.at_last.q.val() & !self.is_off_cluster.q.val());
+        let grant = self.choose(looks, ends);
+        let decision = self.decide(opcode, command_class, ends);
+        self.use_stage(decision, ends, grant);
+        self.start_job(opcode, command_class, issuer, decision.takes);
+        self.start_place(opcode, issuer, decision);
+        self.start_message(opcode, command_class, issuer, decision.takes);
+        self.write_words(opcode, command_class, issuer, decision, looks, ends);
+    }
 
-        // Whose turn it is. Behind a far command a cycle is left for its last word.
-        let looks = !runs | (self.at_last.q.val() & !self.is_off_cluster.q.val());
-        let owner = self.stage_owner.q.val();
-        let retries = if self.stage_retries.q.val() { owner } else { bits::<8>(0) };
+    /// Chooses an HPU if the unit `looks` for one, and reads the next word.
+    fn choose(&mut self, looks: Bit, ends: Bit) -> Bits<8> {
+        let step = self.step.q.val();
+        let retries = if self.stage_retries.q.val() { self.stage_owner.q.val() } else { bits::<8>(0) };
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             request = request.replace_bit(i, self.request[i].valid.val() | retries.get_bit(i));
@@ -280,12 +313,17 @@ impl CommandUnit {
         } else if ends {
             self.runs.d.next = false;
         }
+        grant
+    }
 
-        // What it is about, and whether it may be.
-        let staged = self.stage_full.q.val() & (owner & mask).any();
-        let value = self.value.q.val();
-        self.check.step.next = step;
-        self.check.value.next = value;
+    /// Judges the command: whether it is legal, and whether there is room for it.
+    fn decide(&mut self, opcode: Bits<4>, command_class: CommandClass, ends: Bit) -> Decision {
+        let current = self.current.q.val();
+        let limits = self.limits.val();
+        let mask = self.mask.q.val();
+        let staged = self.stage_full.q.val() & (self.stage_owner.q.val() & mask).any();
+        self.check.step.next = self.step.q.val();
+        self.check.value.next = self.value.q.val();
         self.check.opcode.next = opcode;
         self.check.of_context.next = self.of_context.q.val();
         self.check.limits.next = limits;
@@ -294,11 +332,7 @@ impl CommandUnit {
         self.check.ring_open.next = self.rings_open.val().get_bit(limits.origin.context.index());
         let legal = self.check.legal.val();
         let source = self.check.source.val();
-        let length = self.check.length.val();
-        let low = self.check.low.val();
-        let high = self.check.high.val();
 
-        // Whether there is room for it.
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
         let place_full = self.place_reg_valid.q.val();
         let message_full = self.message_reg_valid.q.val();
@@ -318,10 +352,11 @@ impl CommandUnit {
         self.blocked.next =
             place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.off_cluster.room.val();
 
-        // The decision. A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
+        // A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
         let decides = ends & legal;
         let stages = command_class.reads & source.in_context & !staged;
         let fills = decides & stages & !occupied & !stage_used;
+        let misses = decides & stages & !occupied & stage_used;
         let stays = fills | (decides & staged & occupied);
         let takes = decides & !stages & !occupied;
         let accepts = takes & !command_class.is_message;
@@ -337,39 +372,59 @@ impl CommandUnit {
         self.refused.next = self.refused_mask.q.val();
         self.full.next = self.full_mask.q.val();
         self.issued.next = self.issued_mask.q.val();
+        Decision {
+            takes: takes,
+            fills: fills,
+            misses: misses,
+            stays: stays,
+            staged: staged,
+            is_place: is_place,
+            off_cluster_full: off_cluster_full,
+        }
+    }
 
-        // The stage. A command that found it in use goes before the next segment; the claim lapses, since that command may have been given up with its handler.
+    /// Gives the stage to commands and segments in turn. A command that found it in use goes before the next segment; the claim
+    /// lapses, since that command may have been given up with its handler.
+    fn use_stage(&mut self, decision: Decision, ends: Bit, grant: Bits<8>) {
         let of_segment = self.of_segment.q.val();
+        let stage_used = self.stage_used.q.val();
         let stage_missed = self.stage_missed.q.val();
+        let fills = decision.fills;
+        let staged = decision.staged;
+        let owner = self.stage_owner.q.val();
         let lapses = !self.cycle.val().get_bits::<6>(0).any();
         let lends = self.segment.valid.val() & !stage_used & !ends & !(of_segment & stage_missed);
-        let misses = decides & stages & !occupied & stage_used;
-        self.stage_missed.d.next = misses | (stage_missed & !fills & (stage_used | !lapses));
+        self.stage_missed.d.next = decision.misses | (stage_missed & !fills & (stage_used | !lapses));
         self.of_segment.d.next = lends | (of_segment & !fills);
         self.stage_used.d.next = fills | lends | (stage_used & !self.stage_left.val());
         self.stage_begins.d.next = fills;
         let begins = self.stage_begins.q.val();
         self.stage_fills.d.next = begins | lends | (self.stage_fills.q.val() & !self.staged.val());
         let own_staged = self.staged.val() & !of_segment;
-        self.stage_full.d.next = own_staged | (self.stage_full.q.val() & !(takes & staged));
+        self.stage_full.d.next = own_staged | (self.stage_full.q.val() & !(decision.takes & staged));
         self.stage_retries.d.next =
-            own_staged | (stays & staged) | (self.stage_retries.q.val() & !(grant & owner).any());
+            own_staged | (decision.stays & staged) | (self.stage_retries.q.val() & !(grant & owner).any());
         if fills {
-            self.stage_owner.d.next = mask;
+            self.stage_owner.d.next = self.mask.q.val();
         }
         self.lent.next = of_segment & stage_used;
         let moves = self.moves.q.val();
-        let segment_moves = self.segment_moves.q.val() & !moves;
         self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
-        // LENGTH is the last word of a SEND_PACKET, so it is kept only now.
+        // LENGTH is the last word of a SEND_PACKET, so it is known only now.
         if begins {
-            self.stage_request_reg.d.next = StageRequest { beat: source.beat, length: length.get_bits::<12>(0) };
+            self.stage_request_reg.d.next =
+                StageRequest { beat: self.check.source.val().beat, length: self.check.length.val().get_bits::<12>(0) };
         }
         self.stage_request.next = self.stage_request_reg.q.val();
         self.stage_request.valid.next = self.stage_fills.q.val();
+    }
 
-        // What it becomes: bytes to move,
-        let issuer = Issuer { hpu: self.hpu.q.val(), handle: current.handle };
+    /// Hands bytes of L1 to the read DMA.
+    fn start_job(&mut self, opcode: Bits<4>, command_class: CommandClass, issuer: Issuer, takes: Bit) {
+        let limits = self.limits.val();
+        let source = self.check.source.val();
+        let moves = self.moves.q.val();
+        let segment_moves = self.segment_moves.q.val() & !moves;
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
             issuer: issuer,
@@ -384,7 +439,8 @@ impl CommandUnit {
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & command_class.reads;
         self.job.valid.next = moves | segment_moves;
-        // Of a segment nobody waits for its end here, and it is no transfer of the host: the rest does not count.
+        // A segment has no issuer that waits for its end, and is no transfer of the host: the other fields do not count.
+        let length = self.check.length.val();
         self.job.next = MoveJob {
             destination: if moves { decided.destination } else { Destination::Segment },
             issuer: decided.issuer,
@@ -392,11 +448,15 @@ impl CommandUnit {
             frame: decided.frame,
             beat: if moves { source.beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
             length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
-            address: (high, low).cat::<64>(),
+            address: (self.check.high.val(), self.check.low.val()).cat::<64>(),
         };
+    }
 
-        // a packet to place, where its mailbox or the handler says,
-        let places = takes & is_place;
+    /// Hands a PLACE or REDIRECT to the scheduler.
+    fn start_place(&mut self, opcode: Bits<4>, issuer: Issuer, decision: Decision) {
+        let limits = self.limits.val();
+        let place_full = self.place_reg_valid.q.val();
+        let places = decision.takes & decision.is_place;
         self.place_reg_valid.d.next = places | (place_full & !self.place.ready.val());
         if places {
             self.place_reg.d.next = Command {
@@ -409,8 +469,8 @@ impl CommandUnit {
                 frame: limits.origin.frame,
                 msg_slot: limits.origin.msg_slot,
                 pkt: limits.origin.pkt,
-                offset: length,
-                address: (value, self.check.previous.val()).cat::<64>(),
+                offset: self.check.length.val(),
+                address: (self.value.q.val(), self.check.previous.val()).cat::<64>(),
                 stamp: self.cycle.val(),
                 ..Default::default()
             };
@@ -420,8 +480,13 @@ impl CommandUnit {
         self.place.valid.next = place_full;
         self.placed.valid.next = place_full & self.place.ready.val();
         self.placed.next = Issuer { hpu: place_reg.hpu, handle: place_reg.handle.get_bits::<2>(0) };
+    }
 
-        // something to say,
+    /// Hands a PRINT, EVENT or COMPLETE to the reports.
+    fn start_message(&mut self, opcode: Bits<4>, command_class: CommandClass, issuer: Issuer, takes: Bit) {
+        let limits = self.limits.val();
+        let length = self.check.length.val();
+        let message_full = self.message_reg_valid.q.val();
         let tail = length.get_bits::<4>(0);
         let count =
             if self.check.is_long.val() | (tail > bits::<4>(CHARACTERS)) { bits::<4>(CHARACTERS) } else { tail };
@@ -442,7 +507,7 @@ impl CommandUnit {
                         .cat::<32>(),
                     frame: limits.origin.frame,
                     low: self.check.previous.val(),
-                    high: value,
+                    high: self.value.q.val(),
                 },
                 msg_slot: limits.origin.msg_slot,
                 length: length,
@@ -450,9 +515,21 @@ impl CommandUnit {
         }
         self.message.next = self.message_reg.q.val();
         self.message.valid.next = message_full;
+    }
 
-        // or words for the far unit: first who asks, then each word one cycle behind its check.
-        // One of four is one LUT a bit; the place stands in the lowest bits of the word that names it, whose others nobody looks at.
+    /// Writes the words of an off-cluster command: a header, then each word one cycle after its check.
+    fn write_words(
+        &mut self,
+        opcode: Bits<4>,
+        command_class: CommandClass,
+        issuer: Issuer,
+        decision: Decision,
+        looks: Bit,
+        ends: Bit,
+    ) {
+        let limits = self.limits.val();
+        let step = self.step.q.val();
+        let runs = self.runs.q.val();
         self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
         self.takes_beat.d.next = !looks & names_beat(opcode, step);
         let header =
@@ -460,18 +537,20 @@ impl CommandUnit {
         let chosen_word = match self.word_source.q.val() {
             WordSource::Plain => self.check.previous.val(),
             WordSource::Header => header,
-            WordSource::Low => low,
-            WordSource::High => high,
+            WordSource::Low => self.check.low.val(),
+            WordSource::High => self.check.high.val(),
         };
+        // The beat stands in the lowest bits of the word that names it, whose other bits do not count.
+        let source = self.check.source.val();
         let place = (source.in_context, source.beat).cat::<15>();
         let lower = if self.takes_beat.q.val() { place } else { chosen_word.get_bits::<15>(0) };
         let heads = runs & (step == bits::<4>(0));
-        self.off_cluster_ends.d.next = ends & command_class.off_cluster & !off_cluster_full;
-        self.off_cluster_keeps.d.next = takes & command_class.off_cluster;
+        self.off_cluster_ends.d.next = ends & command_class.off_cluster & !decision.off_cluster_full;
+        self.off_cluster_keeps.d.next = decision.takes & command_class.off_cluster;
         self.off_cluster.starts.next = heads;
         self.off_cluster.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
         self.off_cluster.write.next =
-            (runs & command_class.off_cluster & !off_cluster_full) | self.off_cluster_ends.q.val();
+            (runs & command_class.off_cluster & !decision.off_cluster_full) | self.off_cluster_ends.q.val();
         self.off_cluster.keep.next = self.off_cluster_keeps.q.val();
         self.off_cluster.read.join(&mut self.off_cluster_word);
     }

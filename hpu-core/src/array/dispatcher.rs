@@ -6,6 +6,7 @@ use crate::types::{context_of_task, ContextEntry, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::SdpMemory;
+use spindle_blocks::replicate;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -80,11 +81,11 @@ impl Dispatcher {
         let tasks = if config.has_ultra_ram() { RamStyle::Ultra } else { style };
         let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
         Self {
-            valid: (0..clusters).map(|_| Default::default()).collect(),
-            ready: (0..clusters).map(|_| Default::default()).collect(),
+            valid: replicate(clusters),
+            ready: replicate(clusters),
             contexts: ContextTable::new(style),
             tasks: SdpMemory::with_depth(tasks, 1, (clusters << shift).next_power_of_two().max(2)),
-            queue: (0..clusters).map(|_| Default::default()).collect(),
+            queue: replicate(clusters),
             _clusters: clusters,
             _shift: shift.into(),
             ..Self::blank()

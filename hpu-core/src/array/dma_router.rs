@@ -3,6 +3,7 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::bundles::{BeatSink, BeatSource};
 use spindle_blocks::desc::DmaDesc;
+use spindle_blocks::replicate;
 use spindle_blocks::skid::Slice;
 use spindle_verilog::prelude::*;
 
@@ -47,12 +48,7 @@ pub struct DmaRouter {
 impl DmaRouter {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self {
-            desc: (0..clusters).map(|_| Default::default()).collect(),
-            data: (0..clusters).map(|_| Default::default()).collect(),
-            _clusters: clusters,
-            ..Self::blank()
-        }
+        Self { desc: replicate(clusters), data: replicate(clusters), _clusters: clusters, ..Self::blank() }
     }
 }
 

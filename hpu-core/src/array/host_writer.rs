@@ -15,6 +15,7 @@
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::desc::HostRead;
 use spindle_blocks::fifo::BlockFifo;
+use spindle_blocks::replicate;
 use spindle_blocks::RamStyle;
 use spindle_verilog::prelude::*;
 
@@ -88,8 +89,8 @@ impl HostWriter {
     /// For `clusters` clusters, with the places in a memory of this kind.
     pub fn new(clusters: usize, style: RamStyle) -> Self {
         Self {
-            write: (0..clusters).map(|_| Default::default()).collect(),
-            ready: (0..clusters).map(|_| Default::default()).collect(),
+            write: replicate(clusters),
+            ready: replicate(clusters),
             targets: BlockFifo::new(style),
             _clusters: clusters,
             ..Self::blank()

@@ -3,6 +3,7 @@
 use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
 use crate::bundles::L2PortSink;
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// Banks, interleaved by the lowest bits of the word address.
@@ -44,10 +45,10 @@ impl L2 {
         assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
         let requesters = clusters + 1;
         Self {
-            port: (0..requesters).map(|_| Default::default()).collect(),
-            front: (0..requesters).map(|_| Default::default()).collect(),
+            port: replicate(requesters),
+            front: replicate(requesters),
             bank: std::array::from_fn(|_| L2Bank::new(bytes / BANKS, requesters)),
-            answers: (0..requesters).map(|_| Default::default()).collect(),
+            answers: replicate(requesters),
             _requesters: requesters,
             _hpus: hpus,
             ..Self::blank()

@@ -5,6 +5,7 @@ use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_OPERAND};
 use crate::processor::byte_lanes::rotate_bytes;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::ram::{ByteRam, RamStyle};
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// Requesters of a bank: up to eight clusters and the host.
@@ -116,9 +117,9 @@ impl L2Bank {
         // Small ones would leave most of an UltraRAM empty, and only large devices have it.
         let style = if bytes > 64 << 10 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
-            request: (0..requesters).map(|_| Default::default()).collect(),
-            valid: (0..requesters).map(|_| Default::default()).collect(),
-            grant: (0..requesters).map(|_| Default::default()).collect(),
+            request: replicate(requesters),
+            valid: replicate(requesters),
+            grant: replicate(requesters),
             memory: ByteRam::with_depth(style, 2, bytes / 4),
             _requesters: requesters,
             ..Self::blank()

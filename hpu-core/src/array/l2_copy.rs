@@ -19,6 +19,7 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::StageRequest;
 use spindle_blocks::desc::HostRead;
+use spindle_blocks::replicate;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -104,12 +105,7 @@ pub struct L2Copy {
 impl L2Copy {
     /// For `clusters` clusters, 1 to 8.
     pub fn new(clusters: usize) -> Self {
-        Self {
-            request: (0..clusters).map(|_| Default::default()).collect(),
-            lent: (0..clusters).map(|_| Default::default()).collect(),
-            _clusters: clusters,
-            ..Self::blank()
-        }
+        Self { request: replicate(clusters), lent: replicate(clusters), _clusters: clusters, ..Self::blank() }
     }
 }
 

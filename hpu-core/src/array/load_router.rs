@@ -3,6 +3,7 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::desc::ReadRequest;
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::replicate;
 use spindle_blocks::skid::Skid;
 use spindle_verilog::prelude::*;
 
@@ -42,9 +43,9 @@ impl LoadRouter {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self {
-            request: (0..clusters).map(|_| Default::default()).collect(),
-            valid: (0..clusters).map(|_| Default::default()).collect(),
-            ready: (0..clusters).map(|_| Default::default()).collect(),
+            request: replicate(clusters),
+            valid: replicate(clusters),
+            ready: replicate(clusters),
             _clusters: clusters,
             ..Self::blank()
         }

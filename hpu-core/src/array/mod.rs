@@ -54,6 +54,7 @@ use spindle_blocks::desc::{
     PutDesc, PutDone, ReadRequest, TaskDesc, TaskDone,
 };
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::replicate;
 use spindle_blocks::{RamStyle, Slice};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -188,7 +189,7 @@ impl HpuArray {
     /// The array of a (valid) configuration.
     pub fn new(config: &Config) -> Self {
         Self {
-            rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
+            rvfi: replicate(retirement_ports(config)),
             dispatcher: Dispatcher::new(config),
             clusters: (0..config.clusters).map(|_| Cluster::new(config)).collect(),
             load_router: LoadRouter::new(config.clusters),

@@ -24,6 +24,7 @@ use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GE
 use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
 use spindle_blocks::fifo::LutFifo;
 use spindle_blocks::ram::LutMemory;
+use spindle_blocks::replicate;
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
@@ -137,7 +138,7 @@ pub struct OffClusterUnit {
 impl OffClusterUnit {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self { word: (0..clusters).map(|_| Default::default()).collect(), _clusters: clusters, ..Self::blank() }
+        Self { word: replicate(clusters), _clusters: clusters, ..Self::blank() }
     }
 }
 

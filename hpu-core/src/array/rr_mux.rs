@@ -1,6 +1,7 @@
 //! Joins a stream of messages from every cluster into one, round robin.
 
 use crate::array::rr_arbiter4::RrArbiter4;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// One message per cycle; the choice alone, in front of the receiver's register or FIFO.
@@ -22,7 +23,7 @@ pub struct RrMux<T: Synth> {
 impl<T: Synth> RrMux<T> {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self { write: (0..clusters).map(|_| Default::default()).collect(), _clusters: clusters, ..Self::blank() }
+        Self { write: replicate(clusters), _clusters: clusters, ..Self::blank() }
     }
 }
 

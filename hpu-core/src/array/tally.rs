@@ -1,5 +1,6 @@
 //! The counters of the array: small ones beside their sources, whole ones in one memory.
 
+use spindle_blocks::replicate;
 use spindle_blocks::CountMemory;
 use spindle_verilog::prelude::*;
 
@@ -108,8 +109,8 @@ impl Tally {
         assert!((1..=32).contains(&hpus), "Tally: {hpus} HPUs cannot be counted; choose 1 to 32");
         let group = 1 << group_bits(hpus);
         Self {
-            busy_counts: (0..hpus).map(|_| Default::default()).collect(),
-            task_counts: (0..hpus).map(|_| Default::default()).collect(),
+            busy_counts: replicate(hpus),
+            task_counts: replicate(hpus),
             memory: CountMemory::new(3 * group),
             _hpus: hpus,
             _group: group,

@@ -2,6 +2,7 @@
 
 use crate::array::tally::Tally;
 use crate::bundles::HpuEventsSink;
+use spindle_blocks::replicate;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -48,7 +49,7 @@ impl Telemetry {
     pub fn new(config: &Config) -> Self {
         let (clusters, total) = (config.clusters, config.total_hpus());
         Self {
-            events: (0..clusters).map(|_| Default::default()).collect(),
+            events: replicate(clusters),
             tally: Tally::new(total),
             _clusters: clusters,
             _hpus: config.hpus,

@@ -15,6 +15,7 @@ use crate::bundles::CodeWriteSink;
 use crate::processor::bundles::{CodePortSink, FetchPortSink};
 use crate::processor::predecode::{image_word, CodeWord};
 use spindle_blocks::ram::TdpRam;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// The instruction memory. See the module text.
@@ -40,8 +41,8 @@ impl InstructionMemory {
             "InstructionMemory: {bytes} bytes cannot be had; choose a power of two from 4 KiB to 64 KiB"
         );
         Self {
-            fetch: (0..hpus).map(|_| Default::default()).collect(),
-            code: (0..hpus).map(|_| Default::default()).collect(),
+            fetch: replicate(hpus),
+            code: replicate(hpus),
             copies: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             marks: (0..hpus).map(|_| TdpRam::with_depth(bytes / 4)).collect(),
             _hpus: hpus,

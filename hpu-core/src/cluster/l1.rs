@@ -35,6 +35,7 @@ use crate::cluster::super_bank::SuperBank;
 use crate::processor::bundles::WordPortSink;
 use crate::processor::byte_lanes::StoreLanes;
 use crate::processor::types::WordRequest;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 const REQUEST_BITS: usize = WordRequest::BITS;
@@ -108,8 +109,8 @@ impl L1 {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         Self {
-            word: (0..2 * hpus).map(|_| Default::default()).collect(),
-            rows: (0..2 * hpus).map(|_| Default::default()).collect(),
+            word: replicate(2 * hpus),
+            rows: replicate(2 * hpus),
             super_banks: (0..8).map(|_| SuperBank::new(hpus)).collect(),
             _hpus: hpus,
             _highest: hpus.next_power_of_two() as u64 - 1,

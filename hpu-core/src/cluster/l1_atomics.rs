@@ -23,6 +23,7 @@
 use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_NOTHING};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
 use spindle_blocks::ram::LutMemory;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// funct5 of LR and SC.
@@ -90,7 +91,7 @@ impl L1Atomics {
         assert!((1..=8).contains(&hpus), "L1Atomics: {hpus} HPUs cannot be served; choose 1 to 8");
         Self {
             choice: Reg::new(bits::<3>(STORES_NOTHING)),
-            reserved_in: (0..2 * hpus).map(|_| Default::default()).collect(),
+            reserved_in: replicate(2 * hpus),
             _hpus: hpus,
             ..Self::blank()
         }

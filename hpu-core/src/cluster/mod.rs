@@ -65,6 +65,7 @@ use crate::processor::types::Rvfi;
 use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
 use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
 use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDone};
+use spindle_blocks::replicate;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -177,9 +178,9 @@ impl Cluster {
         let hpus = config.hpus;
         let options = HpuOptions { rvfi: config.rvfi, stack_bytes: config.stack_bytes(), ..HpuOptions::default() };
         Self {
-            rvfi: if config.rvfi { (0..hpus).map(|_| Default::default()).collect() } else { vec![] },
+            rvfi: if config.rvfi { replicate(hpus) } else { vec![] },
             hpu: (0..hpus).map(|_| Hpu::new(options)).collect(),
-            command_port: (0..hpus).map(|_| Default::default()).collect(),
+            command_port: replicate(hpus),
             instruction_memory: InstructionMemory::new(hpus, config.imem_bytes),
             l1: L1::new(hpus),
             atomics: L1Atomics::new(hpus),

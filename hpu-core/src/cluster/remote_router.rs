@@ -16,6 +16,7 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use crate::bundles::OrderedL2Port;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// A request and who made it.
@@ -83,7 +84,7 @@ impl RemoteRouter {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "RemoteRouter: {hpus} HPUs cannot be connected; choose 1 to 8");
-        Self { request: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Self::blank() }
+        Self { request: replicate(hpus), _hpus: hpus, ..Self::blank() }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::Ending;
 use crate::types::{EndedTask, Fault};
 use spindle_blocks::desc::TaskDone;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 const ENDING_BITS: usize = Ending::BITS;
@@ -49,7 +50,7 @@ impl Reporter {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "Reporter: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self { ending: (0..hpus).map(|_| Default::default()).collect(), _hpus: hpus, ..Self::blank() }
+        Self { ending: replicate(hpus), _hpus: hpus, ..Self::blank() }
     }
 }
 

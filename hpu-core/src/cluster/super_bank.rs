@@ -18,6 +18,7 @@
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::ram::TdpRam;
+use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 /// The super-bank. See the module text.
@@ -69,13 +70,7 @@ impl SuperBank {
     /// For `hpus` HPUs, 1 to 8.
     pub fn new(hpus: usize) -> Self {
         assert!((1..=8).contains(&hpus), "SuperBank: {hpus} HPUs cannot be served; choose 1 to 8");
-        Self {
-            row: (0..hpus).map(|_| Default::default()).collect(),
-            wants: (0..hpus).map(|_| Default::default()).collect(),
-            grant: (0..hpus).map(|_| Default::default()).collect(),
-            _hpus: hpus,
-            ..Self::blank()
-        }
+        Self { row: replicate(hpus), wants: replicate(hpus), grant: replicate(hpus), _hpus: hpus, ..Self::blank() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Round-robin arbitration.
 
 use crate::bundles::FrameSource;
+use crate::replicate;
 use crate::skid::Slice;
 use crate::stream::Beat;
 use spindle_verilog::prelude::*;
@@ -152,11 +153,11 @@ impl StreamArbiter {
             "StreamArbiter: {n} streams cannot be joined in one block; use 1 to 8, or a tree"
         );
         Self {
-            sink_data: (0..n).map(|_| Default::default()).collect(),
-            sink_last: (0..n).map(|_| Default::default()).collect(),
-            sink_tail: (0..n).map(|_| Default::default()).collect(),
-            sink_valid: (0..n).map(|_| Default::default()).collect(),
-            sink_ready: (0..n).map(|_| Default::default()).collect(),
+            sink_data: replicate(n),
+            sink_last: replicate(n),
+            sink_tail: replicate(n),
+            sink_valid: replicate(n),
+            sink_ready: replicate(n),
             _n: n,
             ..Self::blank()
         }

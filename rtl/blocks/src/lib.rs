@@ -42,3 +42,8 @@ pub use fifo::Fifo;
 pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};
+
+/// `count` default ports or parts: what an array of them starts as.
+pub fn replicate<T: Default>(count: usize) -> Vec<T> {
+    std::iter::repeat_with(T::default).take(count).collect()
+}

@@ -13,6 +13,7 @@ use rvma_lut::RvmaEngine;
 use spindle_blocks::bundles::{AxiLiteSink, AxiSource, AxiStreamSink, AxiStreamSource};
 use spindle_blocks::csr::CsrBlock;
 use spindle_blocks::desc::{CsrResponse, EndTrace, JoinTrace, TaskTrace};
+use spindle_blocks::replicate;
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_HPUS, TRACE_LANES, TRACE_TAG_BITS};
@@ -79,7 +80,7 @@ impl Nic {
     /// The NIC of a (valid) configuration.
     pub fn new(config: &Config) -> Self {
         Self {
-            rvfi: (0..retirement_ports(config)).map(|_| Default::default()).collect(),
+            rvfi: replicate(retirement_ports(config)),
             packet_engine: PacketEngine::new(config),
             hpu_array: HpuArray::new(config),
             rvma_engine: RvmaEngine::new(config),

@@ -41,7 +41,7 @@ pub use error::EmitError;
 /// Everything a block description needs.
 pub mod prelude {
     pub use crate::bitops::{bits, mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
-    pub use crate::bundles::{Pulse, PulseSink, Sink, Source};
+    pub use crate::bundles::{Pulse, PulsePorts, PulseSink, PulseSinkPorts, Sink, SinkPorts, Source, SourcePorts};
     pub use crate::intrinsics::{
         add_with_carry, byte_mask, byte_swap, count_ones, eq, first_set, lowest_set, ne, select, select_hot,
     };

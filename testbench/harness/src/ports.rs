@@ -25,7 +25,7 @@
 //! # }
 //! ```
 
-use crate::model::{Model, Port, PortDirection};
+use crate::model::{Model, Port};
 use crate::source::Source;
 use crate::stream::Pace;
 use crate::wave::WaveContext;
@@ -226,15 +226,10 @@ impl<B: HasPorts> Dut<B> {
         (0..count).for_each(|_| self.tick());
     }
 
-    /// Rests every input, holds `reset` high for three cycles where there is one, and forgets what was under way.
+    /// Holds `reset` high for three cycles where there is one, and forgets what was under way.
     #[track_caller]
     pub fn reset(&self) {
         let mut model = self.model_mut();
-        let infos = model.library().ports().to_vec();
-        for info in infos.iter().filter(|info| info.direction == PortDirection::Input) {
-            let port = model.port(&info.name).unwrap_or_else(|error| panic!("{error:#}"));
-            model.set_bytes(port, &[]);
-        }
         if self.reset.is_some() {
             model.reset(3);
         }

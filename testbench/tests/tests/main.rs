@@ -13,8 +13,12 @@ macro_rules! alone {
 
 /// One of them: a function, or all blocks of a list would lie on one stack.
 fn emitted<B: Block>(name: &str, make: impl FnOnce() -> B) -> Source {
-    let design = spindle_verilog::emit(&mut make(), name).unwrap_or_else(|error| panic!("{error}"));
-    Source::from_text(name, design.to_string())
+    source(&mut make(), name)
+}
+
+/// The text of a block, ready for Verilator.
+fn source(block: &mut impl Block, top: &str) -> Source {
+    spindle_harness::source_of(block, top).unwrap_or_else(|error| panic!("{top}: {error}"))
 }
 
 mod blocks;

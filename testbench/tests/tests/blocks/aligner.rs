@@ -1,10 +1,10 @@
 //! `ByteAligner` against bytes in a buffer.
 
-use crate::blocks::common::{random_bytes, Dut};
+use crate::blocks::common::random_bytes;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::ByteAligner;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,13 @@ impl Job {
 type Expected = (Vec<Option<u8>>, bool);
 
 /// Runs the jobs; returns the cycle of the first source beat taken, and the cycles from there to the last output beat.
-fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, sink_chance: f64) -> (usize, usize) {
+fn run(
+    dut: &Dut<ByteAligner>,
+    rng: &mut ChaCha8Rng,
+    jobs: &[Job],
+    source_chance: f64,
+    sink_chance: f64,
+) -> (usize, usize) {
     dut.reset();
     let mut source: VecDeque<([u8; 64], bool)> = VecDeque::new();
     let mut expected: VecDeque<Expected> = VecDeque::new();
@@ -70,38 +76,36 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
     }
     let mut jobs: VecDeque<Job> = jobs.iter().copied().collect();
     let (mut offers_job, mut offers_beat) = (false, false);
-    let mut held: Option<([u8; 64], [u8; 8], bool)> = None;
+    let mut held: Option<(Vec<u8>, u64, bool)> = None;
     let (mut first_taken, mut cycle) = (None, 0);
     while !(expected.is_empty() && source.is_empty()) {
         assert!(cycle < 400_000, "{} beats never came out", expected.len());
         offers_job |= !jobs.is_empty() && rng.random_bool(source_chance);
         offers_beat |= !source.is_empty() && rng.random_bool(source_chance);
         let ready = rng.random_bool(sink_chance);
-        dut.set("job_valid", offers_job as u64);
-        dut.set_bytes("job", &jobs.front().map_or([0; 4], Job::bits));
-        dut.set("source_data_valid", offers_beat as u64);
+        dut.job.valid.set(offers_job);
+        dut.job.set_bytes(&jobs.front().map_or([0; 4], Job::bits));
+        dut.source_data.valid.set(offers_beat);
         let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
-        dut.set_bytes("source_data", &data);
-        dut.set("source_data_last", last as u64);
-        dut.set("out_ready", ready as u64);
+        dut.source_data.set_bytes(&data);
+        dut.source_data.last.set(last);
+        dut.out_ready.set(ready);
         dut.eval();
-        let beat = dut
-            .high("out_valid")
-            .then(|| (dut.bytes::<64>("out_data"), dut.bytes::<8>("out_strobe"), dut.high("out_last")));
+        let beat =
+            dut.out_valid.is_high().then(|| (dut.out_data.bytes(), dut.out_strobe.number(), dut.out_last.is_high()));
         assert!(held.is_none() || held == beat, "cycle {cycle}: the beat changed before it was taken");
-        held = if ready { None } else { beat };
+        held = if ready { None } else { beat.clone() };
         if let (Some((data, strobe, last)), true) = (beat, ready) {
             let (lanes, is_last) = expected.pop_front().expect("an output beat too many");
-            let strobe = u64::from_le_bytes(strobe);
             let got: Vec<Option<u8>> = (0..64).map(|l| (strobe >> l & 1 == 1).then_some(data[l])).collect();
             assert_eq!((got, last), (lanes, is_last), "cycle {cycle}");
         }
-        if offers_beat && dut.high("source_data_ready") {
+        if offers_beat && dut.source_data.ready.is_high() {
             source.pop_front();
             offers_beat = false;
             first_taken.get_or_insert(cycle);
         }
-        if offers_job && dut.high("job_ready") {
+        if offers_job && dut.job.ready.is_high() {
             jobs.pop_front();
             offers_job = false;
         }
@@ -109,29 +113,29 @@ fn run(dut: &mut Dut, rng: &mut ChaCha8Rng, jobs: &[Job], source_chance: f64, si
         cycle += 1;
     }
     for _ in 0..8 {
-        dut.set("source_data_valid", 0);
-        dut.set("job_valid", 0);
-        dut.set("out_ready", 1);
+        dut.source_data.valid.set(false);
+        dut.job.valid.set(false);
+        dut.out_ready.set(true);
         dut.eval();
-        assert!(!dut.high("out_valid"), "an output beat too many");
+        assert!(!dut.out_valid.is_high(), "an output beat too many");
         dut.tick();
     }
     let first_taken = first_taken.expect("a source beat was taken");
     (first_taken, cycle - first_taken)
 }
 
-fn aligner(wave: &WaveContext) -> Dut {
-    Dut::new(wave, &mut ByteAligner::default(), "byte_aligner")
+fn aligner(wave: &WaveContext) -> Dut<ByteAligner> {
+    Dut::new(wave, ByteAligner::default(), "byte_aligner")
 }
 
 #[test]
 fn random_jobs() {
     run_with_wave_on_failure("random_jobs", |wave| {
         let mut rng = wave.rng();
-        let mut dut = aligner(wave);
+        let dut = aligner(wave);
         for (source_chance, sink_chance) in [(1.0, 1.0), (0.4, 1.0), (1.0, 0.4), (0.6, 0.6)] {
             let jobs: Vec<Job> = (0..800).map(|_| Job::random(&mut rng)).collect();
-            run(&mut dut, &mut rng, &jobs, source_chance, sink_chance);
+            run(&dut, &mut rng, &jobs, source_chance, sink_chance);
         }
     });
 }
@@ -141,7 +145,7 @@ fn random_jobs() {
 fn all_offsets() {
     run_with_wave_on_failure("all_offsets", |wave| {
         let mut rng = wave.rng();
-        let mut dut = aligner(wave);
+        let dut = aligner(wave);
         let lengths = [1, 2, 63, 64, 65, 127, 128, 129];
         let mut jobs = vec![];
         for src_offset in 0..64 {
@@ -152,7 +156,7 @@ fn all_offsets() {
                 jobs.push(Job { src_offset, dst_offset, length, surplus: 0 });
             }
         }
-        run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
+        run(&dut, &mut rng, &jobs, 1.0, 1.0);
     });
 }
 
@@ -160,14 +164,14 @@ fn all_offsets() {
 fn longest_job() {
     run_with_wave_on_failure("longest_job", |wave| {
         let mut rng = wave.rng();
-        let mut dut = aligner(wave);
+        let dut = aligner(wave);
         let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job {
             src_offset,
             dst_offset,
             length: 16384,
             surplus: 0,
         });
-        run(&mut dut, &mut rng, &jobs, 1.0, 1.0);
+        run(&dut, &mut rng, &jobs, 1.0, 1.0);
     });
 }
 
@@ -177,17 +181,17 @@ fn longest_job() {
 fn cycles_are_as_promised() {
     run_with_wave_on_failure("cycles_are_as_promised", |wave| {
         let mut rng = wave.rng();
-        let mut dut = aligner(wave);
+        let dut = aligner(wave);
         for (src_offset, dst_offset) in [(0, 0), (10, 50), (50, 10), (0, 1), (1, 0)] {
             let job = Job { src_offset, dst_offset, length: 1024, surplus: 0 };
-            assert_eq!(run(&mut dut, &mut rng, &[job], 1.0, 1.0), (2, job.cost() + 2), "{job:?}");
+            assert_eq!(run(&dut, &mut rng, &[job], 1.0, 1.0), (2, job.cost() + 2), "{job:?}");
         }
         let jobs: Vec<Job> = (0..300)
             .map(|_| Job::random(&mut rng))
             .chain([Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 }])
             .collect();
         let cost: usize = jobs.iter().map(Job::cost).sum();
-        assert_eq!(run(&mut dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2));
+        assert_eq!(run(&dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2));
     });
 }
 
@@ -195,41 +199,37 @@ fn cycles_are_as_promised() {
 #[test]
 fn short_source_does_no_harm() {
     run_with_wave_on_failure("short_source_does_no_harm", |wave| {
-        let mut dut = aligner(wave);
+        let dut = aligner(wave);
         dut.reset();
         let job = |length| Job { src_offset: 8, dst_offset: 20, length, surplus: 0 }.bits();
-        dut.set("out_ready", 1);
-        dut.set("job_valid", 1);
+        dut.out_ready.set(true);
+        dut.job.valid.set(true);
         let mut outputs = vec![];
         let mut jobs = VecDeque::from([job(300), job(30)]);
         let mut source = VecDeque::from([([1u8; 64], false), ([2; 64], true), ([7; 64], true)]);
         for _ in 0..40 {
-            dut.set("job_valid", !jobs.is_empty() as u64);
-            dut.set_bytes("job", &jobs.front().copied().unwrap_or_default());
-            dut.set("source_data_valid", !source.is_empty() as u64);
+            dut.job.valid.set(!jobs.is_empty());
+            dut.job.set_bytes(&jobs.front().copied().unwrap_or_default());
+            dut.source_data.valid.set(!source.is_empty());
             let (data, last) = source.front().copied().unwrap_or(([0; 64], false));
-            dut.set_bytes("source_data", &data);
-            dut.set("source_data_last", last as u64);
+            dut.source_data.set_bytes(&data);
+            dut.source_data.last.set(last);
             dut.eval();
-            if dut.high("out_valid") {
-                outputs.push((
-                    dut.bytes::<64>("out_data"),
-                    u64::from_le_bytes(dut.bytes("out_strobe")),
-                    dut.high("out_last"),
-                ));
+            if dut.out_valid.is_high() {
+                outputs.push((dut.out_data.bytes(), dut.out_strobe.number(), dut.out_last.is_high()));
             }
-            if dut.high("job_ready") {
+            if dut.job.ready.is_high() {
                 jobs.pop_front();
             }
-            if dut.high("source_data_ready") {
+            if dut.source_data.ready.is_high() {
                 source.pop_front();
             }
             dut.tick();
         }
         // 320 bytes from lane 20 are 5 beats; the 30 bytes are one.
         assert_eq!(outputs.len(), 6);
-        let (data, strobe, last) = outputs[5];
-        assert_eq!((strobe, last), (((1 << 30) - 1) << 20, true));
+        let (data, strobe, last) = &outputs[5];
+        assert_eq!((*strobe, *last), (((1 << 30) - 1) << 20, true));
         assert!(data[20..50].iter().all(|b| *b == 7));
     });
 }

@@ -1,14 +1,14 @@
 //! `RoundRobin` against its definition, and `StreamArbiter` with frames.
 
-use crate::blocks::common::{random_bytes, Dut};
+use crate::blocks::common::random_bytes;
 use rand::Rng;
 use spindle_blocks::{RoundRobin, StreamArbiter};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
 fn round_robin<const N: usize>(wave: &WaveContext, name: &str) {
     let mut rng = wave.rng();
-    let mut dut = Dut::new(wave, &mut RoundRobin::<N>::default(), name);
+    let dut = Dut::new(wave, RoundRobin::<N>::default(), name);
     dut.reset();
     let (mut last, mut holder) = (N - 1, None);
     let mut granted = [0; N];
@@ -20,9 +20,9 @@ fn round_robin<const N: usize>(wave: &WaveContext, name: &str) {
             _ => rng.random::<u64>() & ((1 << N) - 1),
         };
         let (accept, lock) = (rng.random_bool(0.7), rng.random_bool(0.4));
-        dut.set("request", request);
-        dut.set("accept", accept as u64);
-        dut.set("lock", lock as u64);
+        dut.request.set(request);
+        dut.accept.set(accept);
+        dut.lock.set(lock);
         dut.eval();
         let asks = |i: usize| request >> i & 1 == 1;
         let expected = match holder {
@@ -30,12 +30,12 @@ fn round_robin<const N: usize>(wave: &WaveContext, name: &str) {
             None => (1..=N).map(|step| (last + step) % N).find(|i| asks(*i)),
         };
         assert_eq!(
-            dut.get("grant"),
+            dut.grant.number(),
             expected.map_or(0, |i| 1 << i),
             "cycle {cycle}: request {request:#b} after {last}"
         );
-        assert_eq!(dut.get("index"), expected.unwrap_or(0) as u64, "cycle {cycle}");
-        assert_eq!(dut.high("any"), expected.is_some(), "cycle {cycle}");
+        assert_eq!(dut.index.number(), expected.unwrap_or(0) as u64, "cycle {cycle}");
+        assert_eq!(dut.any.is_high(), expected.is_some(), "cycle {cycle}");
         if let (Some(i), true) = (expected, accept) {
             (last, holder) = (i, lock.then_some(i));
             granted[i] += 1;
@@ -61,7 +61,7 @@ type TestBeat = ([u8; 64], u32, bool);
 
 fn streams(wave: &WaveContext, n: usize, name: &str) {
     let mut rng = wave.rng();
-    let mut dut = Dut::new(wave, &mut StreamArbiter::new(n), name);
+    let dut = Dut::new(wave, StreamArbiter::new(n), name);
     dut.reset();
     let frame = |rng: &mut rand_chacha::ChaCha8Rng| -> Vec<TestBeat> {
         let beats = rng.random_range(1..5);
@@ -83,32 +83,32 @@ fn streams(wave: &WaveContext, n: usize, name: &str) {
             }
             offered[i] |= !waiting[i].is_empty() && (crowded || rng.random_bool(0.4));
             let (data, bytes, last) = waiting[i].front().copied().unwrap_or(([0; 64], 64, false));
-            dut.set(&format!("sink_valid_{i}"), offered[i] as u64);
-            dut.set_bytes(&format!("sink_data_{i}"), &data);
+            dut.sink_valid[i].set(offered[i]);
+            dut.sink_data[i].set(&data);
             // Of other beats it means nothing.
             let tail = if last { u64::from(bytes) % 64 } else { rng.random_range(0..64) };
-            dut.set(&format!("sink_tail_{i}"), tail);
-            dut.set(&format!("sink_last_{i}"), last as u64);
+            dut.sink_tail[i].set(tail);
+            dut.sink_last[i].set(last);
         }
         let ready = crowded || rng.random_bool(0.6);
-        dut.set("source_ready", ready as u64);
+        dut.source.ready.set(ready);
         dut.eval();
-        let valid = dut.high("source_valid");
+        let valid = dut.source.valid.is_high();
         if crowded && cycle % 512 > 8 && busy {
             assert!(valid, "cycle {cycle}: a bubble although all sources offer beats");
         }
         if valid && ready {
-            let index = dut.get("source_index") as usize;
+            let index = dut.source_index.number() as usize;
             assert!(open.is_none_or(|o| o == index), "cycle {cycle}: frames are mixed");
             let (data, bytes, last) = inside[index].pop_front().expect("a beat that nobody sent");
-            assert_eq!(dut.bytes::<64>("source_data"), data, "cycle {cycle}");
-            assert_eq!(u64::from_le_bytes(dut.bytes("source_keep")), u64::MAX >> (64 - bytes), "cycle {cycle}");
-            assert_eq!(dut.high("source_last"), last, "cycle {cycle}");
+            assert_eq!(dut.source.data.bytes(), data, "cycle {cycle}");
+            assert_eq!(dut.source.keep.number(), u64::MAX >> (64 - bytes), "cycle {cycle}");
+            assert_eq!(dut.source.last.is_high(), last, "cycle {cycle}");
             open = (!last).then_some(index);
             moved += 1;
         }
         for i in 0..n {
-            if offered[i] && dut.high(&format!("sink_ready_{i}")) {
+            if offered[i] && dut.sink_ready[i].is_high() {
                 inside[i].push_back(waiting[i].pop_front().expect("a beat was offered"));
                 offered[i] = false;
             }

@@ -1,11 +1,12 @@
 //! `AsyncFifo` with two clocks of random ratio and phase.
 
-use crate::blocks::common::Dut;
 use rand::Rng;
 use spindle_blocks::AsyncFifo;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_verilog::prelude::Bits;
 use std::collections::VecDeque;
+
+type Fifo = AsyncFifo<Bits<32>, 4>;
 
 /// Two clocks in picoseconds; time of the next rising edge of each.
 struct Clocks {
@@ -25,29 +26,25 @@ impl Clocks {
     }
 }
 
-fn rise(dut: &mut Dut, edges: [bool; 2]) {
-    for (name, edge) in ["write_clock", "read_clock"].iter().zip(edges) {
-        dut.set(name, edge as u64);
-    }
+fn rise(dut: &Dut<Fifo>, edges: [bool; 2]) {
+    dut.write_clock.set(edges[0]);
+    dut.read_clock.set(edges[1]);
     dut.eval();
-    for name in ["write_clock", "read_clock"] {
-        dut.set(name, 0);
-    }
+    dut.write_clock.set(false);
+    dut.read_clock.set(false);
     dut.eval();
 }
 
-fn fifo(wave: &WaveContext) -> Dut {
-    Dut::new(wave, &mut AsyncFifo::<Bits<32>, 4>::default(), "async_fifo_4")
+fn fifo(wave: &WaveContext) -> Dut<Fifo> {
+    Dut::new(wave, Fifo::default(), "async_fifo_4")
 }
 
-fn reset(dut: &mut Dut) {
-    for (value, edges) in [(1, 8), (0, 6)] {
-        for name in ["write_reset", "read_reset"] {
-            dut.set(name, value);
-        }
-        for name in ["write_valid", "read_ready"] {
-            dut.set(name, 0);
-        }
+fn reset(dut: &Dut<Fifo>) {
+    for (value, edges) in [(true, 8), (false, 6)] {
+        dut.write_reset.set(value);
+        dut.read_reset.set(value);
+        dut.write.valid.set(false);
+        dut.read.ready.set(false);
         for _ in 0..edges {
             rise(dut, [true, true]);
         }
@@ -58,9 +55,9 @@ fn reset(dut: &mut Dut) {
 fn nothing_is_lost_between_clocks() {
     run_with_wave_on_failure("nothing_is_lost_between_clocks", |wave| {
         let mut rng = wave.rng();
-        let mut dut = fifo(wave);
+        let dut = fifo(wave);
         for (write, read) in [(4000, 4000), (4000, 3999), (3103, 8000), (8000, 3103), (1000, 20011), (20011, 1000)] {
-            reset(&mut dut);
+            reset(&dut);
             let mut clocks =
                 Clocks { period: [write, read], next: [rng.random_range(0..write), rng.random_range(0..read)] };
             let mut queue: VecDeque<u64> = VecDeque::new();
@@ -76,20 +73,20 @@ fn nothing_is_lost_between_clocks() {
                     if offered.is_none() && sent < 3000 && rng.random_bool(0.9) {
                         offered = Some(rng.random::<u32>() as u64);
                     }
-                    dut.set("write_valid", offered.is_some() as u64);
-                    dut.set("write", offered.unwrap_or(0xDEAD));
+                    dut.write.valid.set(offered.is_some());
+                    dut.write.set(offered.unwrap_or(0xDEAD));
                 }
                 if edge[1] {
-                    dut.set("read_ready", rng.random_bool(0.9) as u64);
+                    dut.read.ready.set(rng.random_bool(0.9));
                 }
                 dut.eval();
                 if edge[1] {
-                    let shown = dut.high("read_valid").then(|| dut.get("read"));
+                    let shown = dut.read.valid.is_high().then(|| dut.read.number());
                     assert!(held.is_none() || held == shown, "the word changed before it was taken");
                     held = None;
                     if let Some(word) = shown {
                         assert_eq!(Some(&word), queue.front(), "word {received}");
-                        if dut.high("read_ready") {
+                        if dut.read.ready.is_high() {
                             queue.pop_front();
                             received += 1;
                         } else {
@@ -97,14 +94,14 @@ fn nothing_is_lost_between_clocks() {
                         }
                     }
                 }
-                if edge[0] && dut.high("write_ready") {
+                if edge[0] && dut.write.ready.is_high() {
                     if let Some(word) = offered.take() {
                         queue.push_back(word);
                         sent += 1;
                     }
                 }
                 fullest = fullest.max(queue.len());
-                rise(&mut dut, edge);
+                rise(&dut, edge);
             }
             assert!(queue.is_empty() && fullest <= 16, "holds {fullest} words");
         }
@@ -115,42 +112,42 @@ fn nothing_is_lost_between_clocks() {
 #[test]
 fn timing() {
     run_with_wave_on_failure("timing", |wave| {
-        let mut dut = fifo(wave);
-        reset(&mut dut);
-        dut.set("write_valid", 1);
+        let dut = fifo(wave);
+        reset(&dut);
+        dut.write.valid.set(true);
         let mut edges = 0;
-        while !dut.high("read_valid") {
+        while !dut.read.valid.is_high() {
             assert!(edges < 20, "the word never came out");
-            rise(&mut dut, [true, true]);
-            dut.set("write_valid", 0);
+            rise(&dut, [true, true]);
+            dut.write.valid.set(false);
             dut.eval();
             edges += 1;
         }
         // The edge that takes the word, two for the synchroniser, one for the output register.
         assert_eq!(edges, 4);
 
-        reset(&mut dut);
-        dut.set("write_valid", 1);
+        reset(&dut);
+        dut.write.valid.set(true);
         let mut taken = 0;
         for _ in 0..40 {
             dut.eval();
-            taken += dut.get("write_ready");
-            rise(&mut dut, [true, true]);
+            taken += u64::from(dut.write.ready.is_high());
+            rise(&dut, [true, true]);
         }
         assert_eq!(taken, 16, "15 words in the memory and one in the register");
 
-        reset(&mut dut);
-        dut.set("write_valid", 1);
-        dut.set("read_ready", 1);
+        reset(&dut);
+        dut.write.valid.set(true);
+        dut.read.ready.set(true);
         for n in 0..200 {
-            dut.set("write", n);
+            dut.write.set(n);
             dut.eval();
-            assert!(dut.high("write_ready"), "word {n} had to wait");
-            assert_eq!(dut.high("read_valid"), n >= 4);
+            assert!(dut.write.ready.is_high(), "word {n} had to wait");
+            assert_eq!(dut.read.valid.is_high(), n >= 4);
             if n >= 4 {
-                assert_eq!(dut.get("read"), n - 4);
+                assert_eq!(dut.read.number(), n - 4);
             }
-            rise(&mut dut, [true, true]);
+            rise(&dut, [true, true]);
         }
     });
 }

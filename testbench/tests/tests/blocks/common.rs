@@ -1,87 +1,12 @@
-//! A block under test, and the checks that all word ports share.
+//! The checks that all blocks with a word port on either side share.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{Model, Port, Source, WaveContext};
-use spindle_verilog::prelude::Block;
-use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
-
-/// A loaded model whose ports are looked up by name.
-pub struct Dut {
-    pub model: Model,
-    ports: RefCell<HashMap<String, Port>>,
-}
-
-/// The text of a block, ready for Verilator.
-pub fn source(block: &mut impl Block, top: &str) -> Source {
-    let design = spindle_verilog::emit(block, top).unwrap_or_else(|e| panic!("{top}: {e}"));
-    Source::new(top, design.modules.iter().map(|m| (format!("{}.sv", m.name), m.text.clone())).collect())
-}
-
-impl Dut {
-    /// Emits, compiles and loads a block; its waves are recorded when the test is repeated after a failure.
-    pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
-        let model = wave.model(&source(block, top)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
-        Self { model, ports: RefCell::default() }
-    }
-
-    /// The same with every register zero at the start, as rust-hdl's simulator has it.
-    pub fn zeroed(block: &mut impl Block, top: &str) -> Self {
-        let library = Model::build(&source(block, top)).unwrap_or_else(|e| panic!("{top}: {e:#}"));
-        Self { model: library.instance_zeroed(), ports: RefCell::default() }
-    }
-
-    fn port(&self, name: &str) -> Port {
-        *self
-            .ports
-            .borrow_mut()
-            .entry(name.to_string())
-            .or_insert_with(|| self.model.port(name).unwrap_or_else(|e| panic!("{e:#}")))
-    }
-
-    pub fn set(&mut self, name: &str, value: u64) {
-        let port = self.port(name);
-        self.model.set(port, value);
-    }
-
-    pub fn get(&mut self, name: &str) -> u64 {
-        let port = self.port(name);
-        self.model.get(port)
-    }
-
-    pub fn high(&mut self, name: &str) -> bool {
-        self.get(name) == 1
-    }
-
-    pub fn set_bytes(&mut self, name: &str, bytes: &[u8]) {
-        let port = self.port(name);
-        self.model.set_bytes(port, bytes);
-    }
-
-    pub fn bytes<const N: usize>(&mut self, name: &str) -> [u8; N] {
-        let port = self.port(name);
-        self.model.get_bytes(port).try_into().unwrap_or_else(|_| panic!("{name} does not have {N} bytes"))
-    }
-
-    /// The bytes of a port of any width.
-    pub fn all_bytes(&mut self, name: &str) -> Vec<u8> {
-        let port = self.port(name);
-        self.model.get_bytes(port).to_vec()
-    }
-
-    pub fn eval(&mut self) {
-        self.model.eval();
-    }
-
-    pub fn tick(&mut self) {
-        self.model.tick();
-    }
-
-    pub fn reset(&mut self) {
-        self.model.reset(3);
-    }
-}
+use spindle_blocks::{Fifo, Skid, Slice};
+use spindle_harness::Dut;
+use spindle_verilog::ports::HasPorts;
+use spindle_verilog::prelude::{Bits, SinkPorts, SourcePorts};
+use std::collections::VecDeque;
 
 /// Random bytes.
 pub fn random_bytes<const N: usize>(rng: &mut ChaCha8Rng) -> [u8; N] {
@@ -99,16 +24,47 @@ pub struct WordPort {
     pub latency: u64,
     /// `write_ready` does not depend on `read_ready`.
     pub registered_ready: bool,
-    /// Has a `level` port.
-    pub level: bool,
+}
+
+/// A block that takes words and hands them on.
+pub trait WordPorts: HasPorts + Sized {
+    /// Where words go in and come out.
+    fn words(dut: &Dut<Self>) -> (&SinkPorts<Bits<32>>, &SourcePorts<Bits<32>>);
+
+    /// The words inside, if the block counts them.
+    fn level(_dut: &Dut<Self>) -> Option<u64> {
+        None
+    }
+}
+
+impl WordPorts for Skid<Bits<32>> {
+    fn words(dut: &Dut<Self>) -> (&SinkPorts<Bits<32>>, &SourcePorts<Bits<32>>) {
+        (&dut.write, &dut.read)
+    }
+}
+
+impl WordPorts for Slice<Bits<32>> {
+    fn words(dut: &Dut<Self>) -> (&SinkPorts<Bits<32>>, &SourcePorts<Bits<32>>) {
+        (&dut.write, &dut.read)
+    }
+}
+
+impl<const A: usize> WordPorts for Fifo<Bits<32>, A> {
+    fn words(dut: &Dut<Self>) -> (&SinkPorts<Bits<32>>, &SourcePorts<Bits<32>>) {
+        (&dut.write, &dut.read)
+    }
+
+    fn level(dut: &Dut<Self>) -> Option<u64> {
+        Some(dut.level.number())
+    }
 }
 
 /// Equivalence with a queue under random traffic, then an empty block. Payload: 32 bits.
-pub fn queue_equivalence(dut: &mut Dut, port: WordPort, rng: &mut ChaCha8Rng, cycles: usize) {
+pub fn queue_equivalence<B: WordPorts>(dut: &Dut<B>, port: WordPort, rng: &mut ChaCha8Rng, cycles: usize) {
+    let (write, read) = B::words(dut);
     dut.reset();
     let mut queue: VecDeque<u64> = VecDeque::new();
     let mut offered: Option<u64> = None;
-    let mut stalled: Option<u64> = None;
     let (mut moved, mut write_chance, mut read_chance) = (0u64, 50, 50);
     for cycle in 0..cycles + 10 * (port.capacity + 8) {
         let draining = cycle >= cycles;
@@ -122,28 +78,24 @@ pub fn queue_equivalence(dut: &mut Dut, port: WordPort, rng: &mut ChaCha8Rng, cy
         } else if offered.is_none() && rng.random_range(0..100) < write_chance {
             offered = Some(rng.random::<u32>() as u64);
         }
-        dut.set("write_valid", offered.is_some() as u64);
-        dut.set("write", offered.unwrap_or_else(|| rng.random::<u32>() as u64));
+        write.valid.set(offered.is_some());
+        write.set(offered.unwrap_or_else(|| rng.random::<u32>() as u64));
         let ready = rng.random_range(0..100) < read_chance;
-        dut.set("read_ready", !ready as u64);
+        read.ready.set(!ready);
         dut.eval();
-        let before = (dut.get("write_ready"), dut.get("read_valid"), dut.get("read"));
-        dut.set("read_ready", ready as u64);
+        let before = (write.ready.number(), read.valid.number(), read.number());
+        read.ready.set(ready);
         dut.eval();
-        let (accepts, valid, word) = (dut.high("write_ready"), dut.high("read_valid"), dut.get("read"));
+        let (accepts, valid, word) = (write.ready.is_high(), read.valid.is_high(), read.number());
         if port.registered_ready {
             assert_eq!(before, (accepts as u64, valid as u64, word), "cycle {cycle}: an output follows read_ready");
         }
-        if port.level {
-            assert_eq!(dut.get("level"), queue.len() as u64, "cycle {cycle}: level");
-        }
-        if let Some(held) = stalled {
-            assert!(valid && word == held, "cycle {cycle}: the payload changed before it was taken");
+        if let Some(level) = B::level(dut) {
+            assert_eq!(level, queue.len() as u64, "cycle {cycle}: level");
         }
         if valid {
             assert_eq!(Some(&word), queue.front(), "cycle {cycle}: wrong word");
         }
-        stalled = (valid && !ready).then_some(word);
         if valid && ready {
             queue.pop_front();
             moved += 1;
@@ -160,82 +112,83 @@ pub fn queue_equivalence(dut: &mut Dut, port: WordPort, rng: &mut ChaCha8Rng, cy
 }
 
 /// Exact latency, capacity, and one word per cycle when empty and when full.
-pub fn word_port_timing(dut: &mut Dut, port: WordPort) {
+pub fn word_port_timing<B: WordPorts>(dut: &Dut<B>, port: WordPort) {
+    let (write, read) = B::words(dut);
     dut.reset();
     // One word through the idle block.
-    dut.set("read_ready", 0);
-    dut.set("write", 0xA5A5);
-    dut.set("write_valid", 1);
+    read.ready.set(false);
+    write.set(0xA5A5);
+    write.valid.set(true);
     dut.eval();
-    assert!(dut.high("write_ready"), "an idle block takes a word at once");
+    assert!(write.ready.is_high(), "an idle block takes a word at once");
     dut.tick();
-    dut.set("write_valid", 0);
+    write.valid.set(false);
     let mut latency = 1;
     dut.eval();
-    while !dut.high("read_valid") {
+    while !read.valid.is_high() {
         assert!(latency < 20, "the word never came out");
         dut.tick();
         dut.eval();
         latency += 1;
     }
     assert_eq!(latency, port.latency, "latency");
-    assert_eq!(dut.get("read"), 0xA5A5);
+    assert_eq!(read.number(), 0xA5A5);
 
     // Words that trickle in while the sink waits come out one per cycle afterwards.
     dut.reset();
     let words = port.capacity.min(6) as u64;
     for n in 0..words {
         for gap in 0..6 {
-            dut.set("write_valid", (gap == 0) as u64);
-            dut.set("write", n);
+            write.valid.set(gap == 0);
+            write.set(n);
             dut.tick();
         }
     }
-    dut.set("write_valid", 0);
-    dut.set("read_ready", 1);
+    write.valid.set(false);
+    read.ready.set(true);
     for n in 0..words {
         dut.eval();
-        assert!(dut.high("read_valid") && dut.get("read") == n, "bubble before word {n} of {words}");
+        assert!(read.valid.is_high() && read.number() == n, "bubble before word {n} of {words}");
         dut.tick();
     }
-    dut.set("read_ready", 0);
+    read.ready.set(false);
 
     // Fill: exactly the capacity.
     dut.reset();
     let mut taken = 0;
-    dut.set("write_valid", 1);
+    write.valid.set(true);
     for _ in 0..port.capacity + 10 {
-        dut.set("write", taken);
+        write.set(taken);
         dut.eval();
-        taken += dut.get("write_ready");
+        taken += u64::from(write.ready.is_high());
         dut.tick();
     }
     assert_eq!(taken, port.capacity as u64, "capacity");
 
     // Read and write in every cycle from there on: a word per cycle comes out, in order.
-    dut.set("read_ready", 1);
+    read.ready.set(true);
     for n in 0..3 * port.capacity as u64 + 20 {
-        dut.set("write", taken);
+        write.set(taken);
         dut.eval();
-        assert!(dut.high("read_valid"), "bubble at word {n}");
-        assert_eq!(dut.get("read"), n);
-        taken += dut.get("write_ready");
+        assert!(read.valid.is_high(), "bubble at word {n}");
+        assert_eq!(read.number(), n);
+        taken += u64::from(write.ready.is_high());
         dut.tick();
     }
     assert!(taken >= 4 * port.capacity as u64 + 19, "the writer was held up more than once: {taken} words taken");
 
     // The same from empty.
     dut.reset();
-    dut.set("read_ready", 1);
-    dut.set("write_valid", 1);
+    read.ready.set(true);
+    write.valid.set(true);
     let total = 3 * port.capacity as u64 + 50;
     for n in 0..total + port.latency {
-        dut.set("write", n);
+        write.set(n);
         dut.eval();
-        assert!(dut.high("write_ready"), "word {n} had to wait");
-        assert_eq!(dut.high("read_valid"), n >= port.latency, "word {n}");
+        assert!(write.ready.is_high(), "word {n} had to wait");
+        assert_eq!(read.valid.is_high(), n >= port.latency, "word {n}");
         if n >= port.latency {
-            assert_eq!(dut.get("read"), n - port.latency);
+            assert_eq!(read.number(), n - port.latency);
         }
         dut.tick();
     }

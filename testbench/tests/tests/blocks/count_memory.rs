@@ -1,9 +1,8 @@
 //! `CountMemory` against an array of counts.
 
-use crate::blocks::common::Dut;
 use rand::Rng;
 use spindle_blocks::CountMemory;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 /// Cycles from a visit to its count.
@@ -12,9 +11,9 @@ const DELAY: usize = 3;
 fn counts(counters: usize, start: u32) {
     run_with_wave_on_failure(&format!("count_memory_{counters}"), |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut CountMemory::new(counters), "count_memory");
-        dut.set("last", counters as u64 - 1);
-        dut.set("start", start.into());
+        let dut = Dut::new(wave, CountMemory::new(counters), "count_memory");
+        dut.last.set(counters as u64 - 1);
+        dut.start.set(start);
         // The memory is not empty when the second run begins.
         for _ in 0..2 {
             dut.reset();
@@ -24,7 +23,7 @@ fn counts(counters: usize, start: u32) {
             for cycle in 0..100 * counters {
                 let number = cycle % counters;
                 dut.eval();
-                assert_eq!(dut.get("visited"), number as u64, "cycle {cycle}");
+                assert_eq!(dut.visited.number(), number as u64, "cycle {cycle}");
                 // Little, much, less than nothing.
                 let more = match rng.random_range(0..4) {
                     0 => 0,
@@ -33,12 +32,12 @@ fn counts(counters: usize, start: u32) {
                     _ => rng.random_range(0u32..8).wrapping_neg(),
                 };
                 let is_low = rng.random();
-                dut.set("more", more.into());
-                dut.set("is_low", u64::from(is_low));
+                dut.more.set(more);
+                dut.is_low.set(is_low);
                 dut.eval();
                 if cycle >= DELAY {
                     let (at, count) = told.pop_front().expect("every visit is told");
-                    assert_eq!((dut.get("at"), dut.get("count")), (at as u64, u64::from(count)), "cycle {cycle}");
+                    assert_eq!((dut.at.number(), dut.count.number()), (at as u64, u64::from(count)), "cycle {cycle}");
                 }
                 let sum = u64::from(counts[number]) + u64::from(more) + carry;
                 counts[number] = sum as u32;

@@ -1,24 +1,23 @@
 //! `CounterBank` against an array of counts.
 
-use crate::blocks::common::Dut;
 use rand::Rng;
 use spindle_blocks::CounterBank;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 #[test]
 fn counts_every_event() {
     run_with_wave_on_failure("counts_every_event", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut CounterBank::<5>::default(), "counter_bank_32");
+        let dut = Dut::new(wave, CounterBank::<5>::default(), "counter_bank_32");
         for round in 0..2 {
-            dut.set("a_valid", 0);
-            dut.set("b_valid", 0);
+            dut.a_valid.set(false);
+            dut.b_valid.set(false);
             dut.reset();
             // The clearing walk lasts 32 cycles, also in the second round, when the counters are not zero.
             for cycle in 0..33 {
                 dut.eval();
-                assert_eq!(dut.high("clearing"), cycle < 32, "round {round}, cycle {cycle}");
+                assert_eq!(dut.clearing.is_high(), cycle < 32, "round {round}, cycle {cycle}");
                 dut.tick();
             }
             let mut counts = [0u64; 32];
@@ -33,14 +32,14 @@ fn counts_every_event() {
                     rng.random_range(0..32) & rng.random_range(0..32),
                 ];
                 let read = rng.random_range(0..32usize);
-                for (port, n) in [("a", 0), ("b", 1)] {
-                    dut.set(&format!("{port}_valid"), events[n] as u64);
-                    dut.set(&format!("{port}_index"), index[n] as u64);
-                }
-                dut.set("read_index", read as u64);
+                dut.a_valid.set(events[0]);
+                dut.a_index.set(index[0]);
+                dut.b_valid.set(events[1]);
+                dut.b_index.set(index[1]);
+                dut.read_index.set(read);
                 dut.eval();
                 if let Some(expected) = asked[2] {
-                    assert_eq!(dut.get("read_count"), expected, "round {round}, cycle {cycle}");
+                    assert_eq!(dut.read_count.number(), expected, "round {round}, cycle {cycle}");
                 }
                 // Events up to three cycles ago: the counts as they stood at the start of the cycle after that.
                 asked = [Some(history[2][read]), asked[0], asked[1]];

@@ -1,8 +1,8 @@
 //! `Fifo` over depths and kinds of memory.
 
-use crate::blocks::common::{queue_equivalence, word_port_timing, Dut, WordPort};
+use crate::blocks::common::{queue_equivalence, word_port_timing, WordPort};
 use spindle_blocks::{Fifo, RamStyle};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_verilog::prelude::Bits;
 
 fn check<const A: usize>(wave: &WaveContext, style: RamStyle, name: &str) {
@@ -11,11 +11,11 @@ fn check<const A: usize>(wave: &WaveContext, style: RamStyle, name: &str) {
 
 fn check_depth<const A: usize>(wave: &WaveContext, style: RamStyle, depth: usize, name: &str) {
     let latency = if style == RamStyle::Distributed { 1 } else { 3 };
-    let port = WordPort { capacity: depth, latency, registered_ready: true, level: true };
+    let port = WordPort { capacity: depth, latency, registered_ready: true };
     let mut rng = wave.rng();
-    let mut dut = Dut::new(wave, &mut Fifo::<Bits<32>, A>::with_depth(style, depth), name);
-    queue_equivalence(&mut dut, port, &mut rng, 6_000 + (20 << A));
-    word_port_timing(&mut dut, port);
+    let dut = Dut::new(wave, Fifo::<Bits<32>, A>::with_depth(style, depth), name);
+    queue_equivalence(&dut, port, &mut rng, 6_000 + (20 << A));
+    word_port_timing(&dut, port);
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn ultra_fifo() {
 #[test]
 fn default_memory() {
     run_with_wave_on_failure("default_memory", |wave| {
-        let port = WordPort { capacity: 64, latency: 1, registered_ready: true, level: true };
-        word_port_timing(&mut Dut::new(wave, &mut Fifo::<Bits<32>, 6>::default(), "fifo_default_6"), port);
+        let port = WordPort { capacity: 64, latency: 1, registered_ready: true };
+        word_port_timing(&mut Dut::new(wave, Fifo::<Bits<32>, 6>::default(), "fifo_default_6"), port);
         let port = WordPort { capacity: 128, latency: 3, ..port };
-        word_port_timing(&mut Dut::new(wave, &mut Fifo::<Bits<32>, 7>::default(), "fifo_default_7"), port);
+        word_port_timing(&mut Dut::new(wave, Fifo::<Bits<32>, 7>::default(), "fifo_default_7"), port);
     });
 }

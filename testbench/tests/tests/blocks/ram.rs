@@ -1,10 +1,12 @@
 //! Memories against an array of words.
 
-use crate::blocks::common::{random_bytes, Dut};
+use crate::blocks::common::random_bytes;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::{ByteRam, LutRam, Ram1w2r, RamStyle, SdpRam, TdpRam};
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
+use spindle_verilog::ports::{HasPorts, Wire};
+use spindle_verilog::prelude::{Bit, Bits, In, Out};
 
 /// A read port as it should behave: a pipeline of `latency` places that holds its last word.
 struct ReadPort {
@@ -50,15 +52,27 @@ fn write_bytes(word: &mut [u8], data: &[u8], strobe: u64) {
     }
 }
 
-/// One write port with strobes (or an enable), R read ports with an enable each.
-fn simple<const BYTES: usize>(
-    dut: &mut Dut,
+/// A read port: enable, address, data.
+type Read<'a, const A: usize, const W: usize> = (&'a Wire<In, Bit>, &'a Wire<In, Bits<A>>, &'a Wire<Out, Bits<W>>);
+
+/// The ports of a memory that writes in one place: address, data, a setter of the strobe, the read ports.
+struct Simple<'a, const A: usize, const W: usize> {
+    address: &'a Wire<In, Bits<A>>,
+    data: &'a Wire<In, Bits<W>>,
+    strobe: &'a dyn Fn(u64),
+    reads: &'a [Read<'a, A, W>],
+}
+
+/// One write port with strobes (or an enable), some read ports with an enable each.
+fn simple<B: HasPorts, const A: usize, const W: usize, const BYTES: usize>(
+    dut: &Dut<B>,
+    memory: Simple<A, W>,
     rng: &mut ChaCha8Rng,
     depth: usize,
     latency: usize,
     strobes: bool,
-    reads: &[[&str; 3]],
 ) {
+    let reads = memory.reads;
     let mut words = vec![vec![0u8; BYTES]; depth];
     let mut ports: Vec<ReadPort> = reads.iter().map(|_| ReadPort::new(latency)).collect();
     for cycle in 0..6000 {
@@ -69,23 +83,19 @@ fn simple<const BYTES: usize>(
         } else {
             rng.random::<u64>() & rng.random::<u64>() & (u64::MAX >> (64 - BYTES))
         };
-        dut.set("write_address", at as u64);
-        dut.set_bytes("write_data", &data);
-        if strobes {
-            dut.set_bytes("write_strobe", &strobe.to_le_bytes()[..BYTES.div_ceil(8)]);
-        } else {
-            dut.set("write_enable", strobe & 1);
-        }
+        memory.address.set(at);
+        memory.data.set(&data);
+        (memory.strobe)(strobe);
         let asked: Vec<Option<usize>> =
             reads.iter().map(|_| rng.random_bool(0.7).then(|| address(rng, depth))).collect();
-        for (names, asked) in reads.iter().zip(&asked) {
-            dut.set(names[0], asked.is_some() as u64);
-            dut.set(names[1], asked.unwrap_or_else(|| rng.random_range(0..depth)) as u64);
+        for ((enable, from, _), asked) in reads.iter().zip(&asked) {
+            enable.set(asked.is_some());
+            from.set(asked.unwrap_or_else(|| rng.random_range(0..depth)));
         }
         dut.eval();
-        for (names, port) in reads.iter().zip(&ports) {
+        for (i, ((_, _, data), port)) in reads.iter().zip(&ports).enumerate() {
             if let Some(expected) = port.shows() {
-                assert_eq!(&dut.bytes::<BYTES>(names[2])[..], &expected[..], "cycle {cycle}: {}", names[2]);
+                assert_eq!(&data.bytes(), expected, "cycle {cycle}: read port {i}");
             }
         }
         for (port, asked) in ports.iter_mut().zip(&asked) {
@@ -96,7 +106,37 @@ fn simple<const BYTES: usize>(
     }
 }
 
-const ONE_READ: [[&str; 3]; 1] = [["read_enable", "read_address", "read_data"]];
+/// A memory with an enable and one read port.
+fn enabled<const A: usize, const W: usize, const BYTES: usize>(
+    dut: &Dut<SdpRam<A, W>>,
+    rng: &mut ChaCha8Rng,
+    depth: usize,
+    latency: usize,
+) {
+    let memory = Simple {
+        address: &dut.write_address,
+        data: &dut.write_data,
+        strobe: &|strobe| dut.write_enable.set(strobe & 1 == 1),
+        reads: &[(&dut.read_enable, &dut.read_address, &dut.read_data)],
+    };
+    simple::<_, A, W, BYTES>(dut, memory, rng, depth, latency, false);
+}
+
+/// A memory with a strobe for each byte and one read port.
+fn strobed<const A: usize, const B: usize, const W: usize>(
+    dut: &Dut<ByteRam<A, B, W>>,
+    rng: &mut ChaCha8Rng,
+    depth: usize,
+    latency: usize,
+) {
+    let memory = Simple {
+        address: &dut.write_address,
+        data: &dut.write_data,
+        strobe: &|strobe| dut.write_strobe.set(strobe),
+        reads: &[(&dut.read_enable, &dut.read_address, &dut.read_data)],
+    };
+    simple::<_, A, W, B>(dut, memory, rng, depth, latency, true);
+}
 
 #[test]
 fn simple_dual_port() {
@@ -106,13 +146,12 @@ fn simple_dual_port() {
             [(RamStyle::Block, "block"), (RamStyle::Distributed, "distributed"), (RamStyle::Ultra, "ultra")]
         {
             for latency in [1, 2] {
-                let mut dut =
-                    Dut::new(wave, &mut SdpRam::<5, 72>::new(style, latency), &format!("sdp_{name}_{latency}"));
-                simple::<9>(&mut dut, &mut rng, 32, latency, false, &ONE_READ);
+                let dut = Dut::new(wave, SdpRam::<5, 72>::new(style, latency), &format!("sdp_{name}_{latency}"));
+                enabled::<5, 72, 9>(&dut, &mut rng, 32, latency);
             }
         }
-        let mut dut = Dut::new(wave, &mut SdpRam::<5, 512>::with_depth(RamStyle::Block, 1, 20), "sdp_20x512");
-        simple::<64>(&mut dut, &mut rng, 20, 1, false, &ONE_READ);
+        let dut = Dut::new(wave, SdpRam::<5, 512>::with_depth(RamStyle::Block, 1, 20), "sdp_20x512");
+        enabled::<5, 512, 64>(&dut, &mut rng, 20, 1);
     });
 }
 
@@ -121,12 +160,12 @@ fn byte_enables() {
     run_with_wave_on_failure("byte_enables", |wave| {
         let mut rng = wave.rng();
         for latency in [1, 2] {
-            let mut dut =
-                Dut::new(wave, &mut ByteRam::<5, 4, 32>::new(RamStyle::Block, latency), &format!("byte_ram_{latency}"));
-            simple::<4>(&mut dut, &mut rng, 32, latency, true, &ONE_READ);
+            let dut =
+                Dut::new(wave, ByteRam::<5, 4, 32>::new(RamStyle::Block, latency), &format!("byte_ram_{latency}"));
+            strobed(&dut, &mut rng, 32, latency);
         }
-        let mut dut = Dut::new(wave, &mut ByteRam::<4, 64, 512>::default(), "byte_ram_512");
-        simple::<64>(&mut dut, &mut rng, 16, 1, true, &ONE_READ);
+        let dut = Dut::new(wave, ByteRam::<4, 64, 512>::default(), "byte_ram_512");
+        strobed(&dut, &mut rng, 16, 1);
     });
 }
 
@@ -135,16 +174,15 @@ fn one_write_two_reads() {
     run_with_wave_on_failure("one_write_two_reads", |wave| {
         let mut rng = wave.rng();
         for latency in [1, 2] {
-            let mut dut =
-                Dut::new(wave, &mut Ram1w2r::<5, 576>::new(RamStyle::Block, latency), &format!("ram_1w2r_{latency}"));
-            simple::<72>(
-                &mut dut,
-                &mut rng,
-                32,
-                latency,
-                false,
-                &[["a_enable", "a_address", "a_data"], ["b_enable", "b_address", "b_data"]],
-            );
+            let dut = Dut::new(wave, Ram1w2r::<5, 576>::new(RamStyle::Block, latency), &format!("ram_1w2r_{latency}"));
+            let reads = [(&dut.a_enable, &dut.a_address, &dut.a_data), (&dut.b_enable, &dut.b_address, &dut.b_data)];
+            let memory = Simple {
+                address: &dut.write_address,
+                data: &dut.write_data,
+                strobe: &|strobe| dut.write_enable.set(strobe & 1 == 1),
+                reads: &reads,
+            };
+            simple::<_, 5, 576, 72>(&dut, memory, &mut rng, 32, latency, false);
         }
     });
 }
@@ -153,23 +191,19 @@ fn one_write_two_reads() {
 fn lut_ram_reads_at_once() {
     run_with_wave_on_failure("lut_ram_reads_at_once", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut LutRam::<5, 40, 3>::default(), "lut_ram_3r");
+        let dut = Dut::new(wave, LutRam::<5, 40, 3>::default(), "lut_ram_3r");
         let mut words = [[0u8; 5]; 32];
         for cycle in 0..6000 {
             let (at, data, enable) = (address(&mut rng, 32), random_bytes::<5>(&mut rng), rng.random_bool(0.6));
-            dut.set("write_enable", enable as u64);
-            dut.set("write_address", at as u64);
-            dut.set_bytes("write_data", &data);
+            dut.write_enable.set(enable);
+            dut.write_address.set(at);
+            dut.write_data.set_bytes(&data);
             for round in 0..2 {
                 for r in 0..3 {
                     let from = address(&mut rng, 32);
-                    dut.set(&format!("read_address_{r}"), from as u64);
+                    dut.read_address[r].set(from);
                     dut.eval();
-                    assert_eq!(
-                        dut.bytes::<5>(&format!("read_data_{r}")),
-                        words[from],
-                        "cycle {cycle}.{round}: port {r}"
-                    );
+                    assert_eq!(dut.read_data[r].bytes(), words[from], "cycle {cycle}.{round}: port {r}");
                 }
             }
             if enable {
@@ -184,7 +218,11 @@ fn lut_ram_reads_at_once() {
 fn true_dual_port() {
     run_with_wave_on_failure("true_dual_port", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut TdpRam::<5, 4, 32>::default(), "tdp_ram");
+        let dut = Dut::new(wave, TdpRam::<5, 4, 32>::default(), "tdp_ram");
+        let ports = [
+            (&dut.a_enable, &dut.a_address, &dut.a_strobe, &dut.a_write),
+            (&dut.b_enable, &dut.b_address, &dut.b_strobe, &dut.b_write),
+        ];
         let mut words = vec![vec![0u8; 4]; 32];
         // The word that the array of each port fetched, and the one that its output shows.
         let mut fetched: [Option<Vec<u8>>; 2] = [None, None];
@@ -205,19 +243,19 @@ fn true_dual_port() {
                 work[1].2 = 0; // both writing one word is ruled out
             }
             met += (work[0].1 == work[1].1 && work[0].0 && work[1].0 && work[0].2 != work[1].2) as u32;
-            for (name, (enable, at, strobe, data)) in ["a", "b"].iter().zip(&work) {
-                dut.set(&format!("{name}_enable"), *enable as u64);
-                dut.set(&format!("{name}_address"), *at as u64);
-                dut.set(&format!("{name}_strobe"), *strobe);
-                dut.set_bytes(&format!("{name}_write"), data);
+            for ((enable, address, strobe, write), work) in ports.iter().zip(&work) {
+                enable.set(work.0);
+                address.set(work.1);
+                strobe.set(work.2);
+                write.set(&work.3);
             }
             let advance: [bool; 2] = std::array::from_fn(|_| rng.random_bool(0.7));
-            dut.set("a_advance", advance[0] as u64);
-            dut.set("b_advance", advance[1] as u64);
+            dut.a_advance.set(advance[0]);
+            dut.b_advance.set(advance[1]);
             dut.eval();
-            for (name, shown) in ["a_read", "b_read"].iter().zip(&shown) {
+            for (i, (read, shown)) in [&dut.a_read, &dut.b_read].into_iter().zip(&shown).enumerate() {
                 if let Some(expected) = shown {
-                    assert_eq!(&dut.bytes::<4>(name)[..], &expected[..], "cycle {cycle}: {name}");
+                    assert_eq!(&read.bytes(), expected, "cycle {cycle}: port {i}");
                 }
             }
             for (port, (enable, at, _, _)) in work.iter().enumerate() {

@@ -1,6 +1,5 @@
 //! Every block over its parameters: emitted, and clean under `verilator -Wall`.
 
-use crate::blocks::common::source;
 use spindle_blocks::*;
 use spindle_harness::{lint, Source};
 use spindle_verilog::prelude::Bits;
@@ -9,7 +8,7 @@ macro_rules! shapes {
     ($($name:ident: $block:expr;)*) => {
         /// Every shape, by name.
         pub fn shapes() -> Vec<(&'static str, Source)> {
-            vec![$((stringify!($name), source(&mut $block, stringify!($name)))),*]
+            vec![$((stringify!($name), crate::source(&mut $block, stringify!($name)))),*]
         }
     };
 }

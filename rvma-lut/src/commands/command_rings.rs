@@ -2,20 +2,21 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `ring`, `ring_valid` (held); out `ring_done` (pulse) |
-//! | doorbell | in `tail`, `tail_pid`, `tail_write` (pulse) |
-//! | DMA reader | out `read`, `read_valid`; in `read_ready`; in `data`, `data_last`, `data_error`, `data_valid` (no ready: there is room) |
-//! | ring posts | out `batch`, `batch_error`, `batch_valid`; in `batch_ready`; out `line`; in `line_ready`; in `batch_done` (pulse); in `looked_at`, out `stopped`; in `halt`, `halt_pid`, `halt_at` (pulse) |
+//! | command unit | in `ring` (held); out `ring_done` (pulse) |
+//! | doorbell | in `tail` (pulse) |
+//! | DMA reader | out `read`; in `data`, `data_last`, `data_error` (no ready: room was reserved) |
+//! | ring posts | out `batch` |
 //!
-//! Rings that have commands are visited in turn, one look per cycle, and each visit fetches the next commands up to a multiple of 16: at most 512 bytes. A
-//! batch is offered when all of it is here. 64 commands may be under way, so a host that answers within 400 cycles is hidden. RING_TAIL written → read:
-//! 6 cycles and up to 63 of looking. Nothing moves while no ring has commands.
+//! Rings that have commands are visited in turn, one ring per cycle. Each visit fetches the next commands up to a multiple of 16: at most
+//! 512 bytes. A batch is offered when all of its commands have arrived. 64 commands may be under way, which hides a host latency of
+//! 400 cycles. RING_TAIL written → read: 6 cycles, plus up to 63 for the search. No register changes while no ring has commands.
 //!
-//! A ring whose command failed is **stopped**: what has been fetched behind that command is thrown away, and RING_TAIL begins again with it,
-//! when nothing is under way any more (of no ring, which is at most what was fetched). An opened ring begins in the same way with command 0, so
-//! what is left of the one before does no harm. Opening and closing is done when no read is under way, so that the memory of a closed
-//! ring may be used for something else.
+//! A ring whose command failed is **stopped**: the commands fetched after that command are discarded. RING_TAIL restarts the ring with the
+//! failed command when no batch of any ring is under way. An opened ring starts in the same way with command 0, so commands left from the
+//! previous ring do no harm. A ring is opened or closed when no read is under way, so that the process may reuse the memory of a closed
+//! ring.
 
+use crate::bundles::{BatchSource, RingPointerSink};
 use crate::types::RingCommand;
 use spindle_blocks::desc::HostRead;
 use spindle_blocks::fifo::BlockFifo;
@@ -36,47 +37,73 @@ const BATCH_BITS: usize = 3;
 /// Address bits within a command.
 const COMMAND_BITS: usize = BYTES.trailing_zeros() as usize;
 
-/// What is known of a ring.
+/// State of a ring.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CommandRing {
-    /// What the process said.
+    /// Address and size, as the process gave them.
     pub ring: RingCommand,
     /// Commands fetched, modulo 2^16.
     pub fetched: Bits<16>,
 }
 
-/// Commands of one process, one behind the other.
+/// Successive commands of one process.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Whose.
+    /// Process.
     pub pid: Bits<6>,
-    /// Number of the first.
+    /// Number of the first command.
     pub first: Bits<16>,
-    /// How many, less one.
+    /// Commands less one.
     pub last: Bits<4>,
-    /// There are more than the ring holds; none was fetched.
+    /// The host wrote more commands than the ring holds; no command was fetched.
     pub overrun: Bit,
 }
 
-/// What the block does.
+/// States of the sequencer.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum RingState {
     /// Closes all rings after reset.
     Clear,
-    /// Looks for a ring with commands.
+    /// Searches a ring with commands.
     Look,
-    /// Its entry is there.
+    /// The ring's entry has been read.
     Read,
-    /// How many commands there are.
+    /// Counts the commands that wait.
     Count,
-    /// How many of them make a batch.
+    /// Computes the size of the batch.
     Size,
-    /// Is there room for them?
+    /// Checks the room for the batch.
     Judge,
-    /// They are asked for.
+    /// Issues the read.
     Fetch,
-    /// A ring was opened or closed; reads are waited for.
+    /// A ring was opened or closed; waits for the end of the reads.
     Drain,
+}
+
+/// Visit of a ring.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Visit {
+    /// A ring is opened or closed.
+    sets: Bit,
+    /// Bit of the visited process.
+    own: Bits<64>,
+    /// Its ring is stopped.
+    own_stopped: Bit,
+    /// The ring is to be visited again.
+    again: Bit,
+    /// A batch begins.
+    issue: Bit,
+    /// Its commands are read.
+    reads: Bit,
+}
+
+/// Changes of the marks of the visited ring.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Marks {
+    forgets: Bit,
+    remembers: Bit,
+    set_anew: Bit,
+    resumed: Bit,
 }
 
 /// The command rings. See the module text.
@@ -84,45 +111,23 @@ pub enum RingState {
 pub struct CommandRings {
     /// Ring to open or close.
     pub ring: PulseSink<RingCommand>,
-    /// It is done.
+    /// Ring opened or closed.
     pub ring_done: Signal<Out, Bit>,
     /// Commands that the host has written.
-    pub tail: Signal<In, Bits<16>>,
-    /// Into the ring of this process.
-    pub tail_pid: Signal<In, Bits<6>>,
-    /// It has been told so.
-    pub tail_write: Signal<In, Bit>,
-    /// Commands wanted.
+    pub tail: RingPointerSink,
+    /// Read of a batch.
     pub read: Source<HostRead>,
     /// Two commands.
     pub data: PulseSink<Bits<512>>,
-    /// The last of their read.
+    /// Last line of its read.
     pub data_last: Signal<In, Bit>,
-    /// With the last: the host answered with an error.
+    /// With the last line: the host answered with an error.
     pub data_error: Signal<In, Bit>,
-    /// Commands that are here.
-    pub batch: Source<Batch>,
-    /// They could not be read.
-    pub batch_error: Signal<Out, Bit>,
-    /// The next two of the batch.
-    pub line: Signal<Out, Bits<512>>,
-    /// They have been taken.
-    pub line_ready: Signal<In, Bit>,
-    /// The last command of a batch has ended.
-    pub batch_done: Signal<In, Bit>,
-    /// Process whose ring is looked at.
-    pub looked_at: Signal<In, Bits<6>>,
-    /// It is stopped.
-    pub stopped: Signal<Out, Bit>,
-    /// Stop a ring.
-    pub halt: Signal<In, Bit>,
-    /// Of this process.
-    pub halt_pid: Signal<In, Bits<6>>,
-    /// At this command.
-    pub halt_at: Signal<In, Bits<16>>,
+    /// Commands that have arrived.
+    pub batch: BatchSource,
     entries: SdpMemory<CommandRing, 6>,
     tails: LutMemory<Bits<16>, 6>,
-    /// Where a stopped ring goes on.
+    /// Command with which a stopped ring restarts.
     resumes: LutMemory<Bits<16>, 6>,
     batches: Fifo<Batch, BATCH_BITS>,
     lines: BlockFifo<Bits<512>, LINE_BITS>,
@@ -140,15 +145,15 @@ pub struct CommandRings {
     ahead: DFF<Bits<16>>,
     overrun: DFF<Bit>,
     last: DFF<Bits<4>>,
-    /// Lines that are here or under way.
+    /// Lines present or under way.
     reserved: Reg<Bits<6>>,
-    /// Batches that have not ended, and those that have not arrived.
+    /// Batches whose commands are not complete, and batches that have not arrived.
     open: Reg<Bits<5>>,
     flying: Reg<Bits<4>>,
 }
 
 impl CommandRings {
-    /// Rings with what is known of them and the lines that have come in memories of this kind.
+    /// Rings with their entries and lines in memories of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self { entries: SdpMemory::new(style, 1), lines: BlockFifo::new(style), ..Self::blank() }
     }
@@ -157,8 +162,18 @@ impl CommandRings {
 #[hdl]
 impl CommandRings {
     fn update(&mut self) {
+        let visit = self.visit();
+        self.access_tails(visit);
+        self.count(visit);
+        self.offer();
+        let marks = self.step(visit);
+        self.mark(visit, marks);
+        self.fetch(visit);
+    }
+
+    /// The ring that is visited.
+    fn visit(&mut self) -> Visit {
         let state = self.state.q.val();
-        let command = self.ring.val();
         let sets = (state == RingState::Look) & self.ring.valid.val();
         let own = bits::<64>(1) << self.pid.q.val();
         let own_stopped = self.stops.q.val().get_bit(self.pid.q.val().index());
@@ -166,61 +181,69 @@ impl CommandRings {
         let again = !own_stopped | self.begins_again.q.val();
         let fetches = state == RingState::Fetch;
         let issue = fetches & (self.overrun.q.val() | self.read.ready.val());
+        let reads = issue & !self.overrun.q.val();
         self.read.valid.next = fetches & !self.overrun.q.val();
-        let entry = self.entry.q.val();
-        let ahead = self.ahead.q.val();
+        Visit { sets, own, own_stopped, again, issue, reads }
+    }
 
-        // Tails, and where stopped rings go on.
-        self.tails.write_enable.next = self.tail_write.val();
-        self.tails.write_address.next = self.tail_pid.val();
+    /// Tails, and the commands with which stopped rings restart.
+    fn access_tails(&mut self, visit: Visit) {
+        self.tails.write_enable.next = self.tail.valid.val();
+        self.tails.write_address.next = self.tail.pid.val();
         self.tails.write_data.next = self.tail.val();
         self.tails.read_address.next = self.pid.q.val();
-        self.resumes.write_enable.next = sets | self.halt.val();
-        self.resumes.write_address.next = if sets { command.pid } else { self.halt_pid.val() };
-        self.resumes.write_data.next = if sets { bits::<16>(0) } else { self.halt_at.val() };
+        self.resumes.write_enable.next = visit.sets | self.batch.halt.val();
+        self.resumes.write_address.next = if visit.sets { self.ring.val().pid } else { self.batch.halt_pid.val() };
+        self.resumes.write_data.next = if visit.sets { bits::<16>(0) } else { self.batch.halt_at.val() };
         self.resumes.read_address.next = self.pid.q.val();
-        self.stopped.next = self.stops.q.val().get_bit(self.looked_at.val().index());
+        self.batch.stopped.next = self.stops.q.val().get_bit(self.batch.current_pid.val().index());
+    }
 
-        // What is under way. A read is answered by at least one line.
+    /// Counts reads, batches and lines under way. A read is answered by at least one line.
+    fn count(&mut self, visit: Visit) {
         let arrives = self.data.valid.val() & self.data_last.val();
-        let reads = issue & !self.overrun.q.val();
-        if reads & !arrives {
+        self.ends.write.next = self.data_error.val();
+        self.ends.write.valid.next = arrives;
+        if visit.reads & !arrives {
             self.flying.d.next = self.flying.q.val() + 1;
-        } else if arrives & !reads {
+        } else if arrives & !visit.reads {
             self.flying.d.next = self.flying.q.val() - 1;
         }
-        if issue & !self.batch_done.val() {
+        if visit.issue & !self.batch.done.val() {
             self.open.d.next = self.open.q.val() + 1;
-        } else if self.batch_done.val() & !issue {
+        } else if self.batch.done.val() & !visit.issue {
             self.open.d.next = self.open.q.val() - 1;
         }
         let more = bit_cast::<6, 3>(self.last.q.val().get_bits::<3>(1)) + 1;
         let mut reserved: Bits<6> = self.reserved.q.val();
-        if reads {
+        if visit.reads {
             reserved = reserved + more;
         }
-        if self.line_ready.val() {
+        if self.batch.line_ready.val() {
             reserved = reserved - 1;
         }
         self.reserved.d.next = reserved;
+    }
 
-        // Commands that are here.
+    /// Offers the oldest batch. When its first line is present, the others follow one per cycle.
+    fn offer(&mut self) {
         self.lines.write.next = self.data.val();
         self.lines.write.valid.next = self.data.valid.val();
-        self.lines.read.ready.next = self.line_ready.val();
-        self.line.next = self.lines.read.val();
-        self.ends.write.next = self.data_error.val();
-        self.ends.write.valid.next = arrives;
+        self.lines.read.ready.next = self.batch.line_ready.val();
+        self.batch.line.next = self.lines.read.val();
         let oldest = self.batches.read.val();
         self.ends.read.ready.next = self.batch.ready.val() & !oldest.overrun;
         self.batches.read.ready.next = self.batch.ready.val();
         self.batch.next = oldest;
-        self.batch_error.next = self.ends.read.val() & !oldest.overrun;
-        // From its first line on the others of a batch come one per cycle.
+        self.batch.error.next = self.ends.read.val() & !oldest.overrun;
         let arrived = self.ends.read.valid.val() & self.lines.read.valid.val();
         self.batch.valid.next = self.batches.read.valid.val() & (oldest.overrun | arrived);
+    }
 
-        // The next ones.
+    /// The sequencer.
+    fn step(&mut self, visit: Visit) -> Marks {
+        let entry = self.entry.q.val();
+        let ahead = self.ahead.q.val();
         let mut forgets: Bit = false;
         let mut remembers: Bit = false;
         let mut set_anew: Bit = false;
@@ -228,7 +251,7 @@ impl CommandRings {
         self.ring_done.next = false;
         self.entries.read_address.next = self.pid.q.val();
         self.entries.read_enable.next = false;
-        match state {
+        match self.state.q.val() {
             RingState::Clear => {
                 self.pid.d.next = self.pid.q.val() + 1;
                 if self.pid.q.val().all() {
@@ -249,10 +272,10 @@ impl CommandRings {
             RingState::Read => {
                 self.entry.d.next = self.entries.read_data.val();
                 self.tail_now.d.next = self.tails.read_data.val();
-                self.begins_again.d.next = own_stopped;
+                self.begins_again.d.next = visit.own_stopped;
                 self.first.d.next = self.resumes.read_data.val();
                 self.state.d.next = RingState::Count;
-                // Looked at again when the tail is written.
+                // The next write of the tail marks the ring again.
                 forgets = true;
             }
             RingState::Count => {
@@ -277,16 +300,16 @@ impl CommandRings {
                 } else if room & !settles {
                     self.state.d.next = RingState::Fetch;
                 } else if self.ring.valid.val() {
-                    // What is waited for may wait for that command.
-                    remembers = again;
+                    // The commands under way may wait for that command.
+                    remembers = visit.again;
                     self.state.d.next = RingState::Look;
                 }
             }
             RingState::Fetch => {
-                if issue {
+                if visit.issue {
                     resumed = self.begins_again.q.val();
-                    // There may be more; an overrun comes again when the tail is written.
-                    remembers = again & !self.overrun.q.val();
+                    // The ring may have more commands; after an overrun, the next write of the tail marks it again.
+                    remembers = visit.again & !self.overrun.q.val();
                     self.pid.d.next = self.pid.q.val() + 1;
                     self.state.d.next = RingState::Look;
                 }
@@ -297,38 +320,47 @@ impl CommandRings {
                     self.state.d.next = RingState::Look;
                 }
             }
-            _ => {
-                self.state.d.next = RingState::Look;
-            }
+            _ => self.state.d.next = RingState::Look,
         }
-        let halted = repeat::<64>(self.halt.val()) & (bits::<64>(1) << self.halt_pid.val());
-        let written = repeat::<64>(self.tail_write.val()) & (bits::<64>(1) << self.tail_pid.val());
-        let kept = (self.pending.q.val() & !(own & repeat::<64>(forgets))) | (own & repeat::<64>(remembers));
-        self.pending.d.next = (kept & !halted) | written;
-        let closed = repeat::<64>(set_anew) & (bits::<64>(1) << command.pid);
-        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(resumed))) | closed | halted;
+        Marks { forgets, remembers, set_anew, resumed }
+    }
 
+    /// Rings that may have commands, and rings that are stopped.
+    fn mark(&mut self, visit: Visit, marks: Marks) {
+        let own = visit.own;
+        let halted = repeat::<64>(self.batch.halt.val()) & (bits::<64>(1) << self.batch.halt_pid.val());
+        let written = repeat::<64>(self.tail.valid.val()) & (bits::<64>(1) << self.tail.pid.val());
+        let kept =
+            (self.pending.q.val() & !(own & repeat::<64>(marks.forgets))) | (own & repeat::<64>(marks.remembers));
+        self.pending.d.next = (kept & !halted) | written;
+        let closed = repeat::<64>(marks.set_anew) & (bits::<64>(1) << self.ring.val().pid);
+        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(marks.resumed))) | closed | halted;
+    }
+
+    /// The read of the batch, and the ring's entry after the read.
+    fn fetch(&mut self, visit: Visit) {
+        let entry = self.entry.q.val();
         let first = self.first.q.val();
         let index = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);
         self.read.next = HostRead {
             client: bits::<2>(client::RING),
             address: (entry.ring.base | index, bits::<COMMAND_BITS>(0)).cat::<64>(),
             length: (bits::<6>(0), bit_cast::<5, 4>(self.last.q.val()) + 1, bits::<COMMAND_BITS>(0)).cat::<16>(),
-            ..Default::default()
+            ..HostRead::default()
         };
         self.batches.write.next =
             Batch { pid: self.pid.q.val(), first: first, last: self.last.q.val(), overrun: self.overrun.q.val() };
         if self.overrun.q.val() {
             self.batches.write.next.last = bits::<4>(0);
         }
-        self.batches.write.valid.next = issue;
-        self.entries.write_enable.next = sets | reads | (state == RingState::Clear);
-        self.entries.write_address.next = if sets { command.pid } else { self.pid.q.val() };
+        self.batches.write.valid.next = visit.issue;
+        self.entries.write_enable.next = visit.sets | visit.reads | (self.state.q.val() == RingState::Clear);
+        self.entries.write_address.next = if visit.sets { self.ring.val().pid } else { self.pid.q.val() };
         self.entries.write_data.next =
             CommandRing { ring: entry.ring, fetched: first + bit_cast::<16, 4>(self.last.q.val()) + 1 };
-        if sets {
-            self.entries.write_data.next = CommandRing { ring: command, fetched: bits::<16>(0) };
-        } else if state == RingState::Clear {
+        if visit.sets {
+            self.entries.write_data.next = CommandRing { ring: self.ring.val(), fetched: bits::<16>(0) };
+        } else if self.state.q.val() == RingState::Clear {
             self.entries.write_data.next = CommandRing::default();
         }
     }

@@ -1,27 +1,27 @@
-//! BufferReclaim: takes buffers back before they are full, for INC_EPOCH and CLOSE.
+//! Buffer reclaim: takes buffers back before they are full, for INC_EPOCH and CLOSE.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `start` (held), `closes`, `mailbox_number`; out `done` (pulse), `found` |
-//! | lookup | out `fence_phase`: of packets that are taken now; in `taken` |
-//! | binding | out `sweep` (held), `sweep_slot`, `sweep_mailbox`; in `swept`; in `refused`, `refused_phase` |
+//! | command unit | in `reclaim` (held); the command unit names the mailbox to the other blocks |
+//! | lookup | out `fence_phase`: of packets that enter now; in `taken` |
+//! | binding | out `sweep` (held), `sweep_slot`; in `swept`; in `refused`, `refused_phase` |
 //! | report, counters | in `acked`, `acked_phase` |
 //! | buffer queue | out `queue_op`, `queue_slot`, `queue_valid` (held); in `queue_done` |
-//! | epochs | out `query_valid`; in `reply`, `reply_valid` |
+//! | epochs | out `query_valid` (held); in `reply` |
 //!
 //! INC_EPOCH takes back the oldest buffer of the mailbox that is not complete, CLOSE all of them:
 //!
-//! 1. The messages bound to the buffer (CLOSE: to the mailbox) are cut: their later packets are STALE_EPOCH (CLOSED). Bindings
-//!    stand still meanwhile, 260 cycles.
-//! 2. The queue goes on with the next buffer (CLOSE: forgets all).
-//! 3. Fence: packets carry the colour of their arrival. The colour changes, and when none of the old one is left, every write to
+//! 1. Sweep: the messages bound to the buffer (CLOSE: to the mailbox) are cut: their later packets are STALE_EPOCH (CLOSED). No message
+//!    is bound meanwhile, 260 cycles.
+//! 2. The queue goes on with the next buffer (CLOSE: it becomes empty).
+//! 3. Fence: a packet carries the fence phase of its arrival. The phase toggles; when no packet of the old phase is left, every write to
 //!    the buffer has been answered. Packets go on meanwhile.
-//! 4. The counters are told to end the buffer: a record with what was placed, PARTIAL or CANCELLED. A buffer that was complete by
-//!    itself before stays so.
+//! 4. The counters end the buffer: its record has the bytes placed, PARTIAL or CANCELLED. A buffer that was complete before keeps its record.
 //! 5. When the epoch has moved, CLOSE goes on with the next buffer.
 //!
 //! The doorbell carries out one command at a time, so no slot is posted again while a buffer is being cut.
 
+use crate::bundles::ReclaimSink;
 use crate::types::{EpochReply, QUEUE_CUT, QUEUE_END, QUEUE_INIT};
 use spindle_verilog::prelude::*;
 
@@ -30,72 +30,66 @@ use spindle_verilog::prelude::*;
 pub enum ReclaimState {
     /// Waits for a command.
     Idle,
-    /// INC_EPOCH: which buffer is the oldest?
+    /// INC_EPOCH: reads the oldest buffer.
     Choose,
-    /// Its messages are cut.
+    /// The messages are cut.
     Sweep,
-    /// The queue changes, the colour after it.
+    /// The queue changes; then the fence phase toggles.
     Queue,
-    /// Packets of the old colour are waited for.
+    /// Waits for packets of the old phase.
     Fence,
-    /// Is there an incomplete buffer left?
+    /// Reads the oldest incomplete buffer.
     Query,
-    /// It is ended.
+    /// The counters end the buffer.
     Finish,
-    /// Until the epoch has moved.
+    /// Waits until the epoch has moved.
     AwaitEpoch,
 }
 
 /// The buffer reclaim. See the module text.
 #[block]
 pub struct BufferReclaim {
-    /// Cut; held until `done`.
-    pub start: Signal<In, Bit>,
-    /// All buffers of the mailbox.
-    pub closes: Signal<In, Bit>,
-    /// It is done.
-    pub done: Signal<Out, Bit>,
-    /// With it: there was a buffer.
-    pub found: Signal<Out, Bit>,
-    /// Colour of packets that are taken now.
+    /// Buffers to take back.
+    pub reclaim: ReclaimSink,
+    /// Fence phase of packets that enter now.
     pub fence_phase: Signal<Out, Bit>,
-    /// One is taken.
+    /// A packet enters.
     pub taken: Signal<In, Bit>,
-    /// Stop binding, and cut messages.
+    /// Bind no message, and cut messages.
     pub sweep: Signal<Out, Bit>,
-    /// Those of this slot, or of the mailbox.
+    /// Slot of the buffer whose messages are cut.
     pub sweep_slot: Signal<Out, Bits<14>>,
-    /// They have been cut.
+    /// Sweep complete.
     pub swept: Signal<In, Bit>,
     /// A packet ended without a write.
     pub refused: Signal<In, Bit>,
-    /// Its colour.
+    /// With `refused`: fence phase of the packet.
     pub refused_phase: Signal<In, Bit>,
     /// The write of a packet was counted.
     pub acked: Signal<In, Bit>,
-    /// Its colour.
+    /// With `acked`: fence phase of the packet.
     pub acked_phase: Signal<In, Bit>,
     /// Change of the queue.
     pub queue_op: Signal<Out, Bits<2>>,
-    /// Slot that it is about.
+    /// Slot of the buffer.
     pub queue_slot: Signal<Out, Bits<14>>,
-    /// There is one; held until `queue_done`.
+    /// Change requested; held until `queue_done`.
     pub queue_valid: Signal<Out, Bit>,
-    /// It is done.
+    /// Change complete.
     pub queue_done: Signal<In, Bit>,
-    /// Which buffer is the oldest? Held until `reply_valid`.
+    /// Query of the oldest incomplete buffer; held until `reply`.
     pub query_valid: Signal<Out, Bit>,
-    /// That one.
+    /// Answer to the query.
     pub reply: PulseSink<EpochReply>,
     state: Reg<ReclaimState>,
     phase: Reg<Bit>,
-    /// Packets of each colour that have not ended: at most the cells of the packet buffer, and what ends in this cycle.
+    /// Packets of each phase that have not ended: at most the cells of the packet buffer, and those that end in this cycle.
     under_way: [Reg<Bits<12>>; 2],
     empty: [Reg<Bit>; 2],
     slot: DFF<Bits<14>>,
     epoch: DFF<Bits<16>>,
     found_any: DFF<Bit>,
-    /// Cycles since the colour changed: the counts of the old one are two behind.
+    /// Cycles since the phase toggled: the counts of the old phase are two cycles late.
     waited: Reg<Bits<2>>,
 }
 
@@ -122,7 +116,7 @@ impl BufferReclaim {
         self.queue_op.next = bits::<2>(QUEUE_END);
         if self.state.q.val() == ReclaimState::Queue {
             self.queue_op.next = bits::<2>(QUEUE_CUT);
-            if self.closes.val() {
+            if self.reclaim.closes.val() {
                 self.queue_op.next = bits::<2>(QUEUE_INIT);
             }
         }
@@ -132,16 +126,16 @@ impl BufferReclaim {
             & !self.reply.valid.val();
         let reply = self.reply.val();
         let same = reply.ok & (reply.value.get_bits::<16>(0) == self.epoch.q.val());
-        self.done.next = false;
-        self.found.next = self.found_any.q.val();
+        self.reclaim.done.next = false;
+        self.reclaim.found.next = self.found_any.q.val();
         self.waited.d.next = bits::<2>(0);
 
         match self.state.q.val() {
             ReclaimState::Idle => {
                 self.found_any.d.next = false;
-                if self.start.val() {
+                if self.reclaim.valid.val() {
                     self.state.d.next = ReclaimState::Choose;
-                    if self.closes.val() {
+                    if self.reclaim.closes.val() {
                         self.state.d.next = ReclaimState::Sweep;
                     }
                 }
@@ -152,7 +146,7 @@ impl BufferReclaim {
                     self.found_any.d.next = reply.ok;
                     self.state.d.next = ReclaimState::Sweep;
                     if !reply.ok {
-                        self.done.next = true;
+                        self.reclaim.done.next = true;
                         self.state.d.next = ReclaimState::Idle;
                     }
                 }
@@ -180,8 +174,8 @@ impl BufferReclaim {
                     self.slot.d.next = reply.slot;
                     self.state.d.next = ReclaimState::Finish;
                     // INC_EPOCH: the buffer chosen may have become complete by itself.
-                    if !reply.ok | (!self.closes.val() & (reply.slot != self.slot.q.val())) {
-                        self.done.next = true;
+                    if !reply.ok | (!self.reclaim.closes.val() & (reply.slot != self.slot.q.val())) {
+                        self.reclaim.done.next = true;
                         self.state.d.next = ReclaimState::Idle;
                     }
                 }
@@ -194,15 +188,13 @@ impl BufferReclaim {
             ReclaimState::AwaitEpoch => {
                 if self.reply.valid.val() & !same {
                     self.state.d.next = ReclaimState::Query;
-                    if !self.closes.val() | !reply.ok {
-                        self.done.next = true;
+                    if !self.reclaim.closes.val() | !reply.ok {
+                        self.reclaim.done.next = true;
                         self.state.d.next = ReclaimState::Idle;
                     }
                 }
             }
-            _ => {
-                self.state.d.next = ReclaimState::Idle;
-            }
+            _ => self.state.d.next = ReclaimState::Idle,
         }
     }
 }

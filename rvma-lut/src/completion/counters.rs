@@ -1,30 +1,31 @@
-//! Counters: bytes settled per buffer, and when a buffer is complete.
+//! Counters: bytes acknowledged per buffer, and when a buffer is complete.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `buffer_event`, `news_valid` (no ready); out `buffer_event_headroom`; in `record_entry`, `record_slot`, `record_write` |
-//! | report | in `bytes_acked`, `bytes_acked_valid`; out `bytes_acked_ready` |
-//! | completion | out `completion`, `completion_valid` (no ready); in `completion_headroom` |
+//! | buffer queue | in `buffer_event` (with headroom); in `posted` (pulse), `posted_record` |
+//! | report | in `bytes_acked` |
+//! | completion | out `completion` (with headroom) |
 //!
 //! A buffer is complete when it is closed (the messages bound to it reach the threshold) and every byte of those messages has
-//! been settled. Bytes are settled with the last answer to their write, so in WAIT_B this one count stands for both
+//! been acknowledged. In WAIT_B, bytes are acknowledged by the last answer to their write, so this one count stands for both
 //! conditions of a completion: enough bytes, and no write outstanding. A message is never split: bytes that overshoot the
 //! threshold are waited for as well. If a write failed, the record says PARTIAL and gives the bytes that did arrive.
 //!
-//! A buffer that is cut is complete at once, with what was placed: whoever cuts it has seen to it that no bytes are under way. One
+//! A buffer that is cut is complete at once, with the bytes placed: the buffer reclaim has waited for all writes. A buffer
 //! that was complete before stays as it was.
 //!
-//! Until a buffer is closed its entry counts up the bytes settled; from then on it counts down those still missing.
+//! The entry of an open buffer counts the bytes acknowledged; that of a closed one counts the bytes still missing down.
 //!
-//! One event or settled packet per two cycles, also for one buffer:
+//! One event or acknowledged packet per two cycles, also for one buffer:
 //!
-//! | cycle | what |
+//! | cycle | step |
 //! |---|---|
-//! | 0 | taken; the buffer's entry is read |
-//! | 1 | the entry, or what the operation just before made of it, goes into a register |
+//! | 0 | operation taken; the buffer's entry is read |
+//! | 1 | the entry, or the result of the operation just before, goes into a register |
 //! | 2 | sums and comparisons |
-//! | 3 | written back; `completion_valid` |
+//! | 3 | written back; `completion` |
 
+use crate::bundles::{HeadroomSink, HeadroomSource};
 use crate::types::{BufferEvent, BytesAcked, RecordEntry, QUEUE_BITS, QUEUE_STOP};
 use spindle_blocks::desc::Completion;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -35,7 +36,7 @@ use spindle_verilog::prelude::*;
 /// Counts of a buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CountEntry {
-    /// Open: bytes settled; closed: bytes missing.
+    /// Open: bytes acknowledged; closed: bytes missing.
     pub count: Bits<32>,
     /// Bytes that the host took.
     pub placed: Bits<32>,
@@ -54,15 +55,15 @@ pub struct CountOp {
     pub close: Bit,
     /// The buffer was cut.
     pub cut: Bit,
-    /// Because its mailbox is closed.
+    /// With `cut`: its mailbox is closed.
     pub cancelled: Bit,
-    /// The bytes arrived.
+    /// The host took the bytes.
     pub ok: Bit,
-    /// Closed: bytes bound; settled: bytes of the packet.
+    /// Buffer closed: bytes bound; bytes acknowledged: bytes of the packet.
     pub amount: Bits<32>,
-    /// Buffer.
+    /// Buffer slot.
     pub slot: Bits<14>,
-    /// Frame.
+    /// Frame sequence number.
     pub frame: Bits<16>,
     /// Cycle of the answer.
     pub stamp: Bits<32>,
@@ -71,22 +72,16 @@ pub struct CountOp {
 /// The counters. See the module text.
 #[block]
 pub struct Counters {
-    /// News of a buffer.
-    pub buffer_event: PulseSink<BufferEvent>,
-    /// There is room for four.
-    pub buffer_event_headroom: Signal<Out, Bit>,
-    /// What the record of a posted buffer needs.
-    pub record_entry: Signal<In, RecordEntry>,
-    /// Its slot.
-    pub record_slot: Signal<In, Bits<14>>,
-    /// Keep it.
-    pub record_write: Signal<In, Bit>,
-    /// Bytes settled.
+    /// Buffer posted, closed or cut.
+    pub buffer_event: HeadroomSink<BufferEvent>,
+    /// Slot of a buffer that is posted.
+    pub posted: PulseSink<Bits<14>>,
+    /// With `posted`: fields of its record.
+    pub posted_record: Signal<In, RecordEntry>,
+    /// Bytes of a packet whose write ended.
     pub bytes_acked: Sink<BytesAcked>,
     /// Buffer that is complete.
-    pub completion: Pulse<Completion>,
-    /// There is room for four.
-    pub completion_headroom: Signal<In, Bit>,
+    pub completion: HeadroomSource<Completion>,
     events: Fifo<BufferEvent, QUEUE_BITS>,
     counts: SdpMemory<CountEntry, 14>,
     records: SdpMemory<RecordEntry, 14>,
@@ -118,7 +113,7 @@ impl Counters {
         Self {
             counts: SdpMemory::with_depth(style, 1, posted_buffers),
             records: SdpMemory::with_depth(style, 1, posted_buffers),
-            // An answer is taken in the cycle after it came.
+            // An answer is taken in the cycle after its arrival.
             cycle: Reg::new(Bits::<32>::mask()),
             ..Self::blank()
         }
@@ -130,7 +125,13 @@ impl Counters {
     fn update(&mut self) {
         self.cycle.d.next = self.cycle.q.val() + 1;
 
-        // Cycle 3: write back, report completion.
+        self.write_back();
+        self.take();
+        self.check();
+    }
+
+    /// Cycle 3: writes the entry back, reports a completion.
+    fn write_back(&mut self) {
         let ended = self.op_3.q.val();
         self.entry_written.next = CountEntry {
             count: if ended.close {
@@ -145,9 +146,9 @@ impl Counters {
             failed: self.failed.q.val(),
         };
         if ended.open {
-            self.entry_written.next = CountEntry { closed: false, ..Default::default() };
+            self.entry_written.next = CountEntry { closed: false, ..CountEntry::default() };
         } else if ended.cut {
-            self.entry_written.next = CountEntry { closed: true, ..Default::default() };
+            self.entry_written.next = CountEntry { closed: true, ..CountEntry::default() };
         }
         self.counts.write_enable.next = self.checked.q.val();
         self.counts.write_address.next = ended.slot;
@@ -174,14 +175,16 @@ impl Counters {
             pid: record.pid,
             spare: bits::<10>(0),
         };
+    }
 
-        // Cycle 0: events first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
+    /// Cycle 0: events go first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
+    fn take(&mut self) {
         self.events.write.next = self.buffer_event.val();
         self.events.write.valid.next = self.buffer_event.valid.val();
-        self.buffer_event_headroom.next = self.events.level.val() < QUEUE_STOP;
+        self.buffer_event.headroom.next = self.events.level.val() < QUEUE_STOP;
         let buffer_event = self.events.read.val();
         let bytes_acked = self.bytes_acked.val();
-        let go = !self.taken.q.val() & !self.checked.q.val() & self.completion_headroom.val();
+        let go = !self.taken.q.val() & !self.checked.q.val() & self.completion.headroom.val();
         self.events.read.ready.next = go;
         self.bytes_acked.ready.next = go & !self.events.read.valid.val();
         self.op.next = CountOp {
@@ -212,11 +215,14 @@ impl Counters {
         self.counts.read_address.next = op.slot;
         self.records.read_enable.next = take;
         self.records.read_address.next = op.slot;
-        self.records.write_enable.next = self.record_write.val();
-        self.records.write_address.next = self.record_slot.val();
-        self.records.write_data.next = self.record_entry.val();
+        self.records.write_enable.next = self.posted.valid.val();
+        self.records.write_address.next = self.posted.val();
+        self.records.write_data.next = self.posted_record.val();
+    }
 
-        // Cycle 1: load.
+    /// Cycle 1: loads the entry. Cycle 2: all sums and comparisons in parallel.
+    fn check(&mut self) {
+        let ended = self.op_3.q.val();
         self.loaded.d.next = self.taken.q.val();
         if self.taken.q.val() {
             self.op_2.d.next = self.op_1.q.val();
@@ -227,29 +233,28 @@ impl Counters {
             self.entry.d.next = self.entry_written.val();
         }
 
-        // Cycle 2: all sums and comparisons beside each other.
         let entry = self.entry.q.val();
-        let cycle = self.op_2.q.val();
-        let equal = entry.count == cycle.amount;
+        let op = self.op_2.q.val();
+        let equal = entry.count == op.amount;
         self.checked.d.next = self.loaded.q.val();
         if self.loaded.q.val() {
-            self.op_3.d.next = cycle;
+            self.op_3.d.next = op;
         }
         self.record_3.d.next = self.record_2.q.val();
-        self.up.d.next = entry.count + cycle.amount;
-        self.down.d.next = entry.count - cycle.amount;
-        self.missing.d.next = cycle.amount - entry.count;
+        self.up.d.next = entry.count + op.amount;
+        self.down.d.next = entry.count - op.amount;
+        self.missing.d.next = op.amount - entry.count;
         self.placed.d.next = entry.placed;
         self.closed.d.next = entry.closed;
         self.failed.d.next = entry.failed;
-        self.complete.d.next = equal & (cycle.close | entry.closed) & !cycle.open;
-        if cycle.cut {
+        self.complete.d.next = equal & (op.close | entry.closed) & !op.open;
+        if op.cut {
             self.complete.d.next = !entry.closed | entry.count.any();
         }
-        if !cycle.open & !cycle.close & !cycle.cut {
-            self.failed.d.next = entry.failed | !cycle.ok;
-            if cycle.ok {
-                self.placed.d.next = entry.placed + cycle.amount;
+        if !op.open & !op.close & !op.cut {
+            self.failed.d.next = entry.failed | !op.ok;
+            if op.ok {
+                self.placed.d.next = entry.placed + op.amount;
             }
         }
     }

@@ -1,21 +1,21 @@
-//! Epochs: the buffers of every mailbox in the order in which they were posted, the oldest that is not complete, and the last
-//! eight that are.
+//! Epochs: the buffers of every mailbox in the order of posting, the oldest incomplete one, and the last eight complete ones.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `epoch_update`, `joined_valid` (no ready); out `epoch_update_headroom`; out `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; in `free_ready` |
-//! | completion | in `retired`, `retired_valid`; out `retired_ready` |
-//! | command unit, buffer reclaim | in `query`, `query_valid` (held); out `reply`, `reply_valid` (pulse) |
+//! | buffer queue | in `epoch_update` (with headroom); out `freed` |
+//! | completion | in `retired` |
+//! | command unit, buffer reclaim, GET responder | in `query` (held); out `reply` (pulse) |
 //!
-//! Buffers of a mailbox may complete in any order, but they leave in the order of posting: a slot is free, and the epoch counts
-//! on, when its buffer and all before it are complete. So the epoch is the ordinal of the oldest incomplete buffer, and the
-//! links from it to the newest stay whole. The history is a ring of eight per mailbox in the order of completion; a buffer
-//! that is posted again leaves it.
+//! Buffers of a mailbox complete in any order, but leave in the order of posting: a slot becomes free, and the epoch advances,
+//! when its buffer and all before it are complete. So the epoch is the ordinal of the oldest incomplete buffer, and the
+//! links from that buffer to the newest stay valid. The history is a ring of eight per mailbox in the order of completion; a buffer
+//! that is posted again leaves the history.
 //!
-//! One thing at a time: posted buffers first, then completed ones, then questions. A posted buffer takes 4 cycles, 14 if the
-//! history has to be searched; a completed one 4, and 3 for each slot that it frees; a question 4, REWIND one more for each
+//! One operation at a time: posted buffers first, then complete ones, then queries. A posted buffer takes 4 cycles, 14 if the
+//! history has to be searched; a complete one 4, and 3 for each slot that becomes free; a query 4, REWIND one more for each
 //! epoch.
 
+use crate::bundles::{FreedSlotSource, HeadroomSink};
 use crate::types::{
     EpochQuery, EpochReply, EpochUpdate, Retired, HISTORY_BITS, QUERY_EPOCH, QUERY_OLDEST, QUERY_REWIND, QUEUE_BITS,
     QUEUE_STOP,
@@ -27,28 +27,28 @@ use spindle_verilog::prelude::*;
 /// Steps of a search of the history: eight reads, and two until the last has been judged.
 const SCAN_END: u64 = 9;
 
-/// What is kept of a mailbox.
+/// State of a mailbox.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EpochEntry {
     /// Slot of the oldest incomplete buffer.
     pub oldest: Bits<14>,
     /// Slot of the buffer posted last.
     pub newest: Bits<14>,
-    /// Buffers from the one to the other.
+    /// Buffers from `oldest` to `newest`.
     pub live: Bits<15>,
-    /// Epoch.
+    /// Low half of the epoch.
     pub low: Bits<32>,
-    /// Its high half.
+    /// High half of the epoch.
     pub high: Bits<32>,
-    /// Where the next completed buffer goes in the history.
+    /// Index of the next complete buffer in the history.
     pub index: Bits<3>,
-    /// Which places of the history hold a buffer.
+    /// Entries of the history that hold a buffer.
     pub held: Bits<8>,
     /// The mailbox is TAGGED.
     pub tagged: Bit,
 }
 
-/// A completed buffer.
+/// A complete buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HistoryEntry {
     /// Host address.
@@ -62,7 +62,7 @@ pub struct HistoryEntry {
 pub enum EpochState {
     /// Waits; reads the mailbox.
     Idle,
-    /// The mailbox arrives.
+    /// The mailbox has been read.
     Load,
     /// A buffer is posted, or a mailbox opened.
     Join,
@@ -72,13 +72,13 @@ pub enum EpochState {
     Retire,
     /// The oldest slot becomes free.
     Free,
-    /// The one behind it becomes the oldest.
+    /// The next buffer becomes the oldest.
     Follow,
-    /// Is that complete as well?
+    /// Checks whether that buffer is complete as well.
     Again,
-    /// A question.
+    /// A query.
     Query,
-    /// The history goes back.
+    /// REWIND removes entries of the history.
     Rewind,
     /// The history has been read.
     Reply,
@@ -90,24 +90,14 @@ pub enum EpochState {
 #[block]
 pub struct Epochs {
     /// Buffer posted, or mailbox opened.
-    pub epoch_update: PulseSink<EpochUpdate>,
-    /// There is room for four.
-    pub epoch_update_headroom: Signal<Out, Bit>,
-    /// Buffer whose record is on its way.
+    pub epoch_update: HeadroomSink<EpochUpdate>,
+    /// Buffer whose record has left.
     pub retired: Sink<Retired>,
-    /// Slot to be used again.
-    pub free_slot: Signal<Out, Bits<14>>,
-    /// There is one.
-    pub free_valid: Signal<Out, Bit>,
-    /// Its mailbox.
-    pub free_mailbox: Signal<Out, Bits<12>>,
-    /// That is TAGGED: its window moves.
-    pub free_tagged: Signal<Out, Bit>,
-    /// It is taken.
-    pub free_ready: Signal<In, Bit>,
-    /// Question, held until its answer.
+    /// Slot that becomes free.
+    pub freed: FreedSlotSource,
+    /// Query; held until `reply`.
     pub query: PulseSink<EpochQuery>,
-    /// Answer.
+    /// Answer to the query.
     pub reply: Pulse<EpochReply>,
     updates: Fifo<EpochUpdate, QUEUE_BITS>,
     retires: Fifo<Retired, QUEUE_BITS>,
@@ -151,9 +141,19 @@ impl Epochs {
     fn update(&mut self) {
         self.updates.write.next = self.epoch_update.val();
         self.updates.write.valid.next = self.epoch_update.valid.val();
-        self.epoch_update_headroom.next = self.updates.level.val() < QUEUE_STOP;
+        self.epoch_update.headroom.next = self.updates.level.val() < QUEUE_STOP;
         self.retired.join(&mut self.retires.write);
+        self.access_entry();
+        let oldest = self.access_slots();
+        let newest = self.access_history();
+        self.answer_valid.d.next = false;
+        self.step(oldest, newest);
+        self.reply.next = self.answer.q.val();
+        self.reply.valid.next = self.answer_valid.q.val();
+    }
 
+    /// Reads the mailbox of the next operation; writes the mailbox of the present one.
+    fn access_entry(&mut self) {
         let idle = self.state.q.val() == EpochState::Idle;
         let update_waits = self.updates.read.valid.val();
         let retire = self.retires.read.valid.val();
@@ -172,8 +172,11 @@ impl Epochs {
         self.entries.write_enable.next = self.state.q.val() == EpochState::Save;
         self.entries.write_address.next = number;
         self.entries.write_data.next = entry;
+    }
 
-        // Links and marks of slots.
+    /// Links and completion marks of slots.
+    fn access_slots(&mut self) -> Bit {
+        let entry = self.entry.q.val();
         let adds_slot = (self.state.q.val() == EpochState::Join) & !self.opens.q.val();
         let oldest = self.slot.q.val() == entry.oldest;
         self.nexts.write_enable.next = adds_slot & entry.live.any();
@@ -189,12 +192,17 @@ impl Epochs {
         }
         self.completes.read_enable.next = self.state.q.val() == EpochState::Follow;
         self.completes.read_address.next = self.nexts.read_data.val();
-        self.free_valid.next = self.state.q.val() == EpochState::Free;
-        self.free_slot.next = entry.oldest;
-        self.free_mailbox.next = number;
-        self.free_tagged.next = entry.tagged;
+        self.freed.valid.next = self.state.q.val() == EpochState::Free;
+        self.freed.slot.next = entry.oldest;
+        self.freed.mailbox.next = self.mailbox_number.q.val();
+        self.freed.tagged.next = entry.tagged;
+        oldest
+    }
 
-        // The history: written at its end, read from the newest backwards or searched.
+    /// The history: written at its end, read backwards from the newest entry, or searched.
+    fn access_history(&mut self) -> Bits<3> {
+        let entry = self.entry.q.val();
+        let number = self.mailbox_number.q.val();
         let scanning = self.state.q.val() == EpochState::Scan;
         let index = self.index.q.val();
         let newest = entry.index - 1;
@@ -209,31 +217,42 @@ impl Epochs {
         if scanning {
             self.same.d.next = self.histories.read_data.val().base == self.buffer.q.val().base;
         }
-        self.answer_valid.d.next = false;
+        newest
+    }
 
+    fn begin(&mut self) {
+        let update_waits = self.updates.read.valid.val();
+        let retire = self.retires.read.valid.val();
+        let query = self.query.val();
+        self.updating.d.next = update_waits;
+        self.retiring.d.next = retire;
+        self.opens.d.next = self.updates.read.val().opens;
+        self.opens_tagged.d.next = self.updates.read.val().tagged;
+        self.mailbox_number.d.next = query.mailbox;
+        self.index.d.next = query.back;
+        if update_waits {
+            self.mailbox_number.d.next = self.updates.read.val().mailbox;
+            self.slot.d.next = self.updates.read.val().slot;
+            self.buffer.d.next.base = self.updates.read.val().base;
+            self.index.d.next = bits::<4>(0);
+        } else if retire {
+            self.mailbox_number.d.next = self.retires.read.val().mailbox;
+            self.slot.d.next = self.retires.read.val().slot;
+            self.buffer.d.next =
+                HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
+        }
+        if update_waits | retire | self.query.valid.val() {
+            self.state.d.next = EpochState::Load;
+        }
+    }
+
+    /// The sequencer. `oldest`: the slot is the mailbox's oldest; `newest`: index of the newest entry of the history.
+    fn step(&mut self, oldest: Bit, newest: Bits<3>) {
+        let entry = self.entry.q.val();
+        let query = self.query.val();
+        let index = self.index.q.val();
         match self.state.q.val() {
-            EpochState::Idle => {
-                self.updating.d.next = update_waits;
-                self.retiring.d.next = retire;
-                self.opens.d.next = self.updates.read.val().opens;
-                self.opens_tagged.d.next = self.updates.read.val().tagged;
-                self.mailbox_number.d.next = query.mailbox;
-                self.index.d.next = query.back;
-                if update_waits {
-                    self.mailbox_number.d.next = self.updates.read.val().mailbox;
-                    self.slot.d.next = self.updates.read.val().slot;
-                    self.buffer.d.next.base = self.updates.read.val().base;
-                    self.index.d.next = bits::<4>(0);
-                } else if retire {
-                    self.mailbox_number.d.next = self.retires.read.val().mailbox;
-                    self.slot.d.next = self.retires.read.val().slot;
-                    self.buffer.d.next =
-                        HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
-                }
-                if update_waits | retire | self.query.valid.val() {
-                    self.state.d.next = EpochState::Load;
-                }
-            }
+            EpochState::Idle => self.begin(),
             EpochState::Load => {
                 self.entry.d.next = self.entries.read_data.val();
                 self.state.d.next = EpochState::Query;
@@ -246,7 +265,7 @@ impl Epochs {
             EpochState::Join => {
                 self.state.d.next = EpochState::Save;
                 if self.opens.q.val() {
-                    self.entry.d.next = EpochEntry { tagged: self.opens_tagged.q.val(), ..Default::default() };
+                    self.entry.d.next = EpochEntry { tagged: self.opens_tagged.q.val(), ..EpochEntry::default() };
                 } else {
                     self.entry.d.next.newest = self.slot.q.val();
                     self.entry.d.next.live = entry.live + 1;
@@ -259,7 +278,7 @@ impl Epochs {
                 }
             }
             EpochState::Scan => {
-                // In step i place i is read, place i - 1 compared, place i - 2 struck out.
+                // Step i reads entry i, compares entry i - 1 and removes entry i - 2.
                 self.index.d.next = index + 1;
                 if self.same.q.val() & (index >= 2) {
                     self.entry.d.next.held = entry.held & !(bits::<8>(1) << (index - 2).get_bits::<3>(0));
@@ -277,7 +296,7 @@ impl Epochs {
                 }
             }
             EpochState::Free => {
-                if self.free_ready.val() {
+                if self.freed.ready.val() {
                     self.entry.d.next.live = entry.live - 1;
                     self.entry.d.next.low = entry.low + 1;
                     self.carry.d.next = entry.low.all();
@@ -335,14 +354,8 @@ impl Epochs {
                     self.state.d.next = EpochState::Save;
                 }
             }
-            EpochState::Save => {
-                self.state.d.next = EpochState::Idle;
-            }
-            _ => {
-                self.state.d.next = EpochState::Idle;
-            }
+            EpochState::Save => self.state.d.next = EpochState::Idle,
+            _ => self.state.d.next = EpochState::Idle,
         }
-        self.reply.next = self.answer.q.val();
-        self.reply.valid.next = self.answer_valid.q.val();
     }
 }

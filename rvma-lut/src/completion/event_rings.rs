@@ -2,23 +2,24 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | packet engine, HPU array (sources 0, 1) | in `event`, `news_valid`; out `news_ready`; out `rings_open` |
-//! | command unit | in `ring`, `ring_valid` (held); out `ring_done` (pulse) |
-//! | doorbell | in `head`, `head_pid`, `head_write` (pulse) |
-//! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished` (pulse: the host answered a record) |
+//! | packet engine, HPU array (sources 0, 1) | in `event`; out `rings_open` |
+//! | command unit | in `ring` (held); out `ring_done` (pulse) |
+//! | doorbell | in `head` (pulse) |
+//! | DMA writer | out `write`; in `finished` (pulse: the host answered a record) |
 //! | registers | out `event_written`, `event_lost` (pulses) |
 //!
-//! The ring is the queue: an event whose ring has room is written at once, one whose ring is full is counted, and counted events
-//! are told by a LOST record as soon as the host has read something, before the next event of the ring is written. So no ring ever
-//! holds up another, and records stand in the order in which events came. An event for a closed ring is dropped and counted as it comes, one per cycle.
+//! The ring is the queue: an event is written at once if its ring has room, and counted as lost if its ring is full. As soon as the host has
+//! read a record, a LOST record reports the count, before the next event of the ring is written. So no ring stalls another one, and records
+//! stand in the order of the events. An event for a closed ring is dropped and counted on arrival, one per cycle.
 //!
-//! All rings are looked at by one pipeline: choose, read, act; a visit takes two cycles, so there is an event per two cycles. The
-//! sources have a register each and take turns. While any ring lacks its LOST record, every other visit looks
-//! for one, ring after ring. Event taken → `write_valid` 4 cycles.
+//! All rings share one pipeline: choose, read, act. A visit takes two cycles, so the rate is one event per two cycles. The sources have
+//! a register each and take turns. While any ring lacks its LOST record, every other visit searches for such a ring, one ring
+//! after another. Event taken → `write`: 4 cycles.
 //!
-//! Opening or closing is done (`ring_done`) when all records taken before it have been answered by the host, so that the memory of
-//! a closed ring may be used for something else; other events wait meanwhile.
+//! A ring is opened or closed (`ring_done`) when the host has answered all records taken before, so that the process may reuse the memory
+//! of a closed ring; other events wait meanwhile.
 
+use crate::bundles::RingPointerSink;
 use crate::types::{HostWrite, InternalWrite, RingCommand, WriteOrigin, EVENT};
 use spindle_blocks::desc::EventDesc;
 use spindle_blocks::ram::LutMemory;
@@ -47,35 +48,49 @@ pub struct RingEntry {
     pub lost: Bits<32>,
 }
 
+/// Outcome of a visit.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Act {
+    /// The visit ends in this cycle.
+    acts: Bit,
+    /// A record is made.
+    makes: Bit,
+    /// An event is lost.
+    loses: Bit,
+    /// The ring is visited again for the same event.
+    revisits: Bit,
+    is_event: Bit,
+    is_scan: Bit,
+    is_command: Bit,
+    /// Number of the record.
+    number: Bits<32>,
+}
+
 /// The event rings. See the module text.
 #[block]
 pub struct EventRings {
-    /// Event.
+    /// Event of each source.
     pub event: [Sink<EventDesc>; SOURCES],
     /// Bit p = process p has a ring.
     pub rings_open: Signal<Out, Bits<64>>,
-    /// Ring to open or close.
+    /// Ring to open or close; held until `ring_done`.
     pub ring: PulseSink<RingCommand>,
-    /// It is done.
+    /// Ring opened or closed.
     pub ring_done: Signal<Out, Bit>,
     /// Records that the host has read.
-    pub head: Signal<In, Bits<16>>,
-    /// From the ring of this process.
-    pub head_pid: Signal<In, Bits<6>>,
-    /// It has been told so.
-    pub head_write: Signal<In, Bit>,
+    pub head: RingPointerSink,
     /// Record to write.
     pub write: Source<InternalWrite>,
-    /// A record was answered.
+    /// The host answered a record.
     pub finished: Signal<In, Bit>,
     /// A record was made.
     pub event_written: Signal<Out, Bit>,
-    /// Events that were lost.
+    /// Events lost in this cycle.
     pub event_lost: Signal<Out, Bits<2>>,
     entries: LutMemory<RingEntry, 6>,
     heads: LutMemory<Bits<16>, 6>,
     events: [DFF<EventDesc>; SOURCES],
-    /// An event is here and was not chosen yet.
+    /// `events` holds an event that was not chosen yet.
     waiting: [Reg<Bit>; SOURCES],
     /// The event of this visit.
     current: DFF<EventDesc>,
@@ -85,7 +100,7 @@ pub struct EventRings {
     clearing: Reg<Bit>,
     /// Rings that lack a LOST record.
     lacking: Reg<Bits<7>>,
-    /// What this visit is for: a source, SCAN or COMMAND.
+    /// Purpose of this visit: a source, SCAN or COMMAND.
     visit: DFF<Bits<2>>,
     pid: DFF<Bits<6>>,
     reading: Reg<Bit>,
@@ -120,7 +135,16 @@ impl EventRings {
 #[hdl]
 impl EventRings {
     fn update(&mut self) {
-        // A source's register takes the next event when the one in it was chosen; what has no ring goes no further.
+        let dropped = self.take_events();
+        let act = self.act();
+        self.make_record(act, dropped);
+        self.count_answers();
+        self.read();
+        self.choose(act);
+    }
+
+    /// A source's register takes the next event after its event was chosen; an event without a ring is dropped.
+    fn take_events(&mut self) -> Bits<2> {
         let mut dropped: Bits<2> = bits::<2>(0);
         for i in 0..SOURCES {
             let offered = self.event[i].val();
@@ -132,8 +156,11 @@ impl EventRings {
                 dropped = dropped.replace_bit(i, self.event[i].valid.val() & !has_ring);
             }
         }
+        dropped
+    }
 
-        // Act: the entry as it was read one cycle ago. A record may have to wait for the one before it.
+    /// Act: the entry was read one cycle ago. A record may wait for the previous one.
+    fn act(&mut self) -> Act {
         let acts = self.acting.q.val() & !self.record_valid.q.val();
         let entry = self.entry.q.val();
         let visit = self.visit.q.val();
@@ -143,7 +170,7 @@ impl EventRings {
         let is_command = visit == COMMAND;
         let full = (self.used.q.val() & (bits::<1>(1), !entry.last).cat::<16>()).any();
         let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
-        // An event waits until those lost before it have been told.
+        // An event waits until the LOST record of the events before it is made.
         let revisits = makes & is_event & any_lost;
         let loses = acts & is_event & (full | !entry.open);
         self.entries.write_enable.next = acts;
@@ -166,13 +193,8 @@ impl EventRings {
         self.next_open.next = self.open.q.val();
         if is_command {
             let command = self.ring.val();
-            self.entries.write_data.next = RingEntry {
-                open: command.open,
-                base: command.base,
-                last: command.last,
-                tail: bits::<32>(0),
-                lost: bits::<32>(0),
-            };
+            self.entries.write_data.next =
+                RingEntry { open: command.open, base: command.base, last: command.last, ..RingEntry::default() };
             if acts {
                 let own = bits::<64>(1) << self.pid.q.val();
                 self.next_open.next = if command.open { self.open.q.val() | own } else { self.open.q.val() & !own };
@@ -187,18 +209,22 @@ impl EventRings {
             self.entries.write_data.next = RingEntry::default();
             self.clearing.d.next = !self.scan.q.val().all();
         }
+        Act { acts, makes, loses, revisits, is_event, is_scan, is_command, number }
+    }
 
-        // The record.
-        let source = if is_scan | any_lost {
-            EventDesc { kind: bits::<4>(LOST), length: entry.lost, ..Default::default() }
+    /// The record of the event, or a LOST record.
+    fn make_record(&mut self, act: Act, dropped: Bits<2>) {
+        let entry = self.entry.q.val();
+        let source = if act.is_scan | self.any_lost.q.val() {
+            EventDesc { kind: bits::<4>(LOST), length: entry.lost, ..EventDesc::default() }
         } else {
             self.current.q.val()
         };
-        if acts {
+        if act.acts {
             let index = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
             self.address.d.next = entry.base | index;
             self.record.d.next = (
-                number,
+                act.number,
                 source.user,
                 source.source,
                 source.extra,
@@ -209,16 +235,18 @@ impl EventRings {
                 .cat::<256>();
             self.acting.d.next = false;
         }
-        self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write.ready.val());
-        self.record_made.d.next = makes;
+        self.record_valid.d.next = act.makes | (self.record_valid.q.val() & !self.write.ready.val());
+        self.record_made.d.next = act.makes;
         let first_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(0));
         let second_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(1));
-        let found_full: Bits<1> = loses.into();
+        let found_full: Bits<1> = act.loses.into();
         self.lost.d.next = first_dropped + second_dropped + bit_cast::<2, 1>(found_full);
         self.event_written.next = self.record_made.q.val();
         self.event_lost.next = self.lost.q.val();
+    }
 
-        // Records that the host has not answered.
+    /// Counts the records that the host has not answered.
+    fn count_answers(&mut self) {
         let record_made = self.record_made.q.val();
         if record_made & !self.finished.val() {
             self.flying.d.next = self.flying.q.val() + 1;
@@ -230,12 +258,14 @@ impl EventRings {
             self.settling.d.next = false;
         }
         self.ring_done.next = settled;
+    }
 
-        // Read. The subtraction is made here: which visit comes next hangs on the ring being full.
+    /// Read. The subtraction is done here, because the choice of the next visit depends on whether the ring is full.
+    fn read(&mut self) {
         self.entries.read_address.next = self.pid.q.val();
         self.heads.read_address.next = self.pid.q.val();
-        self.heads.write_enable.next = self.head_write.val();
-        self.heads.write_address.next = self.head_pid.val();
+        self.heads.write_enable.next = self.head.valid.val();
+        self.heads.write_address.next = self.head.pid.val();
         self.heads.write_data.next = self.head.val();
         if self.reading.q.val() {
             let read = self.entries.read_data.val();
@@ -244,8 +274,10 @@ impl EventRings {
             self.any_lost.d.next = read.lost.any();
             self.acting.d.next = true;
         }
+    }
 
-        // Choose.
+    /// Choose.
+    fn choose(&mut self, act: Act) {
         let first = self.waiting[0].q.val();
         let second = self.waiting[1].q.val();
         let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
@@ -264,12 +296,12 @@ impl EventRings {
         } else {
             self.chosen_any.next = first;
         }
-        // After a command nothing is looked at until the records before it have been answered; the visit of an event that comes
-        // behind lost ones may have to be made again.
-        let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
-        let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
+        // After a command no ring is visited until all records before the command have been answered; the visit of an event after lost
+        // events may have to be repeated.
+        let last_visit = !self.acting.q.val() | !(act.is_command | (act.is_event & self.any_lost.q.val()));
+        let free = !self.reading.q.val() & (!self.acting.q.val() | act.acts);
         let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
-        self.reading.d.next = starts | revisits;
+        self.reading.d.next = starts | act.revisits;
         if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
             self.scan.d.next = self.scan.q.val() + 1;
         }
@@ -294,17 +326,7 @@ impl EventRings {
                 address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
                 last_line: bits::<11>(0),
                 offset: bits::<6>(0),
-                origin: WriteOrigin {
-                    kind: bits::<3>(EVENT),
-                    posted: false,
-                    slot: bits::<14>(0),
-                    frame: bits::<16>(0),
-                    tag: bits::<10>(0),
-                    has_slot: false,
-                    msg_slot: bits::<8>(0),
-                    fence_phase: false,
-                    length: bits::<16>(BYTES),
-                },
+                origin: WriteOrigin { kind: bits::<3>(EVENT), length: bits::<16>(BYTES), ..WriteOrigin::default() },
             },
             data: self.record.q.val(),
         };

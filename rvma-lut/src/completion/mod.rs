@@ -1,21 +1,21 @@
-//! Completion: turns a complete buffer into its record in host memory, and tells the epochs.
+//! Completion: writes the record of a complete buffer to host memory, and retires the buffer.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | counters | in `completion`, `completion_valid` (no ready); out `completion_headroom` |
-//! | DMA writer | out `record`, `record_valid`; in `record_ready` |
-//! | epochs | out `retired`, `retired_valid`; in `retired_ready` |
-//! | binding | in `bound`, `job_valid` (looked at, never held up; not in two successive cycles) |
-//! | buffer queue | in `posted_slot`, `posted` (pulse): no job of that buffer is under way then |
-//! | event rings | out `unfilled`, `unfilled_valid`; in `unfilled_ready` |
+//! | counters | in `completion` (with headroom) |
+//! | DMA writer | out `record` |
+//! | epochs | out `retired` |
+//! | binding | in `bound` (observed, never stalled; not in two successive cycles) |
+//! | buffer queue | in `posted` (pulse): no packet of that buffer is under way then |
+//! | event rings | out `unfilled` |
 //!
-//! A buffer that was not filled is told in an event first (contract, `events::BUFFER`), with its high-water mark: the greatest end of a packet
-//! that was placed in it. Packets count when they are bound, 3 cycles after their job, so the mark is right when no write to the buffer
-//! is under way, as when its record leaves.
+//! A buffer that was not filled is reported by an event first (contract, `events::BUFFER`), with its high-water mark: the greatest end of a
+//! packet that was placed in the buffer. A packet counts when it is bound, 3 cycles after `bound`, so the mark is final when no write to the
+//! buffer is under way, as when its record leaves.
 //!
-//! `completion_valid` → `record_valid`: 1 cycle, behind an event 4 or, while jobs come, more: they read their marks first. A record is 16 bytes in one write of its own (contract,
-//! `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address goes out only
-//! after the counters have seen the last byte, so it never overtakes data.
+//! `completion` → `record`: 1 cycle; with an event 4, or more while packets are bound: these read their marks first. A record is 16 bytes in
+//! one write of its own (contract, `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address leaves
+//! only after the counters have seen the last byte, so the record never overtakes data.
 
 pub mod buffer_reclaim;
 pub mod counters;
@@ -24,6 +24,7 @@ pub mod event_rings;
 pub mod receive_maps;
 pub mod report;
 
+use crate::bundles::HeadroomSink;
 use crate::types::{BoundPacket, HostWrite, InternalWrite, Retired, WriteOrigin, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{Completion, EventDesc};
 use spindle_blocks::ram::{RamStyle, SdpRam};
@@ -36,23 +37,19 @@ use spindle_verilog::prelude::*;
 #[block]
 pub struct CompletionUnit {
     /// Complete buffer.
-    pub completion: PulseSink<Completion>,
-    /// There is room for four.
-    pub completion_headroom: Signal<Out, Bit>,
-    /// Its record.
+    pub completion: HeadroomSink<Completion>,
+    /// Record of the buffer.
     pub record: Source<InternalWrite>,
     /// The buffer, when its record has been handed on.
     pub retired: Source<Retired>,
-    /// Packet that is placed.
+    /// Packet to write.
     pub bound: PulseSink<BoundPacket>,
-    /// Buffer that is posted.
-    pub posted_slot: Signal<In, Bits<14>>,
-    /// It is posted.
-    pub posted: Signal<In, Bit>,
-    /// A buffer was not filled.
+    /// Slot of a buffer that is posted.
+    pub posted: PulseSink<Bits<14>>,
+    /// Event of a buffer that was not filled.
     pub unfilled: Source<EventDesc>,
     waiting: Fifo<Completion, QUEUE_BITS>,
-    /// The mark has been read; it is here; the event has left.
+    /// The mark has been read; the mark is present; the event has left.
     fetched: Reg<Bit>,
     marked: Reg<Bit>,
     event_sent: Reg<Bit>,
@@ -60,11 +57,11 @@ pub struct CompletionUnit {
     marks: SdpRam<14, 32>,
     counting: Reg<Bit>,
     higher: Reg<Bit>,
-    /// A mark was written in the cycle before.
+    /// A mark was written in the previous cycle.
     wrote: Reg<Bit>,
     slot: DFF<Bits<14>>,
     reach: DFF<Bits<32>>,
-    /// Slot and end of the job that was counted last.
+    /// Slot and end of the packet that was counted last.
     held_slot: DFF<Bits<14>>,
     held: DFF<Bits<32>>,
 }
@@ -82,10 +79,10 @@ impl CompletionUnit {
     fn update(&mut self) {
         self.waiting.write.next = self.completion.val();
         self.waiting.write.valid.next = self.completion.valid.val();
-        self.completion_headroom.next = self.waiting.level.val() < QUEUE_STOP;
+        self.completion.headroom.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
-        // First the event, once.
+        // The event goes first, once.
         let event_over = (done.status == bits(status::DONE)) | self.event_sent.q.val();
         let needs_event = self.waiting.read.valid.val() & !event_over;
         let packet_comes = self.bound.valid.val();
@@ -113,7 +110,7 @@ impl CompletionUnit {
             self.event_sent.d.next = true;
         }
 
-        // The marks. The RAM gives what was there before if the job before this one wrote in the cycle of the read.
+        // The marks. The RAM returns the old mark if the previous packet wrote in the cycle of the read.
         let bound = self.bound.val();
         self.marks.read_enable.next = packet_comes | reads_mark;
         self.marks.read_address.next = done.buffer;
@@ -131,11 +128,11 @@ impl CompletionUnit {
             self.held_slot.d.next = self.slot.q.val();
             self.held.d.next = self.reach.q.val();
         }
-        self.marks.write_enable.next = self.higher.q.val() | self.posted.val();
+        self.marks.write_enable.next = self.higher.q.val() | self.posted.valid.val();
         self.marks.write_address.next = self.held_slot.q.val();
         self.marks.write_data.next = self.held.q.val();
-        if self.posted.val() {
-            self.marks.write_address.next = self.posted_slot.val();
+        if self.posted.valid.val() {
+            self.marks.write_address.next = self.posted.val();
             self.marks.write_data.next = bits::<32>(0);
         }
 
@@ -148,14 +145,10 @@ impl CompletionUnit {
                 offset: bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(RECORD),
-                    posted: false,
                     slot: done.buffer,
                     frame: done.frame,
-                    tag: bits::<10>(0),
-                    has_slot: false,
-                    msg_slot: bits::<8>(0),
-                    fence_phase: false,
                     length: bits::<16>(RECORD_BYTES),
+                    ..WriteOrigin::default()
                 },
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),

@@ -1,42 +1,44 @@
-//! Receive maps: what has arrived of a posted buffer that is not complete.
+//! Receive maps: the granules of a posted buffer that have arrived, while the buffer is not complete.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `bound`, `job_valid` (looked at, never held up) |
-//! | DMA writer | in `finished`, `finished_error` (looked at, never held up): a packet's last answer has come |
-//! | buffer queue | in `posted_slot`, `posted` (pulse) |
-//! | command unit | in `arms`, `pid`, `granule`; out `any`, `next`: the buffer that is posted now gets map `next`. In `query`, `query_valid` (held); out `done` (pulse), `ok`, `word` |
+//! | binding | in `bound` (observed, never stalled) |
+//! | DMA writer | in `finished`, `finished_error` (observed): last answer of the host to a packet |
+//! | buffer queue | in `posted` (pulse) |
+//! | command unit | in `assign`: map of the buffer being posted; in `query` (held) |
 //!
 //! A map has [`RECEIVE_MAP_BITS`] bits. Bit i is set when a packet whose first byte lies in granule i of the buffer, 2^`granule` bytes, has been
-//! written to host memory: three cycles after the last answer of the host, so before the record of a buffer that it completes. With a granule no
-//! longer than a sender's segments each segment has a bit of its own. What the host refused sets no bit, nor what lies behind the last one.
+//! written to host memory: three cycles after the last answer of the host, so before the record of a buffer that this packet completes. With a
+//! granule no longer than a sender's segments, each segment has its own bit. A packet that the host refused sets no bit, nor does one beyond
+//! the last granule.
 //!
-//! A map follows its buffer until the slot is posted again; then it stands still, and stays readable until its process gives it back. It can be
-//! given again when the packets that may still set bits in it have been answered and it has been emptied: the command waits for that. A word is read in
-//! 3 cycles, more while packets end in each. After reset the maps are emptied, a word per cycle.
+//! A map follows its buffer until the slot is posted again; then the map stands still, and stays readable until its process gives it back. It
+//! can be assigned again when all packets that may still set bits have been answered and the map has been emptied: FREE_MAP waits for that. A
+//! word is read in 3 cycles, more while packets end in each cycle. Reset empties the maps, one word per cycle.
 //!
-//! Answers come in the order of the jobs (one AXI id), so a FIFO as deep as the writes in flight says whose they are.
+//! Answers come in the order of the packets (one AXI id), so a FIFO as deep as the writes in flight assigns each answer to its packet.
 
+use crate::bundles::{MapAssignSink, MapQuerySink};
 use crate::types::BoundPacket;
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
 use spindle_verilog::prelude::*;
 
-/// Bits of a map's number, of a bit's, and of a word's.
+/// Bits of the number of a map, of a bit and of a word.
 pub(crate) const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;
 const INDEX: usize = RECEIVE_MAP_BITS.ilog2() as usize;
 pub(crate) const WORD: usize = INDEX - 6;
-/// Bits of a granule's number behind the last one of a map.
+/// Bits of a granule's number beyond the last granule of a map.
 const BEYOND: usize = 32 - INDEX;
 /// Address bits of all words.
 const ADDRESS: usize = NUMBER + WORD;
-/// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are, and some 50 wait before.
+/// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are in flight, and some 50 packets wait before.
 const UNDER_WAY_BITS: usize = 9;
-/// Cycles from a job to the FIFO, and one.
+/// Cycles from a packet to the FIFO, and one.
 const SETTLE: u64 = 4;
 
-/// Whose a map is, and what it follows.
+/// Owner and buffer of a map.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MapEntry {
     /// Process.
@@ -47,27 +49,27 @@ pub struct MapEntry {
     pub granule: Bits<5>,
 }
 
-/// Where a packet under way leaves its mark.
+/// Bit that a packet under way will set.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Mark {
-    /// Its buffer has a map, and it begins in a granule of that.
+    /// The buffer has a map, and the packet begins in one of its granules.
     pub mapped: Bit,
-    /// The map.
+    /// Map.
     pub number: Bits<NUMBER>,
-    /// The bit.
+    /// Bit.
     pub index: Bits<INDEX>,
 }
 
-/// A question about a map, or its end.
+/// Read of a word of a map, or the end of a map.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MapQuery {
-    /// By this process.
+    /// Process.
     pub pid: Bits<6>,
-    /// The map.
+    /// Map.
     pub number: Bits<NUMBER>,
     /// Word of 64 bits.
     pub word: Bits<WORD>,
-    /// It is given back.
+    /// The process gives the map back.
     pub free: Bit,
 }
 
@@ -78,51 +80,44 @@ pub enum MapState {
     Clear,
     /// Waits for a query.
     Idle,
-    /// The word is there.
+    /// The word has been read.
     Reply,
-    /// Jobs that saw the map reach the FIFO.
+    /// Waits until packets that saw the map are in the FIFO.
     Drain,
-    /// Packets that saw it end.
+    /// Waits until the packets in the FIFO have been answered.
     Count,
+}
+
+/// Accesses to the words.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Access {
+    /// The word of a query is read.
+    reads: Bit,
+    /// A word is cleared.
+    clears: Bit,
 }
 
 /// The maps. See the module text.
 #[block(no_default)]
 pub struct ReceiveMaps {
-    /// Packet that is placed.
+    /// Packet to write.
     pub bound: PulseSink<BoundPacket>,
-    /// The last answer to a packet's writes has come.
+    /// Last answer of the host to a packet.
     pub finished: Signal<In, Bit>,
-    /// The host refused a part of it.
+    /// With `finished`: the host refused a part of the packet.
     pub finished_error: Signal<In, Bit>,
     /// Slot of a buffer that is posted.
-    pub posted_slot: Signal<In, Bits<14>>,
-    /// It is posted.
-    pub posted: Signal<In, Bit>,
-    /// It gets a map.
-    pub arms: Signal<In, Bit>,
-    /// Of this process.
-    pub pid: Signal<In, Bits<6>>,
-    /// Logarithm of the granule.
-    pub granule: Signal<In, Bits<5>>,
-    /// A map is free.
-    pub any: Signal<Out, Bit>,
-    /// That one.
-    pub next: Signal<Out, Bits<NUMBER>>,
-    /// Question; stays until `done`.
-    pub query: PulseSink<MapQuery>,
-    /// It is answered.
-    pub done: Signal<Out, Bit>,
-    /// With it: the map is this process's.
-    pub ok: Signal<Out, Bit>,
-    /// And the word of it.
-    pub word: Signal<Out, Bits<64>>,
+    pub posted: PulseSink<Bits<14>>,
+    /// Map of that buffer.
+    pub assign: MapAssignSink,
+    /// Read or end of a map.
+    pub query: MapQuerySink,
     entries: [DFF<MapEntry>; RECEIVE_MAPS],
-    /// It belongs to a process.
+    /// The map belongs to a process.
     taken: [Reg<Bit>; RECEIVE_MAPS],
-    /// It follows its buffer.
+    /// The map follows its buffer.
     live: [Reg<Bit>; RECEIVE_MAPS],
-    /// Jobs, in three steps: which map; its granule; the bit.
+    /// Packets, in three steps: map, granule, bit.
     slot_1: DFF<Bits<14>>,
     start_1: DFF<Bits<32>>,
     valid_1: Reg<Bit>,
@@ -137,7 +132,7 @@ pub struct ReceiveMaps {
     answered_ok: DFF<Bit>,
     marking: Reg<Bit>,
     marked: DFF<Mark>,
-    /// The word written in the cycle before, which the RAM does not give yet.
+    /// The word written in the previous cycle, which the RAM does not return yet.
     wrote: Reg<Bit>,
     wrote_at: DFF<Bits<ADDRESS>>,
     wrote_word: DFF<Bits<64>>,
@@ -149,10 +144,10 @@ pub struct ReceiveMaps {
 }
 
 impl ReceiveMaps {
-    /// Maps with their words and the queue of packets under way in memories of these kinds.
+    /// Maps with their words and the FIFO of packets under way in memories of these kinds.
     pub fn new(style: RamStyle, queue: RamStyle) -> Self {
         Self {
-            // A mark is there six cycles after the job; the first answer may come in that cycle and is looked at in the next one.
+            // A mark is readable six cycles after the packet; the first answer may come in that cycle and is used in the next one.
             under_way: BlockFifo::new(queue),
             store: SdpRam::new(style, 1),
             all: Reg::new(true),
@@ -170,7 +165,14 @@ impl Default for ReceiveMaps {
 #[hdl]
 impl ReceiveMaps {
     fn update(&mut self) {
-        // Posted buffers: the map of the slot's last buffer stands still, and a new one begins.
+        self.assign_maps();
+        self.mark_packets();
+        let access = self.set_bits();
+        self.answer(access);
+    }
+
+    /// Posted buffers: the map of the slot's previous buffer stands still, and a new map begins.
+    fn assign_maps(&mut self) {
         let mut any: Bit = false;
         let mut next: Bits<NUMBER> = bits::<NUMBER>(0);
         for i in 0..RECEIVE_MAPS {
@@ -179,25 +181,30 @@ impl ReceiveMaps {
                 next = bits::<NUMBER>((RECEIVE_MAPS - 1 - i) as u64);
             }
         }
-        self.any.next = any & !self.all.q.val();
-        self.next.next = next;
+        self.assign.any.next = any & !self.all.q.val();
+        self.assign.next.next = next;
         let query = self.query.val();
         let frees = self.state.q.val() == MapState::Drain;
         for i in 0..RECEIVE_MAPS {
-            let arms = self.posted.val() & self.arms.val() & (next == bits::<NUMBER>(i));
+            let arms = self.posted.valid.val() & self.assign.assign.val() & (next == bits::<NUMBER>(i));
             if arms {
-                self.entries[i].d.next =
-                    MapEntry { pid: self.pid.val(), slot: self.posted_slot.val(), granule: self.granule.val() };
+                self.entries[i].d.next = MapEntry {
+                    pid: self.assign.pid.val(),
+                    slot: self.posted.val(),
+                    granule: self.assign.granule.val(),
+                };
                 self.taken[i].d.next = true;
                 self.live[i].d.next = true;
-            } else if (self.posted.val() & (self.posted_slot.val() == self.entries[i].q.val().slot))
+            } else if (self.posted.valid.val() & (self.posted.val() == self.entries[i].q.val().slot))
                 | (frees & (query.number == bits::<NUMBER>(i)))
             {
                 self.live[i].d.next = false;
             }
         }
+    }
 
-        // Jobs: the map of the buffer, the place in it.
+    /// Packets: the map of the buffer, the bit in the map.
+    fn mark_packets(&mut self) {
         self.valid_1.d.next = self.bound.valid.val();
         if self.bound.valid.val() {
             self.slot_1.d.next = self.bound.val().slot;
@@ -231,8 +238,11 @@ impl ReceiveMaps {
         }
         self.under_way.write.next = self.mark_3.q.val();
         self.under_way.write.valid.next = self.valid_3.q.val();
+    }
 
-        // Answers: the word is read, the bit joins it, and it is written.
+    /// Answers: the word is read, the bit is set, and the word is written.
+    fn set_bits(&mut self) -> Access {
+        let query = self.query.val();
         self.answered.d.next = self.finished.val();
         self.answered_ok.d.next = !self.finished_error.val();
         self.under_way.read.ready.next = self.answered.q.val();
@@ -262,22 +272,25 @@ impl ReceiveMaps {
         self.store.write_enable.next = self.marking.q.val() | clears;
         self.store.write_address.next = if clears { self.at.q.val() } else { marked_at };
         self.store.write_data.next = if clears { bits::<64>(0) } else { joined };
+        Access { reads, clears }
+    }
 
-        // Queries.
+    fn answer(&mut self, access: Access) {
+        let query = self.query.val();
         let mut owned_map: Bit = false;
         for i in 0..RECEIVE_MAPS {
             let owned = self.taken[i].q.val() & (self.entries[i].q.val().pid == query.pid);
             owned_map = owned_map | (owned & (query.number == bits::<NUMBER>(i)));
         }
-        self.done.next = false;
+        self.query.done.next = false;
         match self.state.q.val() {
             MapState::Clear => {
-                if clears {
+                if access.clears {
                     self.at.d.next = self.at.q.val() + 1;
                     if self.at.q.val().get_bits::<WORD>(0).all() & (!self.all.q.val() | self.at.q.val().all()) {
                         self.all.d.next = false;
                         self.state.d.next = MapState::Idle;
-                        self.done.next = !self.all.q.val();
+                        self.query.done.next = !self.all.q.val();
                         for i in 0..RECEIVE_MAPS {
                             if self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i) {
                                 self.taken[i].d.next = false;
@@ -291,12 +304,12 @@ impl ReceiveMaps {
                 self.left.d.next = bits::<10>(SETTLE);
                 if self.query.valid.val() & owned_map & query.free {
                     self.state.d.next = MapState::Drain;
-                } else if reads {
+                } else if access.reads {
                     self.state.d.next = MapState::Reply;
                 }
             }
             MapState::Reply => {
-                self.done.next = true;
+                self.query.done.next = true;
                 self.state.d.next = MapState::Idle;
             }
             MapState::Drain => {
@@ -315,11 +328,9 @@ impl ReceiveMaps {
                     self.left.d.next = self.left.q.val() - 1;
                 }
             }
-            _ => {
-                self.state.d.next = MapState::Idle;
-            }
+            _ => self.state.d.next = MapState::Idle,
         }
-        self.ok.next = self.owned_map.q.val();
-        self.word.next = self.store.read_data.val();
+        self.query.ok.next = self.owned_map.q.val();
+        self.query.word.next = self.store.read_data.val();
     }
 }

@@ -1,26 +1,27 @@
-//! Report: tells everybody who waits for it how a packet or a handler's DMA ended.
+//! Report: passes on how a packet or a handler's DMA ended.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | DMA writer | in `finished`, `finished_error`, `finished_valid`; out `finished_ready`; in `written`, `written_valid` (no ready); out `has_headroom` |
-//! | binding | in `verdict`, `verdict_valid` (no ready); out `verdict_headroom` |
-//! | packet engine | out `placement_done`, `placement_done_valid`; in `placement_done_ready` |
-//! | HPU array | out `dma_done`, `dma_done_valid` (pulse) |
-//! | counters | out `bytes_acked`, `bytes_acked_valid`; in `bytes_acked_ready` |
+//! | DMA writer | in `finished`, `finished_error`; in `written` (pulse); out `has_headroom` |
+//! | binding, GET responder | in `verdict` (with headroom) |
+//! | packet engine | out `placement_done` |
+//! | HPU array | out `dma_done` (pulse) |
+//! | counters | out `bytes_acked` |
 //! | registers | out pulses `packet_placed` with `packet_bytes`, `packet_refused`, `record_written`, `dma_ended` |
 //!
-//! Every placement leaves exactly one `placement_done`: after the last answer of the host, or with its refusal. A write
-//! that the host refused is reported as HOST_ERROR and settled as failed. Bytes are settled with the last answer (WAIT_B) or,
+//! Every placement produces exactly one `placement_done`: after the last answer of the host, or with its refusal. A write
+//! that the host refused is reported as HOST_ERROR and acknowledged as failed. Bytes are acknowledged with the last answer (WAIT_B) or,
 //! for transfers marked `posted`, with the last W beat.
 //!
-//! `finished` or `written` → `bytes_acked_valid`: 1 cycle; `finished` → `placement_done_valid`: 4 cycles. `finished_ready` comes from registers. `bytes_acked` is
-//! looked at only in the cycle in which it is taken: answers go before beats, so it may change before.
+//! `finished` or `written` → `bytes_acked`: 1 cycle; `finished` → `placement_done`: 4 cycles. `finished.ready` comes from registers.
+//! `bytes_acked` may change before it is taken, because answers go before beats; the counters use it only in the cycle in which they take it.
 //!
-//! A host may take no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
+//! A host may accept no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
 //! never waits for an address, nor a beat for a counter, nor an answer for the scheduler, which may itself wait for an event to
-//! leave: the FIFOs to both hold all that can still come, because the DMA writer starts no transfer of data unless `has_headroom`. (512
-//! answers: 32 when calm is lost, and all bursts in flight; 64 beats: 16, and the transfers that the writer's order FIFOs hold.)
+//! leave: the FIFOs to both hold all that can still arrive, because the DMA writer starts no transfer of data without `has_headroom`. (512
+//! answers: 32 at the loss of headroom, and all bursts in flight; 64 beats: 16, and the transfers in the writer's order FIFOs.)
 
+use crate::bundles::HeadroomSink;
 use crate::types::{BytesAcked, WriteOrigin, HANDLER, PACKET, QUEUE_BITS, QUEUE_STOP, RECORD};
 use spindle_blocks::desc::{DmaDone, PlacementDone};
 use spindle_blocks::fifo::BlockFifo;
@@ -30,31 +31,29 @@ use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFOs of answered packets.
 const ANSWER_BITS: usize = 9;
-/// Address bits of the FIFO in front of the one to the counters.
+/// Address bits of the FIFO to the counters.
 const FRONT_BITS: usize = 4;
-/// Level of them up to which transfers start.
+/// Level of the FIFOs of answers up to which transfers start.
 const ANSWER_STOP: u64 = 32;
 /// Address bits of the FIFO of packets that count with their last beat.
 const BEAT_BITS: usize = 6;
-/// Level of it up to which transfers start.
+/// Level of that FIFO up to which transfers start.
 const BEAT_STOP: u64 = 16;
 
 /// The report stage. See the module text.
 #[block]
 pub struct Report {
-    /// Transfer whose last answer has come.
+    /// Transfer that the host has answered completely.
     pub finished: Sink<WriteOrigin>,
-    /// The host refused a part of it.
+    /// With `finished`: the host refused a part of the transfer.
     pub finished_error: Signal<In, Bit>,
     /// Transfer that counts as written with its last beat.
     pub written: PulseSink<WriteOrigin>,
-    /// What waits for the counters leaves room for all that is under way and more.
+    /// The FIFOs to the counters and to the packet engine have room for all transfers under way and more.
     pub has_headroom: Signal<Out, Bit>,
     /// Packet that needed no write.
-    pub verdict: PulseSink<PlacementDone>,
-    /// There is room for four.
-    pub verdict_headroom: Signal<Out, Bit>,
-    /// Packet that may be freed.
+    pub verdict: HeadroomSink<PlacementDone>,
+    /// Packet whose cells may be freed.
     pub placement_done: Source<PlacementDone>,
     /// Handler DMA that ended.
     pub dma_done: Pulse<DmaDone>,
@@ -62,7 +61,7 @@ pub struct Report {
     pub bytes_acked: Source<BytesAcked>,
     /// A packet was written.
     pub packet_placed: Signal<Out, Bit>,
-    /// Its payload bytes.
+    /// With `packet_placed`: payload bytes.
     pub packet_bytes: Signal<Out, Bits<16>>,
     /// A packet was refused, by a table or by the host.
     pub packet_refused: Signal<Out, Bit>,
@@ -70,12 +69,12 @@ pub struct Report {
     pub record_written: Signal<Out, Bit>,
     /// A handler's DMA ended.
     pub dma_ended: Signal<Out, Bit>,
-    /// The last answer for a packet came; its frame is `answered_frame`.
+    /// Trace: last answer for the packet of frame `answered_frame`.
     pub answered: Signal<Out, Bit>,
-    /// Frame of the transfer at `finished`.
+    /// Trace: frame of the transfer at `finished`.
     pub answered_frame: Signal<Out, Bits<16>>,
-    /// Answers for the counters: those in front are in LUT RAM, because block RAM alone would add two cycles between the last answer and the
-    /// record; those behind wait until there is room in front, and while there are some all go through there.
+    /// Answers for the counters. `answers` is in LUT RAM, because block RAM alone would add two cycles between the last answer and the
+    /// record. `overflow` takes the answers while `answers` is full; while it holds some, all answers pass through it.
     answers: Fifo<BytesAcked, FRONT_BITS>,
     overflow: BlockFifo<BytesAcked, ANSWER_BITS>,
     beats: Fifo<BytesAcked, BEAT_BITS>,
@@ -90,7 +89,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report stage, with the answers behind those in front in a memory of this kind.
+    /// A report stage with its overflow FIFO in a memory of this kind.
     pub fn new(style: RamStyle) -> Self {
         Self { overflow: BlockFifo::new(style), ..Self::blank() }
     }
@@ -99,7 +98,13 @@ impl Report {
 #[hdl]
 impl Report {
     fn update(&mut self) {
-        // Last answers of the host.
+        self.take_answers();
+        self.take_beats();
+        self.send_on();
+    }
+
+    /// Last answers of the host.
+    fn take_answers(&mut self) {
         let origin = self.finished.val();
         let good = !self.finished_error.val();
         let packet = self.finished.valid.val() & (origin.kind == PACKET);
@@ -140,8 +145,14 @@ impl Report {
         };
         self.dma_done.next = self.ended.q.val();
         self.dma_done.valid.next = self.ended_valid.q.val();
+        self.record_written.next = self.finished.valid.val() & (origin.kind == RECORD);
+        self.dma_ended.next = self.ended_valid.q.val();
+        self.answered.next = packet;
+        self.answered_frame.next = origin.frame;
+    }
 
-        // Last beats of posted transfers: their answers are not waited for, so they cannot fail here.
+    /// Last beats of posted transfers: their answers are not waited for, so they cannot fail here. Bytes go to the counters.
+    fn take_beats(&mut self) {
         let beat = self.written.val();
         self.beats.write.next = BytesAcked {
             slot: beat.slot,
@@ -155,8 +166,6 @@ impl Report {
             & (self.placed.level.val() < ANSWER_STOP)
             & (self.beats.level.val() < BEAT_STOP);
         self.has_headroom.next = self.headroom.q.val();
-
-        // To the counters.
         let answers_first = self.answers.read.valid.val();
         self.bytes_acked.next = self.beats.read.val();
         if answers_first {
@@ -165,11 +174,13 @@ impl Report {
         self.bytes_acked.valid.next = answers_first | self.beats.read.valid.val();
         self.answers.read.ready.next = self.bytes_acked.ready.val();
         self.beats.read.ready.next = self.bytes_acked.ready.val() & !answers_first;
+    }
 
-        // To the packet engine: written and refused packets in turn.
+    /// Written and refused packets go to the packet engine in turn.
+    fn send_on(&mut self) {
         self.refused.write.next = self.verdict.val();
         self.refused.write.valid.next = self.verdict.valid.val();
-        self.verdict_headroom.next = self.refused.level.val() < QUEUE_STOP;
+        self.verdict.headroom.next = self.refused.level.val() < QUEUE_STOP;
         let open = self.done_valid.q.val() & !self.placement_done.ready.val();
         let pick_refused = self.refused.read.valid.val() & (self.refused_next.q.val() | !self.placed.read.valid.val());
         self.refused.read.ready.next = !open & pick_refused;
@@ -185,15 +196,9 @@ impl Report {
         let done = self.done.q.val();
         self.placement_done.next = done;
         self.placement_done.valid.next = self.done_valid.q.val();
-
-        // What the registers count and the trace shows.
         let leaves = self.done_valid.q.val() & self.placement_done.ready.val();
         self.packet_placed.next = leaves & done.placed;
         self.packet_bytes.next = done.payload_len;
         self.packet_refused.next = leaves & !done.placed;
-        self.record_written.next = self.finished.valid.val() & (origin.kind == RECORD);
-        self.dma_ended.next = self.ended_valid.q.val();
-        self.answered.next = packet;
-        self.answered_frame.next = origin.frame;
     }
 }

@@ -1,30 +1,32 @@
-//! GET responder: answers GETs at mailboxes of this node with what their last completed buffer holds.
+//! GET responder: answers GETs at mailboxes of this node with the bytes of their last complete buffer.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | lookup | in `looked_up`, `looked_up_valid` (GETs that found their mailbox with its key); out `looked_up_ready` |
-//! | epochs | out `query`, `query_valid` (held), `granted`; in `epochs_busy`, `reply`, `reply_valid` |
-//! | buffer queue | out `peek` (held), `peek_slot`; in `peeked`, `peek_done` |
-//! | placement | in `request`, `request_valid`; out `request_ready`: passed on |
-//! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready`; in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
-//! | DMA writer | out `data_valid` (its data are those of the packet engine); in `data_ready` |
-//! | report, packet engine, buffer reclaim | out `verdict`, `verdict_phase`, `outcome`, `verdict_valid` (pulse); in `verdict_free` |
-//! | put join | out `get_answer`, `get_answer_valid`; in `get_answer_ready` |
+//! | lookup | in `looked_up`: GETs that found their mailbox with its key |
+//! | epochs | out `query`, `query_valid` (held), `granted`; in `epochs_busy`, `reply` |
+//! | buffer queue | out `peek` (held) |
+//! | placement | in `request`: passed on |
+//! | packet engine | out `place_request`; in `place_data` |
+//! | DMA writer | out `data_valid` (the data are those of the packet engine); in `data_ready` |
+//! | report, packet engine, buffer reclaim | out `verdict`, `verdict_phase`, `outcome` (pulse); in `verdict_free` |
+//! | put arbiter | out `get_answer` |
 //!
-//! One GET at a time: the epochs are asked for the buffer that was completed last; the bytes that the GET wants must lie in what was placed in
-//! it. A GET with the flag ACTIVE is answered from the oldest buffer that is not complete, as it stands and as far as it goes. Where the answer is to go stands in the packet's own bytes, so those of its first two beats are read from the packet buffer between the
-//! reads for placements. The answer is a put of host memory for the initiator; up to sixteen wait for it.
+//! One GET at a time. The unit reads the buffer that was completed last from the epochs; the bytes of the GET must lie in the bytes placed in
+//! that buffer. A GET with the flag ACTIVE reads the oldest incomplete buffer instead, up to the end of the buffer. The destination of the
+//! answer lies in the bytes of the packet itself, so its first two beats are read from the packet buffer between the reads for placements.
+//! The answer is a put of host memory for the initiator; up to sixteen wait for it.
 //!
 //! | refused | reason |
 //! |---|---|
-//! | no buffer of the mailbox was completed, or it was posted again; ACTIVE: none is posted | NO_POSTED_BUFFER: the source tries again |
+//! | no buffer of the mailbox is complete, or it was posted again; ACTIVE: none is posted | NO_POSTED_BUFFER: the source tries again |
 //! | past the bytes placed (ACTIVE: past the buffer), or no bytes | OUT_OF_BOUNDS |
 //! | sixteen answers wait | NO_MESSAGE_SLOT: the source tries again |
 //!
-//! An answer is not begun before its GET is accepted, and then is never dropped here. Packets behind a GET wait for its verdict: one GET per
-//! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing waits for an answer to leave.
+//! No answer begins before its GET is accepted, and none is dropped afterwards. Packets after a GET wait for its verdict: one GET per
+//! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer to leave.
 
-use crate::types::{BufferEntry, EpochQuery, EpochReply, LookedUpPacket, QUERY_OLDEST, QUERY_POINTER};
+use crate::bundles::PeekSource;
+use crate::types::{EpochQuery, EpochReply, LookedUpPacket, QUERY_OLDEST, QUERY_POINTER};
 use spindle_blocks::bundles::BeatSink;
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
 use spindle_blocks::Fifo;
@@ -37,54 +39,54 @@ use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of answers.
 const ANSWER_BITS: usize = 4;
-/// Bits before the Spindle header of a frame without a tag.
+/// Bits before the Spindle header of a frame without a VLAN tag.
 const HEADER_AT: usize = 8 * (ETH_BYTES + IPV4_BYTES + UDP_BYTES);
 /// First bit of `dst_pid` in the first beat.
 const PID_AT: usize = HEADER_AT + 8 * OFF_DST_PID;
 /// First bit of {reply mailbox, offset, key} in the second beat.
 const REPLY_AT: usize = HEADER_AT + 8 * SPINDLE_BYTES - 512;
-/// Bits by which a tag moves both.
+/// Bits by which a VLAN tag shifts both.
 const TAG_BITS: usize = 8 * VLAN_BYTES;
-/// `payload_offset` of a GET without a tag.
+/// `payload_offset` of a GET without a VLAN tag.
 const PLAIN_OFFSET: u64 = (ETH_BYTES + IPV4_BYTES + UDP_BYTES + SPINDLE_GET_BYTES) as u64;
 
-/// What the unit does.
+/// States of the unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum GetState {
     /// Waits for a GET.
     Idle,
-    /// Asks for the buffer completed last, or the oldest that is not complete.
+    /// Reads the buffer completed last, or the oldest incomplete one, from the epochs.
     Query,
-    /// Where is that?
+    /// Reads address and size of the oldest incomplete buffer.
     Peek,
-    /// Does what is wanted lie in it?
+    /// Checks the bounds.
     Judge,
-    /// Has the packet read.
+    /// Requests the packet from the packet buffer.
     Request,
-    /// Waits for its first beat.
+    /// Waits for the first beat.
     First,
-    /// And the second.
+    /// Waits for the second beat.
     Second,
-    /// Says what became of the GET.
+    /// Reports the verdict.
     Verdict,
 }
 
-/// An answer on its way.
+/// An answer that waits for the initiator.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct GetAnswer {
-    /// Node that asked.
+    /// Node that sent the GET.
     pub node: Bits<8>,
-    /// Its process.
+    /// Process that sent the GET.
     pub dst_pid: Bits<16>,
-    /// Process that was asked.
+    /// Process whose mailbox answers.
     pub src_pid: Bits<16>,
     /// Mailbox, offset and key for the answer.
     pub reply: Bits<128>,
-    /// Where the bytes are.
+    /// Host address of the bytes.
     pub host_address: Bits<64>,
-    /// How many.
+    /// Bytes.
     pub length: Bits<32>,
-    /// Number of the GET.
+    /// Message number of the GET.
     pub msg_id: Bits<32>,
 }
 
@@ -117,41 +119,35 @@ fn from_wire(x: Bits<128>) -> Bits<128> {
 pub struct GetResponder {
     /// GET whose mailbox exists.
     pub looked_up: Sink<LookedUpPacket>,
-    /// Question about epochs.
+    /// Query of the mailbox's epochs.
     pub query: Signal<Out, EpochQuery>,
-    /// It is asked; held until `reply_valid`.
+    /// Query present; held until `reply`.
     pub query_valid: Signal<Out, Bit>,
-    /// The reply is for this unit.
+    /// The reply belongs to this unit.
     pub granted: Signal<Out, Bit>,
-    /// Somebody else asks.
+    /// Another block queries the epochs.
     pub epochs_busy: Signal<In, Bit>,
-    /// The answer.
+    /// Answer to the query.
     pub reply: PulseSink<EpochReply>,
-    /// Which buffer is this? Held until `peek_done`.
-    pub peek: Signal<Out, Bit>,
-    /// Its slot.
-    pub peek_slot: Signal<Out, Bits<14>>,
-    /// The buffer.
-    pub peeked: Signal<In, BufferEntry>,
-    /// There it is.
-    pub peek_done: Signal<In, Bit>,
-    /// Packet that placement wants.
+    /// Read of a posted buffer.
+    pub peek: PeekSource,
+    /// Payload that placement requests.
     pub request: Sink<ReadRequest>,
-    /// Packet wanted from the packet buffer.
+    /// Packet requested from the packet buffer.
     pub place_request: Source<ReadRequest>,
-    /// Beat of the packet.
+    /// Beat of a packet.
     pub place_data: BeatSink,
-    /// The beat is for the writer.
+    /// The beat is for the DMA writer.
     pub data_valid: Signal<Out, Bit>,
-    /// It takes it.
+    /// The DMA writer takes the beat.
     pub data_ready: Signal<In, Bit>,
-    /// What became of the GET.
+    /// End of the GET.
     pub verdict: Pulse<PlacementDone>,
-    /// Colour of its arrival.
+    /// Fence phase of the GET.
     pub verdict_phase: Signal<Out, Bit>,
-    /// What its mailbox said.
+    /// Answer of the mailbox to the GET.
     pub outcome: Signal<Out, PlacementOutcome>,
-    /// They may be.
+    /// `verdict` may be sent.
     pub verdict_free: Signal<In, Bit>,
     /// Answer for the initiator.
     pub get_answer: Source<PutDesc>,
@@ -159,18 +155,18 @@ pub struct GetResponder {
     get: DFF<LookedUpPacket>,
     owns_epochs: Reg<Bit>,
     source: DFF<EpochReply>,
-    /// Low half of the first byte's address, with its carry.
+    /// Low half of the address of the first byte, with its carry.
     low: DFF<Bits<33>>,
     pid: DFF<Bits<16>>,
     reply_to: DFF<Bits<128>>,
     refused: DFF<Bit>,
     reason: DFF<Bits<5>>,
-    /// The request offered is this unit's.
+    /// The request offered is that of this unit.
     offers: Reg<Bit>,
-    /// Reads of placements that have not ended, and those before this unit's.
+    /// Reads of placements that have not ended, and those of them before the read of this unit.
     reads: Reg<Bits<8>>,
     earlier: Reg<Bits<8>>,
-    /// There are none before it.
+    /// No read of a placement is before the read of this unit.
     next_is_ours: Reg<Bit>,
     answers: Fifo<GetAnswer, ANSWER_BITS>,
 }
@@ -178,11 +174,17 @@ pub struct GetResponder {
 #[hdl]
 impl GetResponder {
     fn update(&mut self) {
+        let taken = self.pass_requests();
+        let ours = self.pass_beats(taken);
+        self.ask_epochs();
+        self.step(taken, ours);
+        self.report();
+    }
+
+    /// Requests to the packet buffer: one that is offered stays until it is taken.
+    fn pass_requests(&mut self) -> Bit {
         let state = self.state.q.val();
         let packet = self.get.q.val().packet;
-        let plain = packet.payload_offset == PLAIN_OFFSET;
-
-        // Reads of the packet buffer: one that is offered stays until it is taken.
         let offers = self.offers.q.val();
         let open = self.request.valid.val() & !self.place_request.ready.val();
         if offers {
@@ -198,8 +200,13 @@ impl GetResponder {
         }
         self.place_request.valid.next = offers | self.request.valid.val();
         self.request.ready.next = self.place_request.ready.val() & !offers;
+        taken
+    }
 
-        // Beats come in the order of the reads.
+    /// Beats of the packet buffer, in the order of the reads.
+    fn pass_beats(&mut self, taken: Bit) -> Bit {
+        let state = self.state.q.val();
+        let offers = self.offers.q.val();
         let reading = (state == GetState::First) | (state == GetState::Second);
         let ours = reading & self.next_is_ours.q.val();
         self.data_valid.next = self.place_data.valid.val() & !ours;
@@ -219,8 +226,13 @@ impl GetResponder {
             self.earlier.d.next = self.earlier.q.val() - 1;
             self.next_is_ours.d.next = self.earlier.q.val() == 1;
         }
+        ours
+    }
 
-        // The epochs, when nobody else asks them.
+    /// Queries the epochs when no other block does.
+    fn ask_epochs(&mut self) {
+        let state = self.state.q.val();
+        let packet = self.get.q.val().packet;
         let owns = self.owns_epochs.q.val();
         self.owns_epochs.d.next =
             (state == GetState::Query) & (owns | !self.epochs_busy.val()) & !(owns & self.reply.valid.val());
@@ -231,10 +243,16 @@ impl GetResponder {
         if packet.active {
             self.query.next.op = bits::<2>(QUERY_OLDEST);
         }
+    }
 
+    /// The sequencer.
+    fn step(&mut self, taken: Bit, ours: Bit) {
+        let state = self.state.q.val();
+        let packet = self.get.q.val().packet;
+        let plain = packet.payload_offset == PLAIN_OFFSET;
         let source = self.source.q.val();
-        self.peek.next = state == GetState::Peek;
-        self.peek_slot.next = source.slot;
+        self.peek.valid.next = state == GetState::Peek;
+        self.peek.slot.next = source.slot;
         self.looked_up.ready.next = state == GetState::Idle;
         match state {
             GetState::Idle => {
@@ -244,7 +262,7 @@ impl GetResponder {
                 }
             }
             GetState::Query => {
-                if owns & self.reply.valid.val() {
+                if self.owns_epochs.q.val() & self.reply.valid.val() {
                     self.source.d.next = self.reply.val();
                     self.state.d.next = GetState::Judge;
                     if packet.active & self.reply.val().ok {
@@ -253,9 +271,9 @@ impl GetResponder {
                 }
             }
             GetState::Peek => {
-                if self.peek_done.val() {
-                    self.source.d.next.value = self.peeked.val().base;
-                    self.source.d.next.length = self.peeked.val().size;
+                if self.peek.done.val() {
+                    self.source.d.next.value = self.peek.buffer.val().base;
+                    self.source.d.next.length = self.peek.buffer.val().size;
                     self.state.d.next = GetState::Judge;
                 }
             }
@@ -304,12 +322,15 @@ impl GetResponder {
                     self.state.d.next = GetState::Idle;
                 }
             }
-            _ => {
-                self.state.d.next = GetState::Idle;
-            }
+            _ => self.state.d.next = GetState::Idle,
         }
+    }
 
-        // The verdict, and the answer with it.
+    /// The verdict, and the answer.
+    fn report(&mut self) {
+        let state = self.state.q.val();
+        let packet = self.get.q.val().packet;
+        let source = self.source.q.val();
         let refused = self.refused.q.val();
         let reports = (state == GetState::Verdict) & self.verdict_free.val();
         self.verdict.next = PlacementDone {
@@ -355,10 +376,10 @@ impl GetResponder {
             length: get_answer.length,
             host_address: get_answer.host_address,
             reply_key: get_answer.msg_id,
-            // No processor: nobody waits for its end.
+            // No processor waits for the end of this put.
             cluster: bits::<3>(7),
             hpu: bits::<3>(7),
-            ..Default::default()
+            ..PutDesc::default()
         };
         self.get_answer.valid.next = self.answers.read.valid.val();
         self.answers.read.ready.next = self.get_answer.ready.val();

@@ -13,6 +13,7 @@
 //!
 //! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
 
+use crate::bundles::HeadroomSink;
 use crate::host_access::read_requests::{ReadPiece, CLIENTS};
 use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
 use spindle_blocks::bundles::AxiReadDataSource;
@@ -34,10 +35,8 @@ struct Owner {
 /// The data side of the reader. See the module text.
 #[block]
 pub struct ReadAnswers {
-    /// Piece that was asked for.
-    pub piece: PulseSink<ReadPiece>,
-    /// There is room for it.
-    pub piece_room: Signal<Out, Bit>,
+    /// Piece whose addresses are issued.
+    pub piece: HeadroomSink<ReadPiece>,
     /// Data taken.
     pub host: AxiReadDataSource,
     /// Beat of a transfer.
@@ -73,7 +72,7 @@ impl ReadAnswers {
         self.arrivals.write.valid.next = self.piece.valid.val();
         self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
         self.owners.write.valid.next = self.piece.valid.val();
-        self.piece_room.next = self.owners.write.ready.val();
+        self.piece.headroom.next = self.owners.write.ready.val();
 
         // Lines from the host.
         let expected = self.arrivals.read.valid.val();

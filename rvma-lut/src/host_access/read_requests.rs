@@ -16,6 +16,7 @@
 //! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
 //! does not start at a line's first byte reads one line more than it has beats.
 
+use crate::bundles::HeadroomSource;
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
 use spindle_blocks::bundles::AxiReadAddressSource;
 use spindle_blocks::desc::HostRead;
@@ -84,10 +85,8 @@ pub struct ReadRequests {
     pub reserve: [Signal<Out, Bit>; BUFFERED],
     /// How many, less one.
     pub reserve_lines: Signal<Out, Bits<4>>,
-    /// Piece whose data come next but for those before.
-    pub piece: Pulse<ReadPiece>,
-    /// There is room for it.
-    pub piece_room: Signal<In, Bit>,
+    /// Piece whose addresses are issued next; its data follow those of the pieces before.
+    pub piece: HeadroomSource<ReadPiece>,
     /// AXI4 read address; there is one id.
     pub host: AxiReadAddressSource,
     /// A burst was issued.
@@ -128,7 +127,7 @@ impl ReadRequests {
         // The next piece goes there, and into the order of answers.
         let placed = self.placed.q.val();
         let reach = bit_cast::<11, 10>(placed.last) + bit_cast::<11, 6>(placed.low.get_bits::<6>(0));
-        let moves = self.placed_valid.q.val() & !self.lines_valid.q.val() & self.piece_room.val();
+        let moves = self.placed_valid.q.val() & !self.lines_valid.q.val() & self.piece.headroom.val();
         if moves {
             self.placed_valid.d.next = false;
             self.lines_valid.d.next = true;

@@ -1,15 +1,16 @@
-//! Regions: which host memory each process may name.
+//! Regions: the host memory that each process may name.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | registers | in `region`, `region_at`, `region_write` (pulse); in `unchecked` |
-//! | ring posts, command unit | in `query`, `query_valid` (held); out `done` (pulse), `ok` |
+//! | ring posts, command unit | in `query` (held) |
 //!
-//! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a completion record: each must lie in one region
-//! that gives the right. The regions of the process are looked at one per cycle, from the one on that was found first in the last query: six cycles if
-//! that one holds both, 21 at most. Processes in `unchecked` may name everything: one cycle. After reset there is no region:
-//! they are removed one per cycle, and queries wait.
+//! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a completion record:
+//! each must lie in one region with the right that it needs. The regions of the process are compared one per cycle, starting with the region
+//! that the last query found first: six cycles if that region holds both, 21 at most. Processes in `unchecked` may name all memory: one cycle.
+//! Reset removes all regions, one per cycle, while queries wait.
 
+use crate::bundles::RegionQuerySink;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_contract::params::REGIONS;
 use spindle_verilog::prelude::*;
@@ -23,18 +24,18 @@ const PID_BITS: usize = 6;
 const REGION_BITS: usize = REGIONS.ilog2() as usize;
 /// Address bits of the table: {process, region}.
 pub const TABLE_BITS: usize = PID_BITS + REGION_BITS;
-/// Step in which the first region is judged, and the one behind the last.
+/// Step in which the first region is judged, and the step after the last one.
 const JUDGE: u64 = 4;
 const LAST: u64 = JUDGE + REGIONS as u64;
-/// Most words that are kept in LUT RAM: those of 16 processes. The Kintex-7 configuration has no block RAM to spare.
+/// Largest table in LUT RAM: 16 processes. The Kintex-7 configuration has no spare block RAM.
 const LUT_WORDS: usize = 16 * REGIONS;
 
 /// Memory that a process may name.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Region {
-    /// The card may read it for the process.
+    /// The card may read the region for the process.
     pub readable: Bit,
-    /// And write.
+    /// The card may write the region for the process.
     pub writable: Bit,
     /// First page.
     pub first: Bits<52>,
@@ -42,24 +43,24 @@ pub struct Region {
     pub last: Bits<52>,
 }
 
-/// What a process names.
+/// Memory that a process names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct RegionQuery {
-    /// Which process.
+    /// Process.
     pub pid: Bits<6>,
-    /// It will be written; else read.
+    /// The memory will be written; else read.
     pub write: Bit,
-    /// Its first byte.
+    /// Address of the first byte.
     pub address: Bits<64>,
     /// Bytes, at least 1.
     pub length: Bits<32>,
-    /// There is a completion record.
+    /// The query has a completion record.
     pub has_record: Bit,
-    /// Its host address, without its four zero bits.
+    /// Host address of the record, without its four zero bits.
     pub record: Bits<60>,
 }
 
-/// What a page number is beside another one: below it in each half, and equal in the upper one.
+/// Comparison of two page numbers by halves.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Beside {
     high_below: Bit,
@@ -88,22 +89,18 @@ pub struct Regions {
     pub region: Signal<In, Region>,
     /// {process, region}.
     pub region_at: Signal<In, Bits<TABLE_BITS>>,
-    /// Set it.
+    /// Region present.
     pub region_write: Signal<In, Bit>,
     /// Bit p = process p may name everything.
     pub unchecked: Signal<In, Bits<64>>,
-    /// What is named; stays until `done`.
-    pub query: PulseSink<RegionQuery>,
-    /// It is answered.
-    pub done: Signal<Out, Bit>,
-    /// With it: the process may.
-    pub ok: Signal<Out, Bit>,
+    /// Memory that a command names.
+    pub query: RegionQuerySink,
     entries: SdpMemory<Region, TABLE_BITS>,
     clearing: Reg<Bit>,
     clear_at: Reg<Bits<TABLE_BITS>>,
     /// Cycles since the query came.
     step: Reg<Bits<5>>,
-    /// Region that is looked at first.
+    /// Region that is compared first.
     start: Reg<Bits<REGION_BITS>>,
     span: DFF<Bits<32>>,
     low: DFF<Bits<33>>,
@@ -115,7 +112,7 @@ pub struct Regions {
     last_beside: DFF<Beside>,
     record_first: DFF<Beside>,
     record_last: DFF<Beside>,
-    /// A region of this query held something, and the first that did.
+    /// A region holds the bytes or the record of this query; the first such region.
     hit: Reg<Bit>,
     first_hit: DFF<Bits<REGION_BITS>>,
     holds_bytes: Reg<Bit>,
@@ -159,7 +156,7 @@ impl Regions {
         self.entries.read_enable.next = step.any();
         self.entries.read_address.next = (query.pid, self.start.q.val() + ahead).cat::<TABLE_BITS>();
 
-        // The last page that is named, in three steps.
+        // The last page of the memory, in three steps.
         let first_page = query.address.get_bits::<PAGE_BITS>(12);
         let record_page = query.record.get_bits::<PAGE_BITS>(8);
         if waits {
@@ -174,7 +171,7 @@ impl Regions {
             self.wraps.d.next = high.all() & carry;
         }
 
-        // A region per cycle: read, compared by halves, judged.
+        // One region per cycle: read, compared by halves, judged.
         if step.any() {
             let region = self.region_now.q.val();
             self.region_now.d.next = self.entries.read_data.val();
@@ -213,7 +210,7 @@ impl Regions {
         } else if step.any() | (waits & !free) {
             self.step.d.next = step + 1;
         }
-        self.done.next = ends | (waits & free & !step.any());
-        self.ok.next = holds | free;
+        self.query.done.next = ends | (waits & free & !step.any());
+        self.query.ok.next = holds | free;
     }
 }

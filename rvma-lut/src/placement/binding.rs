@@ -1,55 +1,56 @@
-//! Binding: gives a message its buffer when its first packet arrives, and every later packet the same one.
+//! Binding: gives a message its buffer when its first packet arrives, and every later packet the same buffer.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | lookup | in `looked_up`, `looked_up_valid`; out `looked_up_ready` |
-//! | buffer queue | out `fetch`, `mailbox_number`, `tag`, `load`, `span`, `frame_number`, `reserve`; in `fetch_ready`, `refetch`, `head` |
-//! | placement | out `bound`, `job_valid` (no ready); in `bound_headroom` |
+//! | lookup | in `looked_up` |
+//! | buffer queue | out `reservation` |
+//! | placement, completion, receive maps | out `bound` (with headroom), `bound_mailbox` |
+//! | report | out `verdict` (with headroom): packets that need no write |
 //! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_phase` |
-//! | report | out `verdict`, `verdict_valid` (no ready); in `verdict_headroom` |
-//! | packet engine | out `outcome`, `outcome_valid` (pulse, beside `job_valid` or `verdict_valid`) |
+//! | packet engine | out `outcome` (pulse, beside `bound` or `verdict`) |
 //!
-//! One packet per two cycles; four cycles from `looked_up_valid` to `job_valid` or `verdict_valid`. Stalls while the buffer
-//! queue changes a head or posts a buffer, and while one of the queues behind it has less than four places.
+//! Throughput is one packet per two cycles, latency four cycles from `looked_up` to `bound` or `verdict`. The stage stalls while the buffer
+//! queue changes a head or posts a buffer, and while `bound` or `verdict` lacks headroom.
 //!
-//! The fate of a message is decided once, at the packet that arrives first: bound to the head buffer, with `msg_len` bytes
-//! reserved there, or refused. It is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have been seen.
-//! A TAGGED mailbox binds to the buffer whose epoch the packet names instead, if that is one of the oldest four.
-//! Messages of one packet have no slot and leave nothing behind. A sequenced message that finds no buffer leaves nothing either:
-//! its sender repeats it, and then it may find one. The entry names the message in full, so a slot that the
-//! message table gave away before all bytes passed here (a handler that places only some packets) binds anew.
+//! The first packet of a message decides: the message is bound to the head buffer, where `msg_len` bytes are reserved, or it is refused.
+//! The decision is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have passed. A TAGGED mailbox binds to the buffer
+//! whose epoch the packet names, if that is one of the oldest four. Messages of one packet have no slot and leave no entry. A sequenced
+//! message that finds no buffer leaves no entry either: its sender repeats it, and a buffer may be posted meanwhile. An entry names the
+//! message in full, so a slot that the message table reassigned before all bytes passed here binds anew (a handler may place only
+//! some packets).
 //!
-//! Where a mailbox wants it, a message that finds no buffer goes to the catch-all of its process instead: each of its packets takes a second turn, four
-//! cycles later at the earliest, as a message of its own. Such turns go first.
+//! If the mailbox has mode SPILL, a message that finds no buffer goes to the catch-all mailbox of its process: each of its packets passes
+//! this stage again, four cycles later at the earliest, as a message of its own. These packets go before others.
 //!
-//! A packet is written only if it lies inside its message, the message as *this* packet describes it inside the buffer, and
-//! the payloads seen so far inside `msg_len`: a sender that contradicts itself cannot reach memory outside the buffer, nor
-//! bytes of a buffer that is complete.
+//! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the buffer, and the
+//! payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither memory outside the buffer nor
+//! bytes of a complete buffer.
 
+use crate::bundles::{HeadroomSource, ReservationSource};
 use crate::lookup::catch_all::with_header;
-use crate::placement::queue_types::{Head, MessageSpan, Tag};
+use crate::placement::queue_types::{MessageSpan, Tag};
 use crate::types::{BoundPacket, BufferEntry, LookedUpPacket};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
 use spindle_verilog::prelude::*;
 
-/// What is known of a message.
+/// State of a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BindingEntry {
     /// The slot holds a message.
     pub live: Bit,
-    /// It was refused.
+    /// The message was refused.
     pub refused: Bit,
-    /// Why.
+    /// Reason of the refusal.
     pub reason: Bits<5>,
-    /// Buffer it is bound to.
+    /// Slot of the message's buffer.
     pub slot: Bits<14>,
-    /// The buffer.
+    /// Buffer of the message.
     pub buffer: BufferEntry,
-    /// Where it lies in the buffer, if the mailbox chose that.
+    /// MANAGED: offset of the message in the buffer.
     pub offset: Bits<32>,
-    /// Bytes not seen yet.
+    /// Payload bytes that have not passed yet.
     pub left: Bits<32>,
     /// Mailbox.
     pub mailbox: Bits<12>,
@@ -57,8 +58,19 @@ pub struct BindingEntry {
     pub src_nid: Bits<32>,
     /// Source process.
     pub src_pid: Bits<16>,
-    /// Message.
+    /// Message number.
     pub msg_id: Bits<32>,
+}
+
+/// Decision about the packet in cycle 3.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Decision {
+    /// First packet of a message.
+    is_new: Bit,
+    /// The message is bound to the head buffer.
+    reserves: Bit,
+    /// The packet goes to the buffer of its message.
+    continues: Bit,
 }
 
 /// The binding stage. See the module text.
@@ -66,50 +78,28 @@ pub struct BindingEntry {
 pub struct Binding {
     /// Packet with its mailbox.
     pub looked_up: Sink<LookedUpPacket>,
-    /// Read the mailbox's queue.
-    pub fetch: Signal<Out, Bit>,
-    /// Of this mailbox.
-    pub mailbox_number: Signal<Out, Bits<12>>,
-    /// With `job_valid`: the mailbox that takes the packet.
+    /// Reservation in the head buffer of the mailbox.
+    pub reservation: ReservationSource,
+    /// Packet to write, with its buffer.
+    pub bound: HeadroomSource<BoundPacket>,
+    /// With `bound`: the mailbox.
     pub bound_mailbox: Signal<Out, Bits<12>>,
-    /// Its window and the packet's epoch.
-    pub tag: Signal<Out, Tag>,
-    /// Go on with it.
-    pub load: Signal<Out, Bit>,
-    /// The message.
-    pub span: Signal<Out, MessageSpan>,
-    /// Frame.
-    pub frame_number: Signal<Out, Bits<16>>,
-    /// A fetch may start.
-    pub fetch_ready: Signal<In, Bit>,
-    /// No load in this cycle.
-    pub refetch: Signal<In, Bit>,
-    /// Head buffer of the mailbox.
-    pub head: Signal<In, Head>,
-    /// Bind the message to it.
-    pub reserve: Signal<Out, Bit>,
-    /// Packet to place.
-    pub bound: Pulse<BoundPacket>,
-    /// There is room for four.
-    pub bound_headroom: Signal<In, Bit>,
     /// Packet that needs no write: refused, or empty.
-    pub verdict: Pulse<PlacementDone>,
-    /// There is room for four.
-    pub verdict_headroom: Signal<In, Bit>,
-    /// What the mailbox said.
-    pub outcome: Pulse<PlacementOutcome>,
-    /// Bind nothing, and refuse what is left of some messages.
-    pub sweep: Signal<In, Bit>,
-    /// Those of the mailbox; else those bound to the buffer.
-    pub sweep_all: Signal<In, Bit>,
-    /// The buffer.
-    pub sweep_slot: Signal<In, Bits<14>>,
-    /// The mailbox.
-    pub sweep_mailbox: Signal<In, Bits<12>>,
-    /// It is done.
-    pub swept: Signal<Out, Bit>,
-    /// Colour of the packet at `verdict`.
+    pub verdict: HeadroomSource<PlacementDone>,
+    /// Fence phase of the packet at `verdict`.
     pub verdict_phase: Signal<Out, Bit>,
+    /// Answer of the mailbox to the packet.
+    pub outcome: Pulse<PlacementOutcome>,
+    /// Bind no message, and refuse the rest of some messages.
+    pub sweep: Signal<In, Bit>,
+    /// Sweep the messages of `sweep_mailbox`; else those bound to `sweep_slot`.
+    pub sweep_all: Signal<In, Bit>,
+    /// Buffer slot.
+    pub sweep_slot: Signal<In, Bits<14>>,
+    /// Mailbox.
+    pub sweep_mailbox: Signal<In, Bits<12>>,
+    /// Sweep complete.
+    pub swept: Signal<Out, Bit>,
     messages: SdpMemory<BindingEntry, 8>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
@@ -118,6 +108,7 @@ pub struct Binding {
     packet: DFF<LookedUpPacket>,
     entry: DFF<BindingEntry>,
     packet_3: DFF<LookedUpPacket>,
+    /// The entry; of a new message with the fields of the packet, of every message with the bytes left after this packet.
     entry_3: DFF<BindingEntry>,
     known: DFF<Bit>,
     fits: DFF<Bit>,
@@ -129,30 +120,30 @@ pub struct Binding {
     outcome_out_valid: Reg<Bit>,
     bound_out: DFF<BoundPacket>,
     bound_out_valid: Reg<Bit>,
+    bound_mailbox_out: DFF<Bits<12>>,
     verdict_out: DFF<PlacementDone>,
     verdict_out_valid: Reg<Bit>,
+    verdict_phase_out: DFF<Bit>,
     clearing: Reg<Bit>,
     clear_slot: Reg<Bits<8>>,
     /// Slot that the sweep reads; 256 = all have been read.
     sweep_at: Reg<Bits<9>>,
     sweep_reads: Signal<Local, Bit>,
     sweep_read: Reg<Bit>,
-    verdict_phase_out: DFF<Bit>,
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     entry_written: Signal<Local, BindingEntry>,
-    /// Packets that found no buffer and go to a catch-all mailbox: two at most, because they go before others, of which one is under way when
-    /// another is decided. In registers, since a choice of three for the next packet costs no more than one of two.
+    /// Packets on their way to a catch-all mailbox. Two at most: they go before others, and one packet is in the pipeline when another
+    /// one is decided.
     spilled: [DFF<LookedUpPacket>; 2],
     spilled_valid: [Reg<Bit>; 2],
-    /// Place of the next one that comes, and of the next one that goes.
+    /// Index of the next packet that enters `spilled`, and of the next one that leaves.
     spill_in: Reg<Bit>,
     spill_out: Reg<Bit>,
-    /// The packet under way came from there.
+    /// The packet in cycle 1 came from `spilled`.
     from_spill: Reg<Bit>,
     next: Signal<Local, LookedUpPacket>,
     next_from_spill: Signal<Local, Bit>,
-    bound_mailbox_out: DFF<Bits<12>>,
     to_catch_all: Signal<Local, Bit>,
     placed: Signal<Local, Bit>,
     reason: Signal<Local, Bits<5>>,
@@ -168,17 +159,27 @@ impl Binding {
 #[hdl]
 impl Binding {
     fn update(&mut self) {
-        // Cycle 3: the fate of the packet.
+        let decision = self.decide();
+        self.spill();
+        self.store(decision);
+        self.sweep_messages();
+        self.send_out();
+        self.fetch_and_load();
+        self.compare();
+    }
+
+    /// Cycle 3: decides about the packet.
+    fn decide(&mut self) -> Decision {
         let decided = self.packet_3.q.val();
         let p = decided.packet;
         let bound = self.entry_3.q.val();
-        let head = self.head.val();
+        let head = self.reservation.head.val();
         let known = self.known.q.val();
         let is_new = !known & !decided.refused & !p.inconsistent;
         let reserves = is_new & head.active & head.fits;
         let in_bounds = self.fits.q.val() & self.enough_left.q.val() & !p.inconsistent;
         let continues = known & !bound.refused & in_bounds & !decided.refused;
-        self.reserve.next = reserves;
+        self.reservation.commit.next = reserves;
         self.placed.next = reserves | continues;
         self.reason.next = bits::<5>(OUT_OF_BOUNDS);
         if decided.refused {
@@ -190,16 +191,21 @@ impl Binding {
         } else if is_new & !head.active {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
-
-        // No buffer: the whole message goes to the catch-all mailbox packet by packet, also when a buffer is posted meanwhile.
-        let was_unbound = known & bound.refused & (bound.reason == NO_POSTED_BUFFER as u64);
+        // A message that found no buffer goes to the catch-all mailbox as a whole, even if a buffer is posted meanwhile.
+        let was_unbound = known & bound.refused & (bound.reason == bits(NO_POSTED_BUFFER));
         self.to_catch_all.next =
             decided.spills & ((is_new & !head.active & !head.stale) | (was_unbound & !decided.refused));
+        Decision { is_new, reserves, continues }
+    }
+
+    /// Cycle 3: keeps a packet without a buffer for the catch-all mailbox.
+    fn spill(&mut self) {
+        let decided = self.packet_3.q.val();
         let spills = self.checked.q.val() & self.to_catch_all.val();
         let spill_in = self.spill_in.q.val();
         self.spill_in.d.next = spill_in ^ spills;
         let spilled = LookedUpPacket {
-            packet: with_header(p),
+            packet: with_header(decided.packet),
             refused: false,
             mailbox: decided.catch_all,
             tagged: false,
@@ -213,24 +219,31 @@ impl Binding {
             self.spilled[1].d.next = spilled;
             self.spilled_valid[1].d.next = true;
         }
+    }
 
-        // What is kept of the message. `entry_3` has the bytes left already.
+    /// Cycle 3: writes the entry of the message.
+    fn store(&mut self, decision: Decision) {
+        let decided = self.packet_3.q.val();
+        let p = decided.packet;
+        let bound = self.entry_3.q.val();
+        let head = self.reservation.head.val();
+        let known = self.known.q.val();
         self.entry_written.next = bound;
         self.entry_written.next.live = !self.ends.q.val();
         if !known {
-            self.entry_written.next.refused = !reserves;
+            self.entry_written.next.refused = !decision.reserves;
             self.entry_written.next.reason = self.reason.val();
             self.entry_written.next.slot = head.slot;
             self.entry_written.next.buffer = head.buffer;
             self.entry_written.next.offset = head.offset;
             self.entry_written.next.left = self.left_new.q.val();
         }
-        // A packet refused for itself (key, header) says nothing of its message.
+        // A packet refused for itself (key, header) does not decide about its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
             & !p.single
-            & ((is_new & (head.active | head.stale | decided.spills | !p.sequenced))
-                | continues
+            & ((decision.is_new & (head.active | head.stale | decided.spills | !p.sequenced))
+                | decision.continues
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
         self.messages.write_address.next = p.msg_slot;
@@ -241,8 +254,11 @@ impl Binding {
             self.clear_slot.d.next = self.clear_slot.q.val() + 1;
             self.clearing.d.next = !self.clear_slot.q.val().all();
         }
+    }
 
-        // A sweep: one slot per cycle is read and, in the next, refused if it is meant. Nothing is being bound then.
+    /// Sweep: reads one slot per cycle and marks its message as refused in the next cycle, if the sweep is for it. No packet is in the
+    /// pipeline then.
+    fn sweep_messages(&mut self) {
         let swept = self.messages.read_data.val();
         let slot_read = (self.sweep_at.q.val() - 1).get_bits::<8>(0);
         let drained = !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
@@ -269,9 +285,20 @@ impl Binding {
                 self.messages.write_data.next.reason = bits::<5>(CLOSED);
             }
         }
+    }
 
-        self.bound_out_valid.d.next = self.checked.q.val() & self.placed.val() & p.payload_len.any();
-        if self.checked.q.val() {
+    /// Cycle 3: the packet leaves to placement or, without a write, to report.
+    fn send_out(&mut self) {
+        let decided = self.packet_3.q.val();
+        let p = decided.packet;
+        let bound = self.entry_3.q.val();
+        let head = self.reservation.head.val();
+        let checked = self.checked.q.val();
+        self.bound_out_valid.d.next = checked & self.placed.val() & p.payload_len.any();
+        self.verdict_out_valid.d.next = checked & !(self.placed.val() & p.payload_len.any()) & !self.to_catch_all.val();
+        self.outcome_out_valid.d.next = checked & !self.to_catch_all.val();
+        self.verdict_phase_out.d.next = p.fence_phase;
+        if checked {
             self.bound_mailbox_out.d.next = decided.mailbox;
             self.bound_out.d.next = BoundPacket {
                 base: head.buffer.base,
@@ -285,17 +312,11 @@ impl Binding {
                 msg_slot: p.msg_slot,
                 fence_phase: p.fence_phase,
             };
-            if known {
+            if self.known.q.val() {
                 self.bound_out.d.next.base = bound.buffer.base;
                 self.bound_out.d.next.start = self.start_known.q.val();
                 self.bound_out.d.next.slot = bound.slot;
             }
-        }
-        self.verdict_phase_out.d.next = p.fence_phase;
-        self.verdict_phase.next = self.verdict_phase_out.q.val();
-        self.verdict_out_valid.d.next =
-            self.checked.q.val() & !(self.placed.val() & p.payload_len.any()) & !self.to_catch_all.val();
-        if self.checked.q.val() {
             self.verdict_out.d.next = PlacementDone {
                 pkt: p.pkt,
                 frame: p.frame,
@@ -309,10 +330,6 @@ impl Binding {
             if self.placed.val() {
                 self.verdict_out.d.next.reason = bits::<5>(0);
             }
-        }
-
-        self.outcome_out_valid.d.next = self.checked.q.val() & !self.to_catch_all.val();
-        if self.checked.q.val() {
             self.outcome_out.d.next = PlacementOutcome {
                 pkt: p.pkt,
                 silent: decided.silent | (decided.silent_unbound & !head.active & !head.stale),
@@ -320,10 +337,19 @@ impl Binding {
                 credit: head.credit,
             };
         }
+        self.bound.next = self.bound_out.q.val();
+        self.bound.valid.next = self.bound_out_valid.q.val();
+        self.bound_mailbox.next = self.bound_mailbox_out.q.val();
+        self.verdict.next = self.verdict_out.q.val();
+        self.verdict.valid.next = self.verdict_out_valid.q.val();
+        self.verdict_phase.next = self.verdict_phase_out.q.val();
         self.outcome.next = self.outcome_out.q.val();
         self.outcome.valid.next = self.outcome_out_valid.q.val();
+    }
 
-        // Cycle 0: read. Not in the cycle in which a binding is written back, so the RAMs never read what they write.
+    /// Cycles 0 and 1: reads the entry of the message and the queue of the mailbox. Not in the cycle in which an entry is written, so a
+    /// RAM never reads what it writes. A fetch is repeated if the queue changes its head.
+    fn fetch_and_load(&mut self) {
         let spill_out = self.spill_out.q.val();
         let spill_waits = if spill_out { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
         self.next_from_spill.next = spill_waits;
@@ -337,11 +363,12 @@ impl Binding {
         }
         let next = self.next.val();
         let offered = self.looked_up.valid.val() | spill_waits;
-        let starts = offered & self.fetch_ready.val() & self.bound_headroom.val() & self.verdict_headroom.val();
+        let starts =
+            offered & self.reservation.fetch_ready.val() & self.bound.headroom.val() & self.verdict.headroom.val();
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
-        self.fetch.next = starts & free;
-        self.mailbox_number.next = next.mailbox;
-        self.tag.next = Tag { tagged: next.tagged, window: next.window, epoch: next.packet.epoch };
+        self.reservation.fetch.next = starts & free;
+        self.reservation.mailbox.next = next.mailbox;
+        self.reservation.tag.next = Tag { tagged: next.tagged, window: next.window, epoch: next.packet.epoch };
         self.messages.read_enable.next = (starts & free) | self.sweep_reads.val();
         self.messages.read_address.next = next.packet.msg_slot;
         if self.sweep.val() {
@@ -349,9 +376,8 @@ impl Binding {
         }
         self.fetched.d.next = starts & free;
 
-        // Cycle 1: load, or start again when the queue changes its head.
-        self.loads.next = self.fetched.q.val() & !self.refetch.val();
-        self.load.next = self.loads.val();
+        self.loads.next = self.fetched.q.val() & !self.reservation.retry.val();
+        self.reservation.load.next = self.loads.val();
         self.looked_up.ready.next = self.loads.val() & !self.from_spill.q.val();
         let leaves = self.loads.val() & self.from_spill.q.val();
         self.spill_out.d.next = spill_out ^ leaves;
@@ -360,8 +386,9 @@ impl Binding {
         } else if leaves {
             self.spilled_valid[1].d.next = false;
         }
-        self.span.next = MessageSpan { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
-        self.frame_number.next = next.packet.frame;
+        self.reservation.message.next =
+            MessageSpan { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
+        self.reservation.frame.next = next.packet.frame;
         self.loaded.d.next = self.loads.val();
         self.same.d.next = self.loaded.q.val() & (next.packet.msg_slot == self.packet.q.val().packet.msg_slot);
         if self.fetched.q.val() {
@@ -371,8 +398,10 @@ impl Binding {
                 self.entry.d.next = self.entry_written.val();
             }
         }
+    }
 
-        // Cycle 2: is it the message of the slot; does the packet fit; what is left behind it.
+    /// Cycle 2: compares the packet with the entry of its slot: same message, packet in bounds, bytes left.
+    fn compare(&mut self) {
         let entry = self.entry.q.val();
         let loaded = self.packet.q.val();
         let q = loaded.packet;
@@ -400,11 +429,5 @@ impl Binding {
             self.enough_left.d.next = length <= entry.left;
             self.ends.d.next = length == (if is_known { entry.left } else { q.msg_len });
         }
-
-        self.bound.next = self.bound_out.q.val();
-        self.bound_mailbox.next = self.bound_mailbox_out.q.val();
-        self.bound.valid.next = self.bound_out_valid.q.val();
-        self.verdict.next = self.verdict_out.q.val();
-        self.verdict.valid.next = self.verdict_out_valid.q.val();
     }
 }

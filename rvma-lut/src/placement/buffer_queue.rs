@@ -2,45 +2,45 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `fetch`, `mailbox_number`, `tag`; `load`, `span`, `frame_number`; out `head`, in `reserve`; out `fetch_ready`, `refetch` |
-//! | command unit, buffer reclaim | in `command`, `command_valid` (held); out `command_done` (pulse), `command_ok`, `command_small`, `new_window` |
-//! | GET responder | in `peek` (held), `peek_slot`; out `peeked`, `peek_done` (pulse): a posted buffer by its slot, when nothing else reads |
-//! | epochs | in `free_slot`, `free_mailbox`, `free_tagged`, `free_valid`; out `free_ready`; out `epoch_update`, `joined_valid` (no ready); in `epoch_update_headroom` |
-//! | counters | out `record_entry`, `record_slot`, `record_write`; out `buffer_event`, `news_valid` (no ready: at most one per two cycles); in `buffer_event_headroom` |
+//! | binding | in `reservation` |
+//! | command unit, ring posts, buffer reclaim | in `command` (held); out `new_window` |
+//! | GET responder | in `peek` (held): a posted buffer by its slot, read while the queue reads none |
+//! | epochs | in `freed`; out `epoch_update` (with headroom) |
+//! | counters, completion, receive maps | out `posted` (pulse), `posted_record`; out `buffer_event` (with headroom, at most one per two cycles) |
 //!
-//! A buffer is POSTED (behind the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
-//! arrive; any number of buffers may drain) and DONE (recorded; its slot is free when all before it are done). The state of a mailbox is its
-//! head, so a binding needs one RAM read:
+//! A buffer is POSTED (it waits after the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
+//! arrive; any number of buffers may drain) or DONE (recorded; its slot is free when all buffers before it are done). The entry of a
+//! mailbox holds its head, so a reservation needs one RAM read:
 //!
-//! | cycle | what |
+//! | cycle | step |
 //! |---|---|
 //! | 0 | `fetch`: the mailbox's entry is read |
-//! | 1 | `load`: the entry, or what the binding just before made of it, goes into a register |
+//! | 1 | `load`: the entry, or the result of the reservation just before, goes into a register |
 //! | 2 | does the message fit, does it reach the threshold; the sums |
-//! | 3 | `head` valid; with `reserve` the entry is written back |
+//! | 3 | `head` valid; with `commit` the entry is written back |
 //!
-//! One binding per two cycles, also to one mailbox. A binding that reaches the threshold closes the head (`buffer_event`); if
-//! another buffer waits behind it, fetching the new head takes three more cycles, and a binding that was loaded meanwhile
-//! starts again (`refetch`). A posted buffer takes four cycles in which nothing is bound, a freed slot none.
+//! Throughput is one reservation per two cycles, also for one mailbox. A reservation that reaches the threshold closes the head
+//! (`buffer_event`); if another buffer waits, fetching the new head takes three more cycles, and a reservation that was loaded
+//! meanwhile starts again (`retry`). Posting a buffer takes four cycles without reservations, freeing a slot none.
 //!
-//! **TAGGED.** Of the oldest four buffers that are not DONE each takes the messages that name its ordinal. What a binding changes lies in
-//! their places of the mailbox's window ([`Windows`]), read and written beside the queue in the same cycles. The queue's
-//! `closed` counts DONE buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of such a mailbox moves the window: four
-//! cycles in which nothing is bound, seven if a buffer enters it. Opening the mailbox takes four more, in which its places are emptied.
+//! **TAGGED.** Each of the oldest four buffers that are not DONE takes the messages that name its ordinal. Its changing fields lie
+//! in the mailbox's window ([`Windows`]), which is read and written beside the queue in the same cycles. The queue's `closed` counts DONE
+//! buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of such a mailbox moves the window: four
+//! cycles without reservations, seven if a buffer enters the window. Opening the mailbox takes four more, to empty the window.
 //!
-//! **Streams** are managed mailboxes that bind messages in the order of the ordinals in their packets' tags. The next one stands in the mailbox's entry and counts on
-//! with each binding, so it costs no cycle; a message whose turn has not come finds no buffer, one whose turn is over is stale.
+//! **Streams** are managed mailboxes that bind messages in the order of the ordinals in their packets' tags. The next ordinal lies in the
+//! mailbox's entry and counts with each reservation, so it costs no cycle. A message before its turn finds no buffer, one after its turn is
+//! stale.
 //!
-//! What `missing` counts down makes the modes: bytes, or operations (a message takes one), or, managed, the bytes that may still
-//! be taken before the buffer retires: its size less the least that must be left. A managed mailbox puts a message behind those
-//! before it, and bounds it by what is left.
+//! The count `missing` makes the modes: bytes, operations (a message counts one), or, managed, the bytes that may still be reserved before
+//! the buffer retires: its size less the least that must be left. A managed mailbox appends a message to those before it, and bounds it
+//! by the space left.
 
+use crate::bundles::{FreedSlotSink, HeadroomSource, PeekSink, QueueCommandSink, ReservationSink};
 use crate::placement::queue_steps::{advanced, appended, bind, check, open_position, opened};
 use crate::placement::queue_types::{Head, HeadCheck, MessageSpan, QueueEntry, QueueState, Tag, WaitingBuffer};
 use crate::placement::windows::{WindowEntry, Windows};
-use crate::types::{
-    BufferEntry, BufferEvent, EpochUpdate, QueueCommand, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST,
-};
+use crate::types::{BufferEntry, BufferEvent, EpochUpdate, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST};
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_contract::params::STREAM_BITS;
 use spindle_verilog::prelude::*;
@@ -48,68 +48,24 @@ use spindle_verilog::prelude::*;
 /// The buffer queues. See the module text.
 #[block]
 pub struct BufferQueue {
-    /// Read the queue of `mailbox_number`; only while `fetch_ready`, and not in two successive cycles.
-    pub fetch: Signal<In, Bit>,
-    /// Mailbox, in the cycle of `fetch` and the next.
-    pub mailbox_number: Signal<In, Bits<12>>,
-    /// Its window and the packet's epoch, likewise.
-    pub tag: Signal<In, Tag>,
-    /// One cycle after `fetch`: go on with it.
-    pub load: Signal<In, Bit>,
-    /// With `load`: the message.
-    pub span: Signal<In, MessageSpan>,
-    /// With `load`: frame, for the event.
-    pub frame_number: Signal<In, Bits<16>>,
-    /// Two cycles after `load`: the head buffer.
-    pub head: Signal<Out, Head>,
-    /// In that cycle: bind the message to it.
-    pub reserve: Signal<In, Bit>,
-    /// A fetch may start.
-    pub fetch_ready: Signal<Out, Bit>,
-    /// No load in this cycle: fetch again later.
-    pub refetch: Signal<Out, Bit>,
-    /// Command of the doorbell.
-    pub command: PulseSink<QueueCommand>,
-    /// The command is done.
-    pub command_done: Signal<Out, Bit>,
-    /// With it: there was a free slot; opened: and a free window, if it needs one.
-    pub command_ok: Signal<Out, Bit>,
-    /// With it: the buffer was too small for the mailbox, and not posted.
-    pub command_small: Signal<Out, Bit>,
+    /// Reservation in the head buffer of a mailbox.
+    pub reservation: ReservationSink,
+    /// Change of a queue.
+    pub command: QueueCommandSink,
     /// Window of the mailbox opened last.
     pub new_window: Signal<Out, Bits<9>>,
-    /// Which buffer has `peek_slot`? Held until `peek_done`.
-    pub peek: Signal<In, Bit>,
-    /// The slot.
-    pub peek_slot: Signal<In, Bits<14>>,
-    /// The buffer.
-    pub peeked: Signal<Out, BufferEntry>,
-    /// There it is.
-    pub peek_done: Signal<Out, Bit>,
-    /// Slot of a completed buffer.
-    pub free_slot: Signal<In, Bits<14>>,
-    /// There is one.
-    pub free_valid: Signal<In, Bit>,
-    /// Its mailbox.
-    pub free_mailbox: Signal<In, Bits<12>>,
-    /// Which is TAGGED.
-    pub free_tagged: Signal<In, Bit>,
-    /// It is taken.
-    pub free_ready: Signal<Out, Bit>,
+    /// Read of a posted buffer.
+    pub peek: PeekSink,
+    /// Slot of a buffer that is DONE, like all before it.
+    pub freed: FreedSlotSink,
     /// Buffer posted, or mailbox opened or emptied.
-    pub epoch_update: Pulse<EpochUpdate>,
-    /// There is room for four.
-    pub epoch_update_headroom: Signal<In, Bit>,
-    /// What the completion record of a posted buffer needs.
-    pub record_entry: Signal<Out, RecordEntry>,
-    /// Its slot.
-    pub record_slot: Signal<Out, Bits<14>>,
-    /// Write it.
-    pub record_write: Signal<Out, Bit>,
-    /// News for the counters.
-    pub buffer_event: Pulse<BufferEvent>,
-    /// The counters have room for four more.
-    pub buffer_event_headroom: Signal<In, Bit>,
+    pub epoch_update: HeadroomSource<EpochUpdate>,
+    /// Slot of a buffer that is being posted.
+    pub posted: Pulse<Bits<14>>,
+    /// With `posted`: fields of the completion record.
+    pub posted_record: Signal<Out, RecordEntry>,
+    /// Buffer posted, closed or cut.
+    pub buffer_event: HeadroomSource<BufferEvent>,
     queues: SdpMemory<QueueEntry, 12>,
     buffers: SdpMemory<WaitingBuffer, 14>,
     links: SdpRam<14, 14>,
@@ -121,9 +77,9 @@ pub struct BufferQueue {
     same: Reg<Bit>,
     load_mailbox: DFF<Bits<12>>,
     load_frame: DFF<Bits<16>>,
-    load_span: DFF<MessageSpan>,
+    load_message: DFF<MessageSpan>,
     load_tag: DFF<Tag>,
-    /// Ordinal in the place that was read; else what a stream binds next.
+    /// TAGGED: ordinal at the window position that was read; else ordinal of the stream's next message.
     position_epoch: DFF<Bits<16>>,
     position_open: DFF<Bit>,
     entry: DFF<QueueEntry>,
@@ -143,15 +99,15 @@ pub struct BufferQueue {
     link: DFF<Bits<14>>,
     ok: DFF<Bit>,
     capacity: DFF<Bits<32>>,
-    /// The slot to be cut is the head, and the only one.
+    /// The slot to be cut is the head, and the only buffer.
     cuts_head: DFF<Bit>,
     cuts_last: DFF<Bit>,
     cutting: Reg<Bit>,
     /// The window of a mailbox moves.
     moving: Reg<Bit>,
-    /// It has a place free for another buffer.
+    /// The window has a free position.
     position_free: DFF<Bit>,
-    /// And one waits.
+    /// A buffer waits outside the window.
     waits_beyond: DFF<Bit>,
     position: Reg<Bits<2>>,
     window_out: DFF<Bits<9>>,
@@ -159,7 +115,7 @@ pub struct BufferQueue {
     epoch_update_out_valid: Reg<Bit>,
     too_small: DFF<Bit>,
     peeks: Reg<Bit>,
-    /// `entry_3` is what a mailbox's queue becomes.
+    /// `entry_3` is to be written.
     stores: Reg<Bit>,
     buffer_event_out: DFF<BufferEvent>,
     buffer_event_out_valid: Reg<Bit>,
@@ -173,13 +129,13 @@ pub struct BufferQueue {
 }
 
 impl BufferQueue {
-    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots; windows that were given back stand in a memory of the given kind.
+    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots; the numbers of free windows lie in a memory of the given kind.
     pub fn new(mailboxes: usize, posted_buffers: usize, returned: RamStyle) -> Self {
         assert!(
             posted_buffers.is_power_of_two() && (64..=16384).contains(&posted_buffers),
-            "BufferQueue: {posted_buffers} posted buffers cannot be had; choose a power of two from 64 to 16384"
+            "BufferQueue: {posted_buffers} posted buffers are not possible; choose a power of two from 64 to 16384"
         );
-        // Beyond 8192 words an UltraRAM column costs less than the block RAMs.
+        // Beyond 8192 words an UltraRAM column costs less than block RAM.
         let style = if posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Block };
         Self {
             queues: SdpMemory::with_depth(RamStyle::Block, 1, mailboxes),
@@ -193,19 +149,48 @@ impl BufferQueue {
     }
 }
 
+/// Start of a command or of a window's move, in state `Run`.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Start {
+    /// A command starts, or a window moves.
+    starts: Bit,
+    /// A freed slot belongs to a TAGGED mailbox.
+    window_moves: Bit,
+}
+
 #[hdl]
 impl BufferQueue {
     fn update(&mut self) {
-        let running = self.state.q.val() == QueueState::Run;
+        let close = self.commit_reservation();
+        self.fetch_and_load();
+        self.check_message();
+        let start = self.choose_start();
+        self.read_memories(start);
         let post = self.command.val();
+        let posted = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
+        self.write_memories(close, start, posted);
+        self.step(start, posted);
+        self.epoch_update_out.d.next = EpochUpdate {
+            opens: post.op != QUEUE_POST,
+            tagged: post.tagged,
+            mailbox: post.mailbox,
+            slot: self.post_slot.q.val(),
+            base: post.buffer.base,
+        };
+        self.epoch_update.next = self.epoch_update_out.q.val();
+        self.epoch_update.valid.next = self.epoch_update_out_valid.q.val();
+        self.buffer_event.next = self.buffer_event_out.q.val();
+        self.buffer_event.valid.next = self.buffer_event_out_valid.q.val();
+    }
 
-        // Cycle 3 of a binding: commit.
+    /// Cycle 3: shows the head and commits the reservation.
+    fn commit_reservation(&mut self) -> Bit {
         let present = self.entry_3.q.val();
-        self.commit.next = self.checked.q.val() & self.reserve.val();
+        self.commit.next = self.checked.q.val() & self.reservation.commit.val();
         let head_check = self.head_check.q.val();
         let close = self.commit.val() & head_check.closes;
         self.advance.next = close & !self.is_last.q.val() & !present.tagged;
-        self.head.next = Head {
+        self.reservation.head.next = Head {
             active: present.active,
             stale: head_check.stale,
             fits: head_check.fits,
@@ -216,21 +201,27 @@ impl BufferQueue {
             epoch: present.closed,
             credit: head_check.credit,
         };
-        // entry_3 holds the sums already, so what is written back depends on late signals by one bit only.
+        // `entry_3` holds the sums already, so the written entry depends on late signals by one bit only.
         let closes = self.checked.q.val() & head_check.closes;
         self.entry_written.next = present;
         self.entry_written.next.active = present.active & !closes;
         if closes & !present.tagged {
             self.entry_written.next.closed = present.closed + 1;
         }
+        close
+    }
 
-        // Cycle 0 and 1: fetch and load. What a binding changes of a TAGGED mailbox comes from the place that the packet names.
-        let tag = self.tag.val();
+    /// Cycles 0 and 1. TAGGED: the changing fields come from the window position that the packet names.
+    fn fetch_and_load(&mut self) {
+        let tag = self.reservation.tag.val();
         let tag_position = tag.epoch.get_bits::<2>(0);
         let same_position = !tag.tagged | (tag_position == self.load_tag.q.val().epoch.get_bits::<2>(0));
-        self.fetched.d.next = self.fetch.val();
+        self.fetched.d.next = self.reservation.fetch.val();
         self.same.d.next =
-            self.loaded.q.val() & (self.mailbox_number.val() == self.load_mailbox.q.val()) & same_position;
+            self.loaded.q.val() & (self.reservation.mailbox.val() == self.load_mailbox.q.val()) & same_position;
+        self.windows.read_enable.next = self.reservation.fetch.val() & tag.tagged;
+        self.windows.window.next = tag.window;
+        self.windows.position.next = tag_position;
         let window_entry = self.windows.entry.val();
         self.fetched_entry.next = self.queues.read_data.val();
         if tag.tagged {
@@ -240,11 +231,11 @@ impl BufferQueue {
             self.fetched_entry.next.reserved = window_entry.reserved;
             self.fetched_entry.next.missing = window_entry.missing;
         }
-        self.loaded.d.next = self.fetched.q.val() & self.load.val();
+        self.loaded.d.next = self.fetched.q.val() & self.reservation.load.val();
         if self.fetched.q.val() {
-            self.load_mailbox.d.next = self.mailbox_number.val();
-            self.load_span.d.next = self.span.val();
-            self.load_frame.d.next = self.frame_number.val();
+            self.load_mailbox.d.next = self.reservation.mailbox.val();
+            self.load_message.d.next = self.reservation.message.val();
+            self.load_frame.d.next = self.reservation.frame.val();
             self.load_tag.d.next = tag;
             self.position_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.fetched_entry.val().number);
             self.position_open.d.next = window_entry.open;
@@ -260,10 +251,12 @@ impl BufferQueue {
                 }
             }
         }
+    }
 
-        // Cycle 2: check.
+    /// Cycle 2.
+    fn check_message(&mut self) {
         let head = self.entry.q.val();
-        let span = self.load_span.q.val();
+        let message = self.load_message.q.val();
         let tag_2 = self.load_tag.q.val();
         let epoch = self.position_epoch.q.val();
         self.checked.d.next = self.loaded.q.val();
@@ -272,47 +265,54 @@ impl BufferQueue {
             self.frame_3.d.next = self.load_frame.q.val();
             self.tag_3.d.next = tag_2;
             self.is_last.d.next = head.head == head.tail;
-            self.entry_3.d.next = bind(head, span, tag_2, epoch);
-            self.head_check.d.next = check(head, span, tag_2, epoch, self.position_open.q.val());
+            self.entry_3.d.next = bind(head, message, tag_2, epoch);
+            self.head_check.d.next = check(head, message, tag_2, epoch, self.position_open.q.val());
         }
+    }
 
-        // The doorbell's command starts when no binding is under way; none starts while it waits.
+    /// A command starts when no reservation is in the pipeline; no reservation starts while a command waits.
+    fn choose_start(&mut self) -> Start {
+        let running = self.state.q.val() == QueueState::Run;
         let waiting = self.command.valid.val();
-        let window_moves = self.free_valid.val() & self.free_tagged.val();
+        let window_moves = self.freed.valid.val() & self.freed.tagged.val();
         let idle = running & !self.fetched.q.val() & !self.loaded.q.val() & !self.checked.q.val();
-        self.fetch_ready.next = running & !waiting & !window_moves & self.buffer_event_headroom.val();
-        self.refetch.next = !running | self.advance.val();
+        self.reservation.fetch_ready.next = running & !waiting & !window_moves & self.buffer_event.headroom.val();
+        self.reservation.retry.next = !running | self.advance.val();
         self.start_move.next = idle & window_moves;
         self.start_post.next =
-            idle & !window_moves & waiting & self.buffer_event_headroom.val() & self.epoch_update_headroom.val();
+            idle & !window_moves & waiting & self.buffer_event.headroom.val() & self.epoch_update.headroom.val();
         let starts = self.start_post.val() | self.start_move.val();
-        let target = if self.moving.q.val() { self.free_mailbox.val() } else { post.mailbox };
+        self.freed.ready.next = (running & !starts & !window_moves) | (self.state.q.val() == QueueState::Moved);
+        Start { starts, window_moves }
+    }
 
-        // Read ports.
-        self.queues.read_enable.next = self.fetch.val() | starts;
-        self.queues.read_address.next = self.mailbox_number.val();
+    /// Read ports of the queues, links and buffers.
+    fn read_memories(&mut self, start: Start) {
+        self.queues.read_enable.next = self.reservation.fetch.val() | start.starts;
+        self.queues.read_address.next = self.reservation.mailbox.val();
         if self.start_post.val() {
-            self.queues.read_address.next = post.mailbox;
+            self.queues.read_address.next = self.command.val().mailbox;
         } else if self.start_move.val() {
-            self.queues.read_address.next = self.free_mailbox.val();
+            self.queues.read_address.next = self.freed.mailbox.val();
         }
-        self.windows.read_enable.next = self.fetch.val() & tag.tagged;
-        self.windows.window.next = tag.window;
-        self.windows.position.next = tag_position;
         self.links.read_enable.next = self.start_post.val() | (self.state.q.val() == QueueState::NextLink);
         self.links.read_address.next = self.free_head.q.val();
         if self.state.q.val() == QueueState::NextLink {
-            self.links.read_address.next = present.head;
+            self.links.read_address.next = self.entry_3.q.val().head;
         }
         let reads_next = self.state.q.val() == QueueState::NextBuffer;
-        let peeks = self.peek.val() & running & !self.peeks.q.val();
+        let peeks = self.peek.valid.val() & (self.state.q.val() == QueueState::Run) & !self.peeks.q.val();
         self.buffers.read_enable.next = reads_next | peeks;
-        self.buffers.read_address.next = if reads_next { self.links.read_data.val() } else { self.peek_slot.val() };
+        self.buffers.read_address.next = if reads_next { self.links.read_data.val() } else { self.peek.slot.val() };
         self.peeks.d.next = peeks;
-        self.peeked.next = self.buffers.read_data.val().buffer;
-        self.peek_done.next = self.peeks.q.val();
+        self.peek.buffer.next = self.buffers.read_data.val().buffer;
+        self.peek.done.next = self.peeks.q.val();
+    }
 
-        // Write ports and events.
+    /// Write ports and outputs, as long as no state changes them.
+    fn write_memories(&mut self, close: Bit, start: Start, posted: WaitingBuffer) {
+        let post = self.command.val();
+        let present = self.entry_3.q.val();
         self.stores.d.next = false;
         self.queues.write_enable.next =
             (self.commit.val() & !self.advance.val() & !present.tagged) | self.stores.q.val();
@@ -334,11 +334,10 @@ impl BufferQueue {
         self.windows.returned_window.next = self.entry.q.val().number.get_bits::<9>(0);
         self.new_window.next = self.window_out.q.val();
         self.links.write_enable.next = false;
-        self.links.write_address.next = self.free_slot.val();
+        self.links.write_address.next = self.freed.slot.val();
         self.links.write_data.next = self.free_head.q.val();
         self.buffers.write_enable.next = false;
         self.buffers.write_address.next = self.post_slot.q.val();
-        let posted = WaitingBuffer { buffer: post.buffer, missing: self.capacity.q.val() };
         self.buffers.write_data.next = posted;
         self.buffer_event_out_valid.d.next = close;
         self.buffer_event_out.d.next = BufferEvent {
@@ -349,212 +348,207 @@ impl BufferQueue {
             total: present.reserved,
             frame: self.frame_3.q.val(),
         };
-        self.record_entry.next = RecordEntry {
+        self.posted_record.next = RecordEntry {
             base: post.buffer.base,
             record: post.record,
             epoch: self.entry.q.val().posted,
             mailbox: post.mailbox,
             pid: post.pid,
         };
-        self.record_slot.next = self.post_slot.q.val();
-        self.record_write.next = false;
+        self.posted.next = self.post_slot.q.val();
+        self.posted.valid.next = false;
         self.epoch_update_out_valid.d.next = false;
-        self.free_ready.next = (running & !starts & !window_moves) | (self.state.q.val() == QueueState::Moved);
-        self.command_done.next = false;
-        self.command_ok.next = self.ok.q.val();
-        self.command_small.next = self.too_small.q.val();
+        self.command.done.next = false;
+        self.command.ok.next = self.ok.q.val();
+        self.command.small.next = self.too_small.q.val();
+    }
 
-        let waiting_buffer = self.buffers.read_data.val();
+    /// The sequencer.
+    fn step(&mut self, start: Start, posted: WaitingBuffer) {
         match self.state.q.val() {
             QueueState::Run => {
                 if self.advance.val() {
                     self.state.d.next = QueueState::NextLink;
-                } else if starts {
+                } else if start.starts {
                     self.moving.d.next = self.start_move.val();
                     self.state.d.next = QueueState::Post;
                 }
-                if self.free_valid.val() & !starts & !window_moves {
-                    self.links.write_enable.next = true;
-                    self.free_head.d.next = self.free_slot.val();
-                    self.free_count.d.next = self.free_count.q.val() + 1;
-                    self.freed_any.d.next = true;
+                if self.freed.valid.val() & !start.starts & !start.window_moves {
+                    self.free_slot();
                 }
             }
-            QueueState::NextLink => {
-                self.state.d.next = QueueState::NextBuffer;
-            }
+            QueueState::NextLink => self.state.d.next = QueueState::NextBuffer,
             QueueState::NextBuffer => {
                 self.link.d.next = self.links.read_data.val();
                 self.state.d.next = QueueState::NextHead;
             }
-            QueueState::NextHead => {
-                self.queues.write_enable.next = true;
-                self.queues.write_data.next = advanced(present, self.link.q.val(), waiting_buffer);
-                // The fifth buffer takes the place of the first.
-                self.windows.write_enable.next = present.tagged;
-                self.windows.write_window.next = present.number.get_bits::<9>(0);
-                self.windows.write_position.next = present.closed.get_bits::<2>(0);
-                self.windows.write_entry.next = open_position(present.closed + 4, self.link.q.val(), waiting_buffer);
-                self.state.d.next = QueueState::Run;
-                if self.cutting.q.val() {
-                    self.state.d.next = QueueState::Done;
-                } else if self.moving.q.val() {
-                    self.state.d.next = QueueState::Moved;
-                }
-            }
-            QueueState::Post => {
-                // Freed slots first; `links` was read at `free_head` for the case that one is taken.
-                self.entry.d.next = self.queues.read_data.val();
-                self.link.d.next = self.links.read_data.val();
-                self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
-                if post.op == QUEUE_INIT {
-                    self.ok.d.next = self.windows.any_free.val() | !(post.tagged & post.opens);
-                }
-                self.window_out.d.next = self.windows.free.val();
-                self.position.d.next = bits::<2>(0);
-                self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
-                if self.freed_any.q.val() {
-                    self.post_slot.d.next = self.free_head.q.val();
-                }
-                self.state.d.next = QueueState::Measure;
-            }
-            QueueState::Measure => {
-                // Operations need no room. A managed buffer holds at least what must be left.
-                let queue = self.entry.q.val();
-                let size = post.buffer.size;
-                self.capacity.d.next = queue.threshold;
-                if queue.managed {
-                    self.capacity.d.next = size - queue.threshold;
-                }
-                let tight = queue.managed & (queue.threshold == size);
-                self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
-                self.cuts_head.d.next = queue.active & (queue.head == post.slot);
-                self.cuts_last.d.next = queue.head == queue.tail;
-                let live = queue.posted - queue.closed;
-                self.position_free.d.next = live < 4;
-                self.waits_beyond.d.next = live > 4;
-                self.is_last.d.next = live == 1;
-                self.state.d.next = QueueState::Append;
-            }
-            QueueState::Append => {
-                // What becomes of the mailbox's queue is written a cycle later.
-                let queue = self.entry.q.val();
-                self.entry_3.d.next = queue;
-                self.mailbox_3.d.next = target;
-                self.windows.write_window.next = queue.number.get_bits::<9>(0);
-                self.windows.write_position.next = queue.closed.get_bits::<2>(0);
-                self.state.d.next = QueueState::Done;
-                if self.moving.q.val() & queue.active & self.waits_beyond.q.val() {
-                    self.state.d.next = QueueState::NextLink;
-                } else if self.moving.q.val() {
-                    // The oldest buffer is DONE. A mailbox that is being closed has no queue any more.
-                    self.stores.d.next = queue.active;
-                    self.entry_3.d.next.active = !self.is_last.q.val();
-                    self.entry_3.d.next.closed = queue.closed + 1;
-                    self.state.d.next = QueueState::Moved;
-                } else if (post.op == QUEUE_CUT) & queue.tagged {
-                    // The oldest buffer takes no more messages.
-                    self.windows.write_enable.next = true;
-                    self.windows.write_entry.next = WindowEntry { epoch: queue.closed, ..Default::default() };
-                } else if post.op == QUEUE_CUT {
-                    // The head goes as if its threshold were reached; a buffer that drains is not in the queue any more.
-                    if self.cuts_head.q.val() & self.cuts_last.q.val() {
-                        self.stores.d.next = true;
-                        self.entry_3.d.next.active = false;
-                        self.entry_3.d.next.closed = queue.closed + 1;
-                    } else if self.cuts_head.q.val() {
-                        self.cutting.d.next = true;
-                        self.state.d.next = QueueState::NextLink;
-                    }
-                } else if post.op == QUEUE_END {
-                    self.buffer_event_out_valid.d.next = true;
-                    self.buffer_event_out.d.next = BufferEvent {
-                        open: false,
-                        cut: true,
-                        cancelled: post.cancelled,
-                        slot: post.slot,
-                        total: bits::<32>(0),
-                        frame: bits::<16>(0),
-                    };
-                } else if post.op == QUEUE_INIT {
-                    self.epoch_update_out_valid.d.next = post.opens & self.ok.q.val();
-                    self.stores.d.next = self.ok.q.val();
-                    self.entry_3.d.next = opened(post, self.window_out.q.val());
-                    self.windows.give_back.next = queue.tagged & !post.opens;
-                    if post.tagged & post.opens & self.ok.q.val() {
-                        self.windows.allocate.next = true;
-                        self.state.d.next = QueueState::Empty;
-                    }
-                } else if self.ok.q.val() & !self.too_small.q.val() {
-                    self.stores.d.next = true;
-                    self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.position_free.q.val());
-                    self.links.write_enable.next = queue.active;
-                    self.links.write_address.next = queue.tail;
-                    self.links.write_data.next = self.post_slot.q.val();
-                    self.windows.write_enable.next = queue.tagged & self.position_free.q.val();
-                    self.windows.write_position.next = queue.posted.get_bits::<2>(0);
-                    self.windows.write_entry.next = open_position(queue.posted, self.post_slot.q.val(), posted);
-                    self.buffers.write_enable.next = true;
-                    self.record_write.next = true;
-                    self.epoch_update_out_valid.d.next = true;
-                    self.buffer_event_out_valid.d.next = true;
-                    self.buffer_event_out.d.next = BufferEvent {
-                        open: true,
-                        cut: false,
-                        cancelled: false,
-                        slot: self.post_slot.q.val(),
-                        total: bits::<32>(0),
-                        frame: bits::<16>(0),
-                    };
-                    if self.freed_any.q.val() {
-                        self.free_head.d.next = self.link.q.val();
-                        self.free_count.d.next = self.free_count.q.val() - 1;
-                        self.freed_any.d.next = self.free_count.q.val() != 1;
-                    } else {
-                        self.fresh.d.next = self.fresh.q.val() + 1;
-                        self.fresh_any.d.next = self.fresh.q.val() != bits::<15>(self._slots - 1);
-                    }
-                }
-            }
+            QueueState::NextHead => self.next_head(),
+            QueueState::Post => self.choose_slot(),
+            QueueState::Measure => self.measure(),
+            QueueState::Append => self.change_queue(posted),
             QueueState::Empty => {
-                // An ordinal that does not belong there.
+                // An ordinal that does not belong to this position.
                 self.windows.write_enable.next = true;
                 self.windows.write_window.next = self.window_out.q.val();
                 self.windows.write_position.next = self.position.q.val();
                 self.windows.write_entry.next =
-                    WindowEntry { epoch: bit_cast::<16, 2>(!self.position.q.val()), ..Default::default() };
+                    WindowEntry { epoch: bit_cast::<16, 2>(!self.position.q.val()), ..WindowEntry::default() };
                 self.position.d.next = self.position.q.val() + 1;
                 if self.position.q.val().all() {
                     self.state.d.next = QueueState::Done;
                 }
             }
             QueueState::Moved => {
-                self.links.write_enable.next = true;
-                self.free_head.d.next = self.free_slot.val();
-                self.free_count.d.next = self.free_count.q.val() + 1;
-                self.freed_any.d.next = true;
+                self.free_slot();
                 self.moving.d.next = false;
                 self.state.d.next = QueueState::Run;
             }
             QueueState::Done => {
-                self.command_done.next = true;
+                self.command.done.next = true;
                 self.cutting.d.next = false;
                 self.state.d.next = QueueState::Run;
             }
-            _ => {
-                self.state.d.next = QueueState::Run;
-            }
+            _ => self.state.d.next = QueueState::Run,
         }
-        self.epoch_update_out.d.next = EpochUpdate {
-            opens: post.op != QUEUE_POST,
-            tagged: post.tagged,
-            mailbox: post.mailbox,
-            slot: self.post_slot.q.val(),
-            base: post.buffer.base,
-        };
-        self.epoch_update.next = self.epoch_update_out.q.val();
-        self.epoch_update.valid.next = self.epoch_update_out_valid.q.val();
-        self.buffer_event.next = self.buffer_event_out.q.val();
-        self.buffer_event.valid.next = self.buffer_event_out_valid.q.val();
+    }
+
+    /// The freed slot becomes the head of the free list.
+    fn free_slot(&mut self) {
+        self.links.write_enable.next = true;
+        self.free_head.d.next = self.freed.slot.val();
+        self.free_count.d.next = self.free_count.q.val() + 1;
+        self.freed_any.d.next = true;
+    }
+
+    /// The buffer after the head becomes the head, or enters the window at the position of the oldest one.
+    fn next_head(&mut self) {
+        let present = self.entry_3.q.val();
+        let waiting_buffer = self.buffers.read_data.val();
+        self.queues.write_enable.next = true;
+        self.queues.write_data.next = advanced(present, self.link.q.val(), waiting_buffer);
+        self.windows.write_enable.next = present.tagged;
+        self.windows.write_window.next = present.number.get_bits::<9>(0);
+        self.windows.write_position.next = present.closed.get_bits::<2>(0);
+        self.windows.write_entry.next = open_position(present.closed + 4, self.link.q.val(), waiting_buffer);
+        self.state.d.next = QueueState::Run;
+        if self.cutting.q.val() {
+            self.state.d.next = QueueState::Done;
+        } else if self.moving.q.val() {
+            self.state.d.next = QueueState::Moved;
+        }
+    }
+
+    /// A freed slot goes first; `links` was read at `free_head` for the case that the slot is used.
+    fn choose_slot(&mut self) {
+        let post = self.command.val();
+        self.entry.d.next = self.queues.read_data.val();
+        self.link.d.next = self.links.read_data.val();
+        self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
+        if post.op == QUEUE_INIT {
+            self.ok.d.next = self.windows.any_free.val() | !(post.tagged & post.opens);
+        }
+        self.window_out.d.next = self.windows.free.val();
+        self.position.d.next = bits::<2>(0);
+        self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
+        if self.freed_any.q.val() {
+            self.post_slot.d.next = self.free_head.q.val();
+        }
+        self.state.d.next = QueueState::Measure;
+    }
+
+    /// Operations need no space. A managed buffer holds at least the bytes that must be left.
+    fn measure(&mut self) {
+        let queue = self.entry.q.val();
+        let size = self.command.val().buffer.size;
+        self.capacity.d.next = queue.threshold;
+        if queue.managed {
+            self.capacity.d.next = size - queue.threshold;
+        }
+        let tight = queue.managed & (queue.threshold == size);
+        self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
+        self.cuts_head.d.next = queue.active & (queue.head == self.command.val().slot);
+        self.cuts_last.d.next = queue.head == queue.tail;
+        let live = queue.posted - queue.closed;
+        self.position_free.d.next = live < 4;
+        self.waits_beyond.d.next = live > 4;
+        self.is_last.d.next = live == 1;
+        self.state.d.next = QueueState::Append;
+    }
+
+    /// Carries out the command or the move. The new entry of the mailbox is written a cycle later.
+    fn change_queue(&mut self, posted: WaitingBuffer) {
+        let queue = self.entry.q.val();
+        let post = self.command.val();
+        let target = if self.moving.q.val() { self.freed.mailbox.val() } else { post.mailbox };
+        self.entry_3.d.next = queue;
+        self.mailbox_3.d.next = target;
+        self.windows.write_window.next = queue.number.get_bits::<9>(0);
+        self.windows.write_position.next = queue.closed.get_bits::<2>(0);
+        self.state.d.next = QueueState::Done;
+        if self.moving.q.val() & queue.active & self.waits_beyond.q.val() {
+            self.state.d.next = QueueState::NextLink;
+        } else if self.moving.q.val() {
+            // The oldest buffer is DONE. A mailbox that is being closed has no queue any more.
+            self.stores.d.next = queue.active;
+            self.entry_3.d.next.active = !self.is_last.q.val();
+            self.entry_3.d.next.closed = queue.closed + 1;
+            self.state.d.next = QueueState::Moved;
+        } else if (post.op == QUEUE_CUT) & queue.tagged {
+            // The oldest buffer takes no more messages.
+            self.windows.write_enable.next = true;
+            self.windows.write_entry.next = WindowEntry { epoch: queue.closed, ..WindowEntry::default() };
+        } else if post.op == QUEUE_CUT {
+            // The head leaves as if its threshold were reached; a buffer that drains has left the queue already.
+            if self.cuts_head.q.val() & self.cuts_last.q.val() {
+                self.stores.d.next = true;
+                self.entry_3.d.next.active = false;
+                self.entry_3.d.next.closed = queue.closed + 1;
+            } else if self.cuts_head.q.val() {
+                self.cutting.d.next = true;
+                self.state.d.next = QueueState::NextLink;
+            }
+        } else if post.op == QUEUE_END {
+            self.buffer_event_out_valid.d.next = true;
+            self.buffer_event_out.d.next =
+                BufferEvent { cut: true, cancelled: post.cancelled, slot: post.slot, ..BufferEvent::default() };
+        } else if post.op == QUEUE_INIT {
+            self.epoch_update_out_valid.d.next = post.opens & self.ok.q.val();
+            self.stores.d.next = self.ok.q.val();
+            self.entry_3.d.next = opened(post, self.window_out.q.val());
+            self.windows.give_back.next = queue.tagged & !post.opens;
+            if post.tagged & post.opens & self.ok.q.val() {
+                self.windows.allocate.next = true;
+                self.state.d.next = QueueState::Empty;
+            }
+        } else if self.ok.q.val() & !self.too_small.q.val() {
+            self.append(posted);
+        }
+    }
+
+    /// Appends the posted buffer to the queue.
+    fn append(&mut self, posted: WaitingBuffer) {
+        let queue = self.entry.q.val();
+        self.stores.d.next = true;
+        self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.position_free.q.val());
+        self.links.write_enable.next = queue.active;
+        self.links.write_address.next = queue.tail;
+        self.links.write_data.next = self.post_slot.q.val();
+        self.windows.write_enable.next = queue.tagged & self.position_free.q.val();
+        self.windows.write_position.next = queue.posted.get_bits::<2>(0);
+        self.windows.write_entry.next = open_position(queue.posted, self.post_slot.q.val(), posted);
+        self.buffers.write_enable.next = true;
+        self.posted.valid.next = true;
+        self.epoch_update_out_valid.d.next = true;
+        self.buffer_event_out_valid.d.next = true;
+        self.buffer_event_out.d.next =
+            BufferEvent { open: true, slot: self.post_slot.q.val(), ..BufferEvent::default() };
+        if self.freed_any.q.val() {
+            self.free_head.d.next = self.link.q.val();
+            self.free_count.d.next = self.free_count.q.val() - 1;
+            self.freed_any.d.next = self.free_count.q.val() != 1;
+        } else {
+            self.fresh.d.next = self.fresh.q.val() + 1;
+            self.fresh_any.d.next = self.fresh.q.val() != bits::<15>(self._slots - 1);
+        }
     }
 }

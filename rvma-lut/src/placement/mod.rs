@@ -1,17 +1,17 @@
-//! Placement: works out the host address of a packet's payload and asks the packet buffer for it.
+//! Placement: computes the host address of a packet's payload and requests the payload from the packet buffer.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | binding | in `bound`, `job_valid`; out `bound_headroom` (room for four more) |
-//! | packet engine | out `place_request`, `place_request_valid`; in `place_request_ready` |
-//! | DMA writer | out `packet_write`, `transfer_valid`; in `transfer_ready` |
+//! | binding | in `bound` (with headroom) |
+//! | packet engine | out `place_request` |
+//! | DMA writer | out `packet_write` |
 //! | registers | in `posted`: completion order of packets that pass now |
 //!
-//! One packet per cycle; four cycles from `job_valid` to `transfer_valid`, and the request leaves in the cycle in which the
-//! transfer is offered. The payload arrives in the order of the transfers, because both are in the order of the jobs.
+//! One packet per cycle; four cycles from `bound` to `packet_write`. The request leaves in the cycle in which the write is offered.
+//! The payload arrives in the order of the writes, because both follow the order of the packets.
 //!
-//! Destination = buffer + buf_off + msg_off: the last two were added by the look-up, the low halves of the address are added
-//! in the second stage, the carry goes into the high half in the third.
+//! Destination = buffer + buf_off + msg_off: the look-up added the last two, the second stage adds the low halves of the address,
+//! the third stage adds the carry to the high half.
 
 pub mod binding;
 pub mod buffer_queue;
@@ -19,17 +19,18 @@ pub mod queue_steps;
 pub mod queue_types;
 pub mod windows;
 
+use crate::bundles::HeadroomSink;
 use crate::types::{BoundPacket, HostWrite, WriteOrigin, PACKET, QUEUE_BITS, QUEUE_STOP};
 use spindle_blocks::desc::ReadRequest;
 use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
 
-/// A job with the low half of its address.
+/// A packet with the low half of its address.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HalfAddressed {
-    /// The job.
-    pub bound: BoundPacket,
-    /// Low half of the address, and its carry.
+    /// Packet.
+    pub packet: BoundPacket,
+    /// Low half of the address, with its carry.
     pub low: Bits<33>,
     /// Payload bytes, less one.
     pub span: Bits<17>,
@@ -40,13 +41,11 @@ pub struct HalfAddressed {
 /// The placement stage. See the module text.
 #[block]
 pub struct Placement {
-    /// Packet to place.
-    pub bound: PulseSink<BoundPacket>,
-    /// There is room for four more.
-    pub bound_headroom: Signal<Out, Bit>,
-    /// Payload wanted.
+    /// Packet to write.
+    pub bound: HeadroomSink<BoundPacket>,
+    /// Payload requested from the packet buffer.
     pub place_request: Source<ReadRequest>,
-    /// Bytes to write.
+    /// Write of the payload.
     pub packet_write: Source<HostWrite>,
     /// 1 = bytes count at the last W beat.
     pub posted: Signal<In, Bit>,
@@ -66,15 +65,15 @@ impl Placement {
     fn update(&mut self) {
         self.queue.write.next = self.bound.val();
         self.queue.write.valid.next = self.bound.valid.val();
-        self.bound_headroom.next = self.queue.level.val() < QUEUE_STOP;
+        self.bound.headroom.next = self.queue.level.val() < QUEUE_STOP;
 
-        // A stage moves when the next one is empty or moves. The last holds a transfer and a request; it is empty when
+        // A stage moves when the next one is empty or moves. The last stage holds a write and a request; it is empty when
         // both have been taken.
         let write_open = self.write_valid.q.val() & !self.packet_write.ready.val();
         let request_open = self.request_valid.q.val() & !self.place_request.ready.val();
         let second = !write_open & !request_open;
         let first = !self.half_valid.q.val() | second;
-        // There is a job in two cycles at most, so the oldest need not be followed at once.
+        // At most one packet comes per two cycles, so `oldest` need not be refilled at once.
         let fetch = !self.oldest_valid.q.val();
 
         self.queue.read.ready.next = fetch;
@@ -84,14 +83,14 @@ impl Placement {
         } else if first {
             self.oldest_valid.d.next = false;
         }
-        let bound = self.oldest.q.val();
+        let packet = self.oldest.q.val();
         if first {
             self.half_valid.d.next = self.oldest_valid.q.val();
             self.half.d.next = HalfAddressed {
-                bound: bound,
-                low: bit_cast::<33, 32>(bound.base.get_bits::<32>(0)) + bit_cast::<33, 32>(bound.start),
-                span: bit_cast::<17, 16>(bound.payload_len - 1),
-                frame_bytes: bound.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(bound.payload_offset),
+                packet: packet,
+                low: bit_cast::<33, 32>(packet.base.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start),
+                span: bit_cast::<17, 16>(packet.payload_len - 1),
+                frame_bytes: packet.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(packet.payload_offset),
             };
         }
 
@@ -102,25 +101,25 @@ impl Placement {
             self.write_valid.d.next = self.half_valid.q.val();
             self.request_valid.d.next = self.half_valid.q.val();
             self.write.d.next = HostWrite {
-                address: (half.bound.base.get_bits::<32>(32) + carry, half.low.get_bits::<32>(0)).cat::<64>(),
+                address: (half.packet.base.get_bits::<32>(32) + carry, half.low.get_bits::<32>(0)).cat::<64>(),
                 last_line: reach.get_bits::<11>(6),
-                offset: half.bound.payload_offset.get_bits::<6>(0),
+                offset: half.packet.payload_offset.get_bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(PACKET),
                     posted: self.posted.val(),
-                    slot: half.bound.slot,
-                    frame: half.bound.frame,
-                    tag: half.bound.pkt,
-                    has_slot: half.bound.has_slot,
-                    msg_slot: half.bound.msg_slot,
-                    fence_phase: half.bound.fence_phase,
-                    length: half.bound.payload_len,
+                    slot: half.packet.slot,
+                    frame: half.packet.frame,
+                    tag: half.packet.pkt,
+                    has_slot: half.packet.has_slot,
+                    msg_slot: half.packet.msg_slot,
+                    fence_phase: half.packet.fence_phase,
+                    length: half.packet.payload_len,
                 },
             };
             self.request.d.next = ReadRequest {
-                pkt: half.bound.pkt,
+                pkt: half.packet.pkt,
                 length: half.frame_bytes,
-                skip: bit_cast::<8, 1>(half.bound.payload_offset.get_bits::<1>(6)),
+                skip: bit_cast::<8, 1>(half.packet.payload_offset.get_bits::<1>(6)),
             };
         } else {
             self.write_valid.d.next = write_open;

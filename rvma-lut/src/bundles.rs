@@ -132,8 +132,6 @@ pub struct MapQuerySource {
 pub struct MapAssignSource {
     /// The posted buffer gets map `next`.
     pub assign: Signal<Out, Bit>,
-    /// Process.
-    pub pid: Signal<Out, Bits<6>>,
     /// Logarithm of the granule.
     pub granule: Signal<Out, Bits<5>>,
     /// A map is free.

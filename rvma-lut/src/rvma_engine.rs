@@ -380,6 +380,7 @@ impl RvmaEngine {
         self.receive_maps.bound.valid.next = self.binding.bound.valid.val();
         self.buffer_queue.posted.join(&mut self.receive_maps.posted);
         self.command_unit.map_assign.join(&mut self.receive_maps.assign);
+        self.receive_maps.assign_pid.next = self.command_unit.command.owner.val();
         self.command_unit.map_query.join(&mut self.receive_maps.query);
     }
 

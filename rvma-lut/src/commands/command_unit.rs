@@ -129,10 +129,11 @@ impl CommandUnit {
 impl CommandUnit {
     fn update(&mut self) {
         let kind = self.classify();
-        self.ask_table();
+        let pid = bit_cast::<16, 6>(self.owner.q.val());
+        self.ask_table(pid);
         self.ask_epochs();
         self.hand_over(kind);
-        self.put_desc(kind);
+        self.put_desc(kind, pid);
         self.receive_map();
         self.step(kind);
         self.write_result();
@@ -145,25 +146,25 @@ impl CommandUnit {
         let posts = (code == bits(POST_BUFFER)) | (code == bits(POST_MAPPED));
         let maps = (code == bits(READ_MAP)) | (code == bits(FREE_MAP));
         let commands = code == bits(OPEN_COMMANDS);
-        let mode = self.words.arguments.val().mode;
-        let managed = (mode & bits(mailbox_mode::MANAGED)).any();
-        let by_tag = (mode & bits(mailbox_mode::TAGGED)).any();
+        let staged = self.words.arguments.val();
+        let managed = (staged.mode & bits(mailbox_mode::MANAGED)).any();
+        let by_tag = (staged.mode & bits(mailbox_mode::TAGGED)).any();
         self.words.fetching.next = self.state.q.val() == CommandState::Fetch;
         self.words.puts.next = puts;
         self.words.staged.join(&mut self.staged);
         CommandClass { puts, posts, maps, commands, managed, by_tag }
     }
 
-    fn ask_table(&mut self) {
+    fn ask_table(&mut self, pid: Bits<16>) {
         let staged = self.words.arguments.val();
-        let generation = self.answer.q.val().generation;
+        let answer = self.answer.q.val();
         self.request.valid.next = (self.state.q.val() == CommandState::Request)
             | (self.state.q.val() == CommandState::Insert)
             | (self.state.q.val() == CommandState::Closing)
             | (self.state.q.val() == CommandState::Remove);
         self.request.next = TableRequest {
             op: bits::<3>(NUMBER),
-            pid: bit_cast::<16, 6>(self.owner.q.val()),
+            pid: pid,
             addr: staged.addr,
             key: staged.key,
             mode: staged.mode.get_bits::<9>(0),
@@ -174,14 +175,14 @@ impl CommandUnit {
         };
         if self.state.q.val() == CommandState::Insert {
             self.request.next.op = bits::<3>(INSERT);
-            self.request.next.generation = generation;
+            self.request.next.generation = answer.generation;
         } else if self.state.q.val() == CommandState::Closing {
             self.request.next.op = bits::<3>(CLOSING);
             self.request.next.mode = bits::<9>(MODE_CLOSING);
-            self.request.next.generation = generation + 1;
+            self.request.next.generation = answer.generation + 1;
         } else if self.state.q.val() == CommandState::Remove {
             self.request.next.op = bits::<3>(REMOVE);
-            self.request.next.generation = generation + 1;
+            self.request.next.generation = answer.generation + 1;
         } else if self.opens.q.val() {
             self.request.next.op = bits::<3>(PROBE);
         }
@@ -189,14 +190,14 @@ impl CommandUnit {
 
     fn ask_epochs(&mut self) {
         let code = self.code.q.val();
-        let count = self.words.arguments.val().count;
+        let staged = self.words.arguments.val();
         self.query.valid.next = (self.state.q.val() == CommandState::Query) & !self.reply.valid.val();
         self.query.next = EpochQuery {
             op: bits::<2>(QUERY_EPOCH),
             mailbox: self.mailbox_number.q.val(),
-            back: count.get_bits::<4>(0),
+            back: staged.count.get_bits::<4>(0),
         };
-        if count.get_bits::<28>(4).any() {
+        if staged.count.get_bits::<28>(4).any() {
             self.query.next.back = bits::<4>(15);
         }
         if self.state.q.val() == CommandState::Reclaim {
@@ -252,7 +253,7 @@ impl CommandUnit {
     }
 
     /// A put or get. GET: the buffer's registers name the destination of the answer in this node.
-    fn put_desc(&mut self, kind: CommandClass) {
+    fn put_desc(&mut self, kind: CommandClass, pid: Bits<16>) {
         let staged = self.words.arguments.val();
         self.put.valid.next = self.state.q.val() == CommandState::Put;
         self.put.next = PutDesc {
@@ -260,7 +261,7 @@ impl CommandUnit {
             from_host: true,
             node: staged.node,
             dst_pid: staged.target_pid,
-            src_pid: bit_cast::<16, 6>(self.owner.q.val()),
+            src_pid: pid,
             addr: staged.addr,
             key: staged.key,
             buf_off: staged.offset,
@@ -287,19 +288,18 @@ impl CommandUnit {
     }
 
     fn receive_map(&mut self) {
-        let count = self.words.arguments.val().count;
+        let staged = self.words.arguments.val();
         if self.state.q.val() == CommandState::Check {
             self.mapped.d.next = self.map_assign.next.val();
         }
-        self.map_assign.pid.next = self.owner.q.val();
         self.map_assign.assign.next =
             (self.state.q.val() == CommandState::Queue) & (self.code.q.val() == bits(POST_MAPPED));
-        self.map_assign.granule.next = count.get_bits::<5>(0);
+        self.map_assign.granule.next = staged.count.get_bits::<5>(0);
         self.map_query.valid.next = self.state.q.val() == CommandState::Map;
         self.map_query.next = MapQuery {
             pid: self.owner.q.val(),
-            number: count.get_bits::<MAP_NUMBER>(MAP_SHIFT),
-            word: count.get_bits::<MAP_WORD>(0),
+            number: staged.count.get_bits::<MAP_NUMBER>(MAP_SHIFT),
+            word: staged.count.get_bits::<MAP_WORD>(0),
             free: self.code.q.val() == bits(FREE_MAP),
         };
     }

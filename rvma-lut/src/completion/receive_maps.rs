@@ -5,7 +5,7 @@
 //! | binding | in `bound` (observed, never stalled) |
 //! | DMA writer | in `finished`, `finished_error` (observed): last answer of the host to a packet |
 //! | buffer queue | in `posted` (pulse) |
-//! | command unit | in `assign`: map of the buffer being posted; in `query` (held) |
+//! | command unit | in `assign`, `assign_pid`: map of the buffer being posted; in `query` (held) |
 //!
 //! A map has [`RECEIVE_MAP_BITS`] bits. Bit i is set when a packet whose first byte lies in granule i of the buffer, 2^`granule` bytes, has been
 //! written to host memory: three cycles after the last answer of the host, so before the record of a buffer that this packet completes. With a
@@ -110,6 +110,8 @@ pub struct ReceiveMaps {
     pub posted: PulseSink<Bits<14>>,
     /// Map of that buffer.
     pub assign: MapAssignSink,
+    /// Process that posts the buffer.
+    pub assign_pid: Signal<In, Bits<6>>,
     /// Read or end of a map.
     pub query: MapQuerySink,
     entries: [DFF<MapEntry>; RECEIVE_MAPS],
@@ -189,7 +191,7 @@ impl ReceiveMaps {
             let arms = self.posted.valid.val() & self.assign.assign.val() & (next == bits::<NUMBER>(i));
             if arms {
                 self.entries[i].d.next = MapEntry {
-                    pid: self.assign.pid.val(),
+                    pid: self.assign_pid.val(),
                     slot: self.posted.val(),
                     granule: self.assign.granule.val(),
                 };

@@ -26,7 +26,7 @@
 //! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer to leave.
 
 use crate::bundles::PeekSource;
-use crate::types::{EpochQuery, EpochReply, LookedUpPacket, QUERY_OLDEST, QUERY_POINTER};
+use crate::types::{EpochQuery, EpochReply, LookedUpPacket, Packet, QUERY_OLDEST, QUERY_POINTER};
 use spindle_blocks::bundles::BeatSink;
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
 use spindle_blocks::Fifo;
@@ -174,17 +174,17 @@ pub struct GetResponder {
 #[hdl]
 impl GetResponder {
     fn update(&mut self) {
-        let taken = self.pass_requests();
+        let packet = self.get.q.val().packet;
+        let taken = self.pass_requests(packet);
         let ours = self.pass_beats(taken);
-        self.ask_epochs();
-        self.step(taken, ours);
-        self.report();
+        self.ask_epochs(packet);
+        self.step(packet, taken, ours);
+        self.report(packet);
     }
 
     /// Requests to the packet buffer: one that is offered stays until it is taken.
-    fn pass_requests(&mut self) -> Bit {
+    fn pass_requests(&mut self, packet: Packet) -> Bit {
         let state = self.state.q.val();
-        let packet = self.get.q.val().packet;
         let offers = self.offers.q.val();
         let open = self.request.valid.val() & !self.place_request.ready.val();
         if offers {
@@ -230,9 +230,8 @@ impl GetResponder {
     }
 
     /// Queries the epochs when no other block does.
-    fn ask_epochs(&mut self) {
+    fn ask_epochs(&mut self, packet: Packet) {
         let state = self.state.q.val();
-        let packet = self.get.q.val().packet;
         let owns = self.owns_epochs.q.val();
         self.owns_epochs.d.next =
             (state == GetState::Query) & (owns | !self.epochs_busy.val()) & !(owns & self.reply.valid.val());
@@ -246,9 +245,8 @@ impl GetResponder {
     }
 
     /// The sequencer.
-    fn step(&mut self, taken: Bit, ours: Bit) {
+    fn step(&mut self, packet: Packet, taken: Bit, ours: Bit) {
         let state = self.state.q.val();
-        let packet = self.get.q.val().packet;
         let plain = packet.payload_offset == PLAIN_OFFSET;
         let source = self.source.q.val();
         self.peek.valid.next = state == GetState::Peek;
@@ -327,9 +325,8 @@ impl GetResponder {
     }
 
     /// The verdict, and the answer.
-    fn report(&mut self) {
+    fn report(&mut self, packet: Packet) {
         let state = self.state.q.val();
-        let packet = self.get.q.val().packet;
         let source = self.source.q.val();
         let refused = self.refused.q.val();
         let reports = (state == GetState::Verdict) & self.verdict_free.val();

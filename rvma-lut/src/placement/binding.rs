@@ -29,7 +29,7 @@
 use crate::bundles::{HeadroomSource, ReservationSource};
 use crate::lookup::catch_all::with_header;
 use crate::placement::queue_types::{MessageSpan, Tag};
-use crate::types::{BoundPacket, BufferEntry, LookedUpPacket};
+use crate::types::{BoundPacket, BufferEntry, LookedUpPacket, Packet};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
@@ -159,19 +159,19 @@ impl Binding {
 #[hdl]
 impl Binding {
     fn update(&mut self) {
-        let decision = self.decide();
-        self.spill();
-        self.store(decision);
+        let p = self.packet_3.q.val().packet;
+        let decision = self.decide(p);
+        self.spill(p);
+        self.store(p, decision);
         self.sweep_messages();
-        self.send_out();
+        self.send_out(p);
         self.fetch_and_load();
         self.compare();
     }
 
     /// Cycle 3: decides about the packet.
-    fn decide(&mut self) -> Decision {
+    fn decide(&mut self, p: Packet) -> Decision {
         let decided = self.packet_3.q.val();
-        let p = decided.packet;
         let bound = self.entry_3.q.val();
         let head = self.reservation.head.val();
         let known = self.known.q.val();
@@ -199,13 +199,13 @@ impl Binding {
     }
 
     /// Cycle 3: keeps a packet without a buffer for the catch-all mailbox.
-    fn spill(&mut self) {
+    fn spill(&mut self, p: Packet) {
         let decided = self.packet_3.q.val();
         let spills = self.checked.q.val() & self.to_catch_all.val();
         let spill_in = self.spill_in.q.val();
         self.spill_in.d.next = spill_in ^ spills;
         let spilled = LookedUpPacket {
-            packet: with_header(decided.packet),
+            packet: with_header(p),
             refused: false,
             mailbox: decided.catch_all,
             tagged: false,
@@ -222,9 +222,8 @@ impl Binding {
     }
 
     /// Cycle 3: writes the entry of the message.
-    fn store(&mut self, decision: Decision) {
+    fn store(&mut self, p: Packet, decision: Decision) {
         let decided = self.packet_3.q.val();
-        let p = decided.packet;
         let bound = self.entry_3.q.val();
         let head = self.reservation.head.val();
         let known = self.known.q.val();
@@ -288,9 +287,8 @@ impl Binding {
     }
 
     /// Cycle 3: the packet leaves to placement or, without a write, to report.
-    fn send_out(&mut self) {
+    fn send_out(&mut self, p: Packet) {
         let decided = self.packet_3.q.val();
-        let p = decided.packet;
         let bound = self.entry_3.q.val();
         let head = self.reservation.head.val();
         let checked = self.checked.q.val();
@@ -317,6 +315,8 @@ impl Binding {
                 self.bound_out.d.next.start = self.start_known.q.val();
                 self.bound_out.d.next.slot = bound.slot;
             }
+        }
+        if checked {
             self.verdict_out.d.next = PlacementDone {
                 pkt: p.pkt,
                 frame: p.frame,
@@ -330,6 +330,8 @@ impl Binding {
             if self.placed.val() {
                 self.verdict_out.d.next.reason = bits::<5>(0);
             }
+        }
+        if checked {
             self.outcome_out.d.next = PlacementOutcome {
                 pkt: p.pkt,
                 silent: decided.silent | (decided.silent_unbound & !head.active & !head.stale),

@@ -152,6 +152,8 @@ impl BufferQueue {
 /// Start of a command or of a window's move, in state `Run`.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Start {
+    /// State `Run`.
+    running: Bit,
     /// A command starts, or a window moves.
     starts: Bit,
     /// A freed slot belongs to a TAGGED mailbox.
@@ -283,7 +285,7 @@ impl BufferQueue {
             idle & !window_moves & waiting & self.buffer_event.headroom.val() & self.epoch_update.headroom.val();
         let starts = self.start_post.val() | self.start_move.val();
         self.freed.ready.next = (running & !starts & !window_moves) | (self.state.q.val() == QueueState::Moved);
-        Start { starts, window_moves }
+        Start { running, starts, window_moves }
     }
 
     /// Read ports of the queues, links and buffers.
@@ -301,7 +303,7 @@ impl BufferQueue {
             self.links.read_address.next = self.entry_3.q.val().head;
         }
         let reads_next = self.state.q.val() == QueueState::NextBuffer;
-        let peeks = self.peek.valid.val() & (self.state.q.val() == QueueState::Run) & !self.peeks.q.val();
+        let peeks = self.peek.valid.val() & start.running & !self.peeks.q.val();
         self.buffers.read_enable.next = reads_next | peeks;
         self.buffers.read_address.next = if reads_next { self.links.read_data.val() } else { self.peek.slot.val() };
         self.peeks.d.next = peeks;

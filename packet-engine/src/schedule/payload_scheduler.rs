@@ -187,7 +187,21 @@ impl PayloadScheduler {
 #[hdl]
 impl PayloadScheduler {
     fn update(&mut self) {
-        // C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events.
+        let fast_taken = self.choose();
+        self.look_up();
+        self.resolve();
+        self.evaluate();
+        let message = self.evaluator.verdict.val().message;
+        let arrived = self.write_back(message);
+        self.keep_lists();
+        self.send_orders(message);
+        self.end_packets(message, arrived);
+        self.count(fast_taken);
+    }
+
+    /// C: choose. A whole message for a mailbox takes the fast path; the other arrivals are events. Returns whether a
+    /// packet takes the fast path.
+    fn choose(&mut self) -> Bit {
         let packet = self.packet.val();
         let intake = self.packet_intake.val();
         let fast = intake.fast;
@@ -234,8 +248,11 @@ impl PayloadScheduler {
         self.dispatch.store_pkt.next = packet.pkt;
         self.dispatch.store_packet.next = stored(packet);
         self.dispatch.store_terms.next = terms;
+        fast_taken
+    }
 
-        // L: look up.
+    /// L: look up.
+    fn look_up(&mut self) {
         let l_event = self.l_event.q.val();
         let l_arrives = self.l_valid.q.val() & (l_event.kind == EVENT_NEW);
         self.packets.read_enable.next = true;
@@ -257,8 +274,10 @@ impl PayloadScheduler {
         self.key_match[1].key.next = self.e_arrival.q.val().key;
         self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.key_match[0].same.val();
         self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.key_match[1].same.val();
+    }
 
-        // R: resolve. The index does not know yet what the two arrivals before this one did.
+    /// R: resolve. The index does not have the two arrivals before this one yet.
+    fn resolve(&mut self) {
         let r_event = self.r_event.q.val();
         let r_arrival = self.r_arrival.q.val();
         let status = self.r_status.q.val();
@@ -310,8 +329,10 @@ impl PayloadScheduler {
         let writes = self.a_valid.q.val() & verdict.write_message;
         self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
         self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);
+    }
 
-        // E: evaluate.
+    /// E: evaluate.
+    fn evaluate(&mut self) {
         let e_event = self.e_event.q.val();
         let e_arrival = self.e_arrival.q.val();
         let begins = self.e_valid.q.val() & e_event.starts;
@@ -337,15 +358,17 @@ impl PayloadScheduler {
         self.a_event.d.next = e_event;
         self.a_alive.d.next = self.e_alive.q.val();
 
-        // The packets whose state is on its way.
-        self.event_arbiter.flight_pkt[0].next = l_event.pkt;
-        self.event_arbiter.flight_pkt[1].next = r_event.pkt;
+        // The packets whose state is in the pipeline.
+        self.event_arbiter.flight_pkt[0].next = self.l_event.q.val().pkt;
+        self.event_arbiter.flight_pkt[1].next = self.r_event.q.val().pkt;
         self.event_arbiter.flight_pkt[2].next = e_event.pkt;
+    }
 
-        // A: act.
+    /// A: act. States, message index, quotas, events of messages. Returns whether the event is an arrival.
+    fn write_back(&mut self, message: MessageState) -> Bit {
+        let verdict = self.evaluator.verdict.val();
         let acts = self.a_valid.q.val();
         let acted = self.a_event.q.val();
-        let message = verdict.message;
         self.messages.write_enable.next = acts & verdict.write_message;
         self.messages.write_address.next = acted.slot;
         self.messages.write_data.next = message;
@@ -379,8 +402,14 @@ impl PayloadScheduler {
         self.quota.live_index.next = self.live_index.val();
         self.live.next = self.quota.live.val();
         self.message_report.message_event.join(&mut self.message_event);
+        arrived
+    }
 
-        // Lists.
+    /// A: the lists of packets that wait.
+    fn keep_lists(&mut self) {
+        let acts = self.a_valid.q.val();
+        let acted = self.a_event.q.val();
+        let verdict = self.evaluator.verdict.val();
         self.ready_list.append.next = acts & verdict.append;
         self.ready_list.linked.next = verdict.link;
         self.ready_list.splice.next = acts & verdict.splice;
@@ -388,8 +417,14 @@ impl PayloadScheduler {
         self.ready_list.slot.next = acted.slot;
         self.ready_list.wait_head.next = verdict.wait_head;
         self.ready_list.wait_tail.next = verdict.wait_tail;
+    }
 
-        // Orders.
+    /// A: orders of tasks and placements.
+    fn send_orders(&mut self, message: MessageState) {
+        let acts = self.a_valid.q.val();
+        let acted = self.a_event.q.val();
+        let verdict = self.evaluator.verdict.val();
+        let e_event = self.e_event.q.val();
         self.dispatch.prefetch.next = Prefetch { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
         self.dispatch.order.next = Order {
             pkt: acted.pkt,
@@ -417,8 +452,14 @@ impl PayloadScheduler {
         self.dispatch.ended.next = self.task_done.valid.val() & self.event_arbiter.task_done.ready.val();
         self.dispatch.ended_task.next = self.task_done.val();
         self.dispatch.placement.join(&mut self.placement);
+    }
 
-        // The fate of a packet for a mailbox is known when it was placed, that of others when they join or are turned away.
+    /// A: dispositions and cells that return. The disposition of a packet for a mailbox is known when the packet was
+    /// placed, that of others when they join or are turned away.
+    fn end_packets(&mut self, message: MessageState, arrived: Bit) {
+        let acts = self.a_valid.q.val();
+        let acted = self.a_event.q.val();
+        let verdict = self.evaluator.verdict.val();
         let known_now = arrived & (!verdict.accept | !acted.mailbox);
         let known_later = (acted.kind == EVENT_FAST) | ((acted.kind == EVENT_PLACED) & message.mailbox);
         self.dispositions.dispose.next = acts & (known_now | known_later);
@@ -428,10 +469,16 @@ impl PayloadScheduler {
         self.dispositions.psn_commit.join(&mut self.psn_commit);
         self.dispositions.report.join(&mut self.report);
 
-        // Cells that return, and counters.
         self.freed.write.next = acted.pkt;
         self.freed.write.valid.next = acts & verdict.free;
         self.freed.read.join(&mut self.free);
+    }
+
+    /// A: counters and the trace.
+    fn count(&mut self, fast_taken: Bit) {
+        let acts = self.a_valid.q.val();
+        let acted = self.a_event.q.val();
+        let verdict = self.evaluator.verdict.val();
         let mut outcome: Outcome = Default::default();
         if acts {
             outcome = verdict.outcome;

@@ -46,7 +46,6 @@ use spindle_verilog::prelude::*;
 /// Rows of a window: 64 numbers each.
 pub const ROWS: usize = spindle_contract::wire::PSN_WINDOW / 64;
 const _: () = assert!(ROWS == 16, "a row's number has four bits");
-const UNSEQ: u64 = flag::UNSEQ as u64;
 
 /// [`SeenOp::kind`]: a packet; its row is written if it is held.
 pub const SEEN_ARRIVE: u64 = 0;
@@ -119,6 +118,16 @@ pub struct PsnVerdict {
 pub struct QueuedCommit {
     commit: PsnCommit,
     query: Bit,
+}
+
+/// A row of seen numbers after an operation.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct SeenChange {
+    /// The operation's bit of the row changes.
+    changes: Bit,
+    /// New value of that bit.
+    value: Bit,
+    row: Bits<64>,
 }
 
 /// See the head of this file.
@@ -212,8 +221,32 @@ impl PsnFilter {
 #[hdl]
 impl PsnFilter {
     fn update(&mut self) {
-        // Dispositions: those of the ingress join first, of which there are few. They pass a register, so that the queues do not see in
-        // the same cycle whether a packet comes.
+        self.queue_commits();
+        let commit = self.queued.read.val().commit;
+        let known = self.queued.read.valid.val() & !self.queued.read.val().query;
+        let refuses = known & !commit.accepted & !self.early_spindle.val();
+        let marks = known & commit.accepted & self.accepted.ready.val();
+        let queries =
+            self.queued.read.valid.val() & self.queued.read.val().query & !self.sequencer.peer_request_busy.val();
+        self.queued.read.ready.next = refuses | marks | queries;
+        self.sequencer.peer_request.valid.next = queries;
+        self.sequencer.peer_request.next = commit.peer & (self._last as u64);
+        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuses;
+        self.sequencer.accepted_free.next = self.accepted.ready.val() & !marks;
+
+        self.read_seen(commit, refuses);
+        self.start_accepted(commit, marks);
+        // Cycle 1 comes before cycle 0, which needs the new row.
+        let pass = self.judge();
+        let change = self.change_seen(pass);
+        self.write_peers(pass);
+        self.compare(change);
+        self.serve_sequencer();
+    }
+
+    /// Queues commits and peer requests. Commits of the ingress join, of which there are few, go first. All pass a
+    /// register, so that the queues do not see in the same cycle whether a packet comes.
+    fn queue_commits(&mut self) {
         self.ingress_commits.write.next = self.ingress_commit.val();
         self.ingress_commits.write.valid.next = self.ingress_commit.valid.val();
         let commits = self.scheduler_commit.valid.val();
@@ -231,20 +264,11 @@ impl PsnFilter {
         self.queued.write.valid.next = from_ingress | self.scheduler_commits.read.valid.val();
         self.ingress_commits.read.ready.next = self.queued.write.ready.val();
         self.scheduler_commits.read.ready.next = self.queued.write.ready.val() & !from_ingress;
-        let commit = self.queued.read.val().commit;
-        let known = self.queued.read.valid.val() & !self.queued.read.val().query;
-        let refuses = known & !commit.accepted & !self.early_spindle.val();
-        let marks = known & commit.accepted & self.accepted.ready.val();
-        let queries =
-            self.queued.read.valid.val() & self.queued.read.val().query & !self.sequencer.peer_request_busy.val();
-        self.queued.read.ready.next = refuses | marks | queries;
-        self.sequencer.peer_request.valid.next = queries;
-        self.sequencer.peer_request.next = commit.peer & (self._last as u64);
+    }
 
-        // Cycle -1: a packet, a refusal, or what the sequencer wants.
+    /// Cycle -1: reads the seen row of a packet, of a refusal or of the sequencer's step.
+    fn read_seen(&mut self, commit: PsnCommit, refuses: Bit) {
         let walk = self.sequencer.step.val();
-        self.sequencer.seen_free.next = !self.early_spindle.val() & !refuses;
-        self.sequencer.accepted_free.next = self.accepted.ready.val() & !marks;
         let mut op = SeenOp {
             kind: bits::<2>(SEEN_ARRIVE),
             peer: self.early_peer.val() & (self._last as u64),
@@ -281,7 +305,11 @@ impl PsnFilter {
         self.peers.read_address.next = op.peer;
         self.bases.read_enable.next = begins;
         self.bases.read_address.next = op.peer;
+    }
 
+    /// Marks an accepted number, or carries out the sequencer's step.
+    fn start_accepted(&mut self, commit: PsnCommit, marks: Bit) {
+        let walk = self.sequencer.step.val();
         self.accepted.op.valid.next = marks | self.sequencer.accepted_step.val();
         self.accepted.op.next = if marks {
             AcceptedOp {
@@ -298,8 +326,11 @@ impl PsnFilter {
                 index: walk.index,
             }
         };
+    }
 
-        // Cycle 1: the verdict. Written below cycle 0, which needs the new row.
+    /// Cycle 1: the verdict. Returns whether the packet passes and its number is held.
+    fn judge(&mut self) -> Bit {
+        let judged = self.judged.q.val();
         let claim = self.claim.q.val();
         let ours = claim.same | claim.vacant;
         let in_window = !claim.distance.get_bits::<22>(10).any();
@@ -331,8 +362,12 @@ impl PsnFilter {
         self.sequencer.open.next = opens & open_now & !(claim.same & claim.same_incarnation);
         self.sequencer.open_peer.next = judged.peer;
         self.sequencer.open_entry.next = PeerEntry { live: true, node: claim.node, incarnation: claim.incarnation };
+        pass
+    }
 
-        // A seen bit differs from its lap; the row of what was only read stays as it is.
+    /// Cycle 1: writes the row. A seen bit differs from the bit of its lap; a row that was only read stays the same.
+    fn change_seen(&mut self, pass: Bit) -> SeenChange {
+        let judged = self.judged.q.val();
         let changes = pass | (judged.kind == SEEN_REFUSE);
         let value = judged.lap ^ (judged.kind == SEEN_ARRIVE);
         let chosen = (bits::<64>(1) << judged.index) & repeat::<64>(changes);
@@ -342,8 +377,14 @@ impl PsnFilter {
         self.seen.write_enable.next = self.judging.q.val() & (changes | (judged.kind == SEEN_CLEAR));
         self.seen.write_address.next = (judged.peer, judged.row).cat::<12>();
         self.seen.write_data.next = row;
+        SeenChange { changes, value, row }
+    }
 
-        // A node's first packet makes it a peer.
+    /// Cycle 1: a node's first packet makes it a peer.
+    fn write_peers(&mut self, pass: Bit) {
+        let judged = self.judged.q.val();
+        let claim = self.claim.q.val();
+        let walk = self.sequencer.step.val();
         let becomes = pass & claim.vacant;
         self.opened.d.next = becomes;
         self.opened_node.d.next = claim.node;
@@ -358,13 +399,18 @@ impl PsnFilter {
         self.bases.write_enable.next = self.accepted.base_write.val();
         self.bases.write_address.next = self.accepted.base_peer.val();
         self.bases.write_data.next = self.accepted.base.val();
+    }
 
-        // Cycle 0: what the verdict needs.
+    /// Cycle 0: compares the packet with its row, its peer and the base.
+    fn compare(&mut self, change: SeenChange) {
+        let look = self.look.q.val();
+        let judged = self.judged.q.val();
+        let walk = self.sequencer.step.val();
         let parsed = self.parsed.val();
         let entry = self.peers.read_data.val();
         let base = self.bases.read_data.val();
         let read_row = if self.after_near.q.val() {
-            row
+            change.row
         } else if self.after_far.q.val() {
             self.last_row.q.val()
         } else {
@@ -374,8 +420,8 @@ impl PsnFilter {
         let number = parsed.psn.get_bits::<6>(0);
         let near_level = if judged.kind == SEEN_CLEAR {
             false
-        } else if changes & (judged.index == number) {
-            value
+        } else if change.changes & (judged.index == number) {
+            change.value
         } else {
             self.row.q.val().get_bit(number.index())
         };
@@ -390,7 +436,7 @@ impl PsnFilter {
         let carries = (parsed.opcode == bits(opcode::PUT))
             | (parsed.opcode == bits(opcode::GET))
             | (parsed.opcode == bits(opcode::GET_RESP));
-        let unseq = (parsed.flags & UNSEQ).any();
+        let unseq = (parsed.flags & bits(flag::UNSEQ)).any();
         let nop = (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::NOP));
         let peer = parsed.src_nid.get_bits::<8>(0) & (self._last as u64);
         let opened_node = self.opened_node.q.val();
@@ -419,10 +465,12 @@ impl PsnFilter {
             self.judged.d.next.lap = parsed.psn.get_bit(10);
         }
         self.row.d.next = read_row;
+    }
 
-        // For the sequencer.
-        self.sequencer.entry_read.next = entry;
-        self.sequencer.base_read.next = base;
+    /// What the sequencer reads, and what it read.
+    fn serve_sequencer(&mut self) {
+        self.sequencer.entry_read.next = self.peers.read_data.val();
+        self.sequencer.base_read.next = self.bases.read_data.val();
         self.sequencer.rows_differ.next = self.row.q.val() != self.accepted.row.val();
         self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
         self.sequencer.query.next = self.query.val();

@@ -81,27 +81,165 @@ impl Evaluator {
         let fast = ev.kind == EVENT_FAST;
         let looks = ev.kind == EVENT_AGE;
         let starts = ev.starts;
+        let was = self.state_before();
+        let moves = self.moves(was, arrives, looks);
+        let old = self.packet_before(arrives);
+        let requests = self.requests(was, old, moves, starts, resumes);
+        // The message was dropped before, or its header handler drops it now: known before the phase.
+        let finds = (moves.accepted & !ev.lost) | resumes;
+        let drops = (finds & (was.phase == PHASE_DROPPING))
+            | (moves.header_done & !moves.is_aged & moves.returned_drop & !ev.returned.process);
 
+        let lost = moves.accepted & ev.lost;
+        let ends = (requests.apply & !requests.run_task & !requests.append & !requests.place & !old.placement_busy)
+            | lost
+            | (moves.payload_done & !old.placement_busy)
+            | (placed & !old.task_busy);
+        let packet = self.packet_after(old, moves, requests, arrives, placed, lost, drops, ends);
+
+        // Bytes.
+        let len = packet.payload_len;
+        // A packet without a buffer in its mailbox is sent again under the same number, so it has not arrived.
+        let returns = moves.unposted & was.mailbox & packet.sequenced;
+        // A tombstone that ages waits for no more bytes and keeps its first error. The comparison of lengths is late, so
+        // what depends on it joins the rest at the end of the message only.
+        let filled = len >= was.missing.get_bits::<16>(0);
+        let counts = moves.accepted & !was.by_field & !was.missing.get_bits::<16>(16).any();
+        let known = if moves.accepted { was.by_field & ev.closes } else { (was.complete & !returns) | moves.ages };
+        let complete = known | (counts & filled);
+
+        // The message's end.
+        let last_open = if moves.accepted { !was.open.any() } else { was.open == 1 };
+        let last_ends = ends & last_open;
+        let over = (last_ends & (known | (moves.phase == PHASE_AGED))) | ((last_ends & counts) & filled);
+        let runs_handlers = (moves.phase == PHASE_ACTIVE) | (moves.phase == PHASE_PLACING);
+        let completion = over & runs_handlers & was.has_completion;
+        let gives_back = (over & !completion) | moves.completion_done | (moves.ages & !was.open.any());
+        let failed = if moves.completion_done { !moves.returned_success } else { moves.phase == PHASE_FAILED };
+        let aged = moves.phase == PHASE_AGED;
+        let withheld = (was.pending | ev.returned.pending) & !failed & !aged;
+
+        let waited = was.waiting;
+        let closes = moves.accepted & ev.closes;
+        let splice = (moves.header_done | (moves.opens & ev.short) | moves.ages) & waited;
+        let mut message: MessageState = was;
+        message.alive = if starts { !gives_back } else { was.alive & !gives_back & !ev.clear };
+        message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { moves.phase };
+        message.keyed = was.keyed & !closes & !moves.ages;
+        message.pending = was.pending | ev.returned.pending;
+        message.complete = complete;
+        // Not written when the arrival is turned away.
+        if arrives {
+            message.missing = less(was.missing, len);
+        } else if returns {
+            message.missing = plus(was.missing, len);
+        }
+        if (moves.payload_done & moves.returned_drop) | lost | drops {
+            message.dropped = plus(was.dropped, len);
+        }
+        message.flow_control = was.flow_control | lost | moves.bypassed | moves.unposted;
+        if moves.accepted & !ends {
+            message.open = was.open + 1;
+        } else if !moves.accepted & ends {
+            message.open = was.open - 1;
+        }
+        message.waiting = (waited & !splice) | requests.append;
+        if requests.append {
+            message.wait_tail = ev.pkt;
+            if !waited {
+                message.wait_head = ev.pkt;
+            }
+        }
+        message.idle = if looks & !was.idle.get_bit(1) {
+            was.idle + 1
+        } else if looks {
+            was.idle
+        } else {
+            bits::<2>(0)
+        };
+
+        // What the frame counts as.
+        let reason = reason_of(ev, packet, moves.turned_away, moves.is_aged);
+        let refused = packet.failed | packet.dropped | packet.refused;
+
+        self.decided.d.next = Verdict {
+            task: requests.run_task | completion,
+            handler: if completion {
+                bits::<2>(kind::COMPLETION)
+            } else if requests.header_task {
+                bits::<2>(kind::HEADER)
+            } else {
+                bits::<2>(kind::PAYLOAD)
+            },
+            place: requests.place,
+            from_handler: requests.placed_by_command
+                | ((requests.placed_by_phase | requests.placed_by_bypass) & !was.mailbox),
+            append: requests.append,
+            link: waited,
+            wait_head: was.wait_head,
+            wait_tail: was.wait_tail,
+            splice: splice,
+            // The last packet's fields serve the completion handler, so its cells return with that.
+            free: (ends & !completion) | moves.turned_away | moves.completion_done | fast,
+            accept: moves.accepted,
+            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast,
+            write_message: !moves.turned_away & !fast,
+            forget: was.keyed & (gives_back | moves.ages | closes),
+            release: gives_back,
+            fast: fast,
+            sends_event: !was.mailbox & !withheld,
+            code: if aged {
+                bits::<2>(CODE_AGED)
+            } else if failed {
+                bits::<2>(CODE_FAILED)
+            } else if moves.phase == PHASE_DROPPING {
+                bits::<2>(events::message::DROPPED)
+            } else {
+                bits::<2>(events::message::DONE)
+            },
+            outcome: Outcome {
+                handled: ends & !packet.placed & !refused,
+                placed: (ends & packet.placed) | (fast & ev.placed),
+                dropped: moves.turned_away | (ends & !packet.placed & refused) | (fast & !ev.placed),
+                reason: reason,
+            },
+            packet: packet,
+            message: message,
+        };
+        self.verdict.next = self.decided.q.val();
+    }
+
+    /// State of the message before the event.
+    fn state_before(&mut self) -> MessageState {
         let last = self.decided.q.val();
-        let was: MessageState = if self.same.val() & last.write_message {
+        if self.same.val() & last.write_message {
             last.message
         } else if self.recent_holds.val() {
             self.recent.val()
         } else {
             self.stored.val()
-        };
-        let mut packet: PacketState = self.packet.val();
+        }
+    }
+
+    /// State of the packet before the event.
+    fn packet_before(&mut self, arrives: Bit) -> PacketState {
+        let ev = self.event_in.val();
         if arrives {
-            packet = PacketState {
+            PacketState {
                 alive: true,
                 frame: ev.frame,
                 payload_len: ev.payload_len,
                 sequenced: ev.sequenced,
                 ..Default::default()
-            };
+            }
+        } else {
+            self.packet.val()
         }
+    }
 
-        // An arrival joins a message, starts one, or is turned away.
+    /// How the event moves the message: an arrival joins a message, starts one, or is turned away.
+    fn moves(&mut self, was: MessageState, arrives: Bit, looks: Bit) -> Moves {
+        let ev = self.event_in.val();
         let is_aged = was.phase == PHASE_AGED;
         let excess = ev.hit & (was.complete | is_aged | !was.alive);
         let turned_away = arrives & (ev.refused | excess);
@@ -124,17 +262,44 @@ impl Evaluator {
 
         let phase = phase_after(was, ev, opens, ages);
 
-        // What the phase wants of a packet that has just arrived, has waited, or has had its header handler.
+        Moves {
+            accepted,
+            turned_away,
+            bypassed,
+            joins,
+            is_aged,
+            header_done,
+            payload_done,
+            completion_done,
+            unposted,
+            returned_drop,
+            returned_success,
+            opens,
+            ages,
+            phase,
+        }
+    }
+
+    /// What the phase requests for a packet that has just arrived, has waited, or has had its header handler.
+    fn requests(
+        &mut self,
+        was: MessageState,
+        packet: PacketState,
+        moves: Moves,
+        starts: Bit,
+        resumes: Bit,
+    ) -> Requests {
+        let ev = self.event_in.val();
         let has_bytes = packet.payload_len.any();
-        let in_header = phase == PHASE_HEADER;
-        let header_task = joins & (starts | opens) & in_header;
-        let append = joins & ((in_header & !starts & !opens) | (phase == PHASE_WAITING));
-        let apply = joins | resumes | header_done;
-        let payload_task = apply & (phase == PHASE_ACTIVE) & was.has_payload & has_bytes;
+        let in_header = moves.phase == PHASE_HEADER;
+        let header_task = moves.joins & (starts | moves.opens) & in_header;
+        let append = moves.joins & ((in_header & !starts & !moves.opens) | (moves.phase == PHASE_WAITING));
+        let apply = moves.joins | resumes | moves.header_done;
+        let payload_task = apply & (moves.phase == PHASE_ACTIVE) & was.has_payload & has_bytes;
         let run_task = header_task | payload_task;
-        let placed_by_phase = apply & (phase == PHASE_PLACING) & !packet.placement_requested & !ev.to_host;
-        let placed_by_bypass = bypassed & !ev.to_host;
-        let placed_by_rule = accepted & ev.to_host & !ev.lost;
+        let placed_by_phase = apply & (moves.phase == PHASE_PLACING) & !packet.placement_requested & !ev.to_host;
+        let placed_by_bypass = moves.bypassed & !ev.to_host;
+        let placed_by_rule = moves.accepted & ev.to_host & !ev.lost;
         // A command counts only while the handler that gave it runs, and once.
         let placed_by_command = (ev.kind == EVENT_PLACE)
             & packet.alive
@@ -142,28 +307,37 @@ impl Evaluator {
             & !packet.placement_requested
             & (packet.frame == ev.frame);
         let place = placed_by_phase | placed_by_bypass | placed_by_rule | placed_by_command;
+        Requests { apply, header_task, run_task, append, place, placed_by_phase, placed_by_bypass, placed_by_command }
+    }
 
-        // It finds the message dropped, or its header handler drops it; known before the phase is.
-        let finds = (accepted & !ev.lost) | resumes;
-        let drops =
-            (finds & (was.phase == PHASE_DROPPING)) | (header_done & !is_aged & returned_drop & !ev.returned.process);
-
-        // The packet's new state, and its end.
-        let lost = accepted & ev.lost;
-        let ends = (apply & !run_task & !append & !place & !packet.placement_busy)
-            | lost
-            | (payload_done & !packet.placement_busy)
-            | (placed & !packet.task_busy);
-        packet.task_busy = if apply | arrives { run_task | append } else { packet.task_busy & !payload_done };
-        packet.placement_busy = place | (packet.placement_busy & !placed);
-        packet.placement_requested = packet.placement_requested | place;
+    /// State of the packet after the event.
+    fn packet_after(
+        &mut self,
+        old: PacketState,
+        moves: Moves,
+        requests: Requests,
+        arrives: Bit,
+        placed: Bit,
+        lost: Bit,
+        drops: Bit,
+        ends: Bit,
+    ) -> PacketState {
+        let ev = self.event_in.val();
+        let mut packet: PacketState = old;
+        packet.task_busy = if requests.apply | arrives {
+            requests.run_task | requests.append
+        } else {
+            packet.task_busy & !moves.payload_done
+        };
+        packet.placement_busy = requests.place | (packet.placement_busy & !placed);
+        packet.placement_requested = packet.placement_requested | requests.place;
         packet.placed = packet.placed | (placed & ev.placed);
-        packet.dropped = packet.dropped | (payload_done & returned_drop) | drops;
-        packet.failed = packet.failed | ev.ends.failed | (apply & (phase == PHASE_FAILED));
+        packet.dropped = packet.dropped | (moves.payload_done & moves.returned_drop) | drops;
+        packet.failed = packet.failed | ev.ends.failed | (requests.apply & (moves.phase == PHASE_FAILED));
         if lost {
             packet.refused = true;
             packet.reason = bits::<5>(reasons::QUOTA);
-        } else if apply & (phase == PHASE_AGED) {
+        } else if requests.apply & (moves.phase == PHASE_AGED) {
             packet.refused = true;
             packet.reason = bits::<5>(reasons::MESSAGE_AGED);
         } else if placed & !ev.placed {
@@ -171,115 +345,6 @@ impl Evaluator {
             packet.reason = ev.reason;
         }
         packet.alive = packet.alive & !ends;
-
-        // Bytes.
-        let len = packet.payload_len;
-        // What a mailbox had no buffer for is sent again under the same number, so it has not arrived.
-        let returns = unposted & was.mailbox & packet.sequenced;
-        // A tombstone that ages waits for no more bytes, and keeps its first error. The comparison of lengths is late: what it
-        // decides alone and what is known without it are kept apart up to the end of the message.
-        let filled = len >= was.missing.get_bits::<16>(0);
-        let counts = accepted & !was.by_field & !was.missing.get_bits::<16>(16).any();
-        let known = if accepted { was.by_field & ev.closes } else { (was.complete & !returns) | ages };
-        let complete = known | (counts & filled);
-
-        // The message's end.
-        let last_open = if accepted { !was.open.any() } else { was.open == 1 };
-        let last_ends = ends & last_open;
-        let over = (last_ends & (known | (phase == PHASE_AGED))) | ((last_ends & counts) & filled);
-        let runs_handlers = (phase == PHASE_ACTIVE) | (phase == PHASE_PLACING);
-        let completion = over & runs_handlers & was.has_completion;
-        let gives_back = (over & !completion) | completion_done | (ages & !was.open.any());
-        let failed = if completion_done { !returned_success } else { phase == PHASE_FAILED };
-        let aged = phase == PHASE_AGED;
-        let withheld = (was.pending | ev.returned.pending) & !failed & !aged;
-
-        let waited = was.waiting;
-        let closes = accepted & ev.closes;
-        let splice = (header_done | (opens & ev.short) | ages) & waited;
-        let mut message: MessageState = was;
-        message.alive = if starts { !gives_back } else { was.alive & !gives_back & !ev.clear };
-        message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { phase };
-        message.keyed = was.keyed & !closes & !ages;
-        message.pending = was.pending | ev.returned.pending;
-        message.complete = complete;
-        // Not written when the arrival is turned away.
-        if arrives {
-            message.missing = less(was.missing, len);
-        } else if returns {
-            message.missing = plus(was.missing, len);
-        }
-        if (payload_done & returned_drop) | lost | drops {
-            message.dropped = plus(was.dropped, len);
-        }
-        message.flow_control = was.flow_control | lost | bypassed | unposted;
-        if accepted & !ends {
-            message.open = was.open + 1;
-        } else if !accepted & ends {
-            message.open = was.open - 1;
-        }
-        message.waiting = (waited & !splice) | append;
-        if append {
-            message.wait_tail = ev.pkt;
-            if !waited {
-                message.wait_head = ev.pkt;
-            }
-        }
-        message.idle = if looks & !was.idle.get_bit(1) {
-            was.idle + 1
-        } else if looks {
-            was.idle
-        } else {
-            bits::<2>(0)
-        };
-
-        // What the frame counts as.
-        let reason = reason_of(ev, packet, turned_away, is_aged);
-        let refused = packet.failed | packet.dropped | packet.refused;
-
-        self.decided.d.next = Verdict {
-            task: run_task | completion,
-            handler: if completion {
-                bits::<2>(kind::COMPLETION)
-            } else if header_task {
-                bits::<2>(kind::HEADER)
-            } else {
-                bits::<2>(kind::PAYLOAD)
-            },
-            place: place,
-            from_handler: placed_by_command | ((placed_by_phase | placed_by_bypass) & !was.mailbox),
-            append: append,
-            link: waited,
-            wait_head: was.wait_head,
-            wait_tail: was.wait_tail,
-            splice: splice,
-            // The last packet's fields serve the completion handler, so its cells return with that.
-            free: (ends & !completion) | turned_away | completion_done | fast,
-            accept: accepted,
-            write_packet: !turned_away & !completion_done & !looks & !fast,
-            write_message: !turned_away & !fast,
-            forget: was.keyed & (gives_back | ages | closes),
-            release: gives_back,
-            fast: fast,
-            sends_event: !was.mailbox & !withheld,
-            code: if aged {
-                bits::<2>(CODE_AGED)
-            } else if failed {
-                bits::<2>(CODE_FAILED)
-            } else if phase == PHASE_DROPPING {
-                bits::<2>(events::message::DROPPED)
-            } else {
-                bits::<2>(events::message::DONE)
-            },
-            outcome: Outcome {
-                handled: ends & !packet.placed & !refused,
-                placed: (ends & packet.placed) | (fast & ev.placed),
-                dropped: turned_away | (ends & !packet.placed & refused) | (fast & !ev.placed),
-                reason: reason,
-            },
-            packet: packet,
-            message: message,
-        };
-        self.verdict.next = self.decided.q.val();
+        packet
     }
 }

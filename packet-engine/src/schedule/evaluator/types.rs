@@ -141,6 +141,60 @@ pub struct Event {
     pub bypass: Bit,
 }
 
+/// How an event moves its message.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Moves {
+    /// An arrival joins or starts the message.
+    pub accepted: Bit,
+    /// An arrival is turned away.
+    pub turned_away: Bit,
+    /// The overload rule places an arrival instead of running its handler.
+    pub bypassed: Bit,
+    /// An arrival takes part in the message's phase.
+    pub joins: Bit,
+    /// The message was aged before.
+    pub is_aged: Bit,
+    /// A header handler ended.
+    pub header_done: Bit,
+    /// A payload handler ended.
+    pub payload_done: Bit,
+    /// A completion handler ended.
+    pub completion_done: Bit,
+    /// A placement ended since no buffer was posted.
+    pub unposted: Bit,
+    /// The handler returned DROP.
+    pub returned_drop: Bit,
+    /// The handler returned SUCCESS.
+    pub returned_success: Bit,
+    /// The packet with the user header came.
+    pub opens: Bit,
+    /// The message ages.
+    pub ages: Bit,
+    /// Phase after the event.
+    pub phase: Bits<3>,
+}
+
+/// What a phase requests for a packet.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Requests {
+    /// The phase applies to the packet.
+    pub apply: Bit,
+    /// The header handler runs.
+    pub header_task: Bit,
+    /// A handler runs.
+    pub run_task: Bit,
+    /// The packet waits for the header handler.
+    pub append: Bit,
+    /// The packet is placed.
+    pub place: Bit,
+    /// By the phase,
+    pub placed_by_phase: Bit,
+    /// by the overload rule,
+    pub placed_by_bypass: Bit,
+    /// or by a handler's command.
+    pub placed_by_command: Bit,
+}
+
 /// What is to be done about an event.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Verdict {

@@ -278,8 +278,12 @@ impl FairShare {
         }
         self.funded_now.d.next = funded;
         self.funded.next = self.funded_now.q.val();
+        self.grant_rounds(gives, account);
+    }
 
-        // Rounds of gifts: the next one when the effect of the last is known.
+    /// Rounds of grants: the next round begins when the effect of the last one is known.
+    fn grant_rounds(&mut self, gives: Bit, account: Bits<4>) {
+        let due = self.due.q.val();
         let grants_done = !due.any() & !self.grant_delay.q.val().any();
         let begins = self.starved.val() & grants_done;
         let still_due = if gives { due & !(bits::<16>(1) << account) } else { due };

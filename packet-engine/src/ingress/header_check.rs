@@ -59,6 +59,16 @@ pub struct Facts {
     get: Bit,
 }
 
+/// Layers that a frame has and that are parsed.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Layers {
+    /// IPv4 without options and fragments.
+    plain: Bit,
+    udp: Bit,
+    icmp: Bit,
+    spindle: Bit,
+}
+
 /// Two bytes in wire order.
 #[hdl_fn]
 pub fn be16(x: Bits<16>) -> Bits<16> {
@@ -122,7 +132,19 @@ pub struct HeaderCheck {
 #[hdl]
 impl HeaderCheck {
     fn update(&mut self) {
-        // Stage 1: compare and add.
+        self.compare();
+        let layers = self.judge();
+        self.describe(layers);
+        self.parsed_flags.next =
+            (layers.spindle, layers.icmp, layers.udp, layers.plain, self.facts.q.val().vlan).cat::<5>();
+        self.parsed.next = self.desc.q.val();
+        self.parsed.drop.next = self.drop.q.val();
+        self.parsed.reason.next = self.reason.q.val();
+        self.parsed.valid.next = self.done.q.val();
+    }
+
+    /// Stage 1: compares and adds.
+    fn compare(&mut self) {
         let header = self.header.val();
         let frame_end = self.frame_end.val();
         let vlan = self.vlan.val();
@@ -175,8 +197,10 @@ impl HeaderCheck {
         let ip_sum = sum_of_ten(header.get_bits::<160>(112));
         self.ip_sum.d.next = ip_sum.get_bits::<16>(0);
         self.ip_carry.d.next = ip_sum.get_bits::<16>(16);
+    }
 
-        // Stage 2: the verdict.
+    /// Stage 2: the verdict. Returns the layers that the frame has.
+    fn judge(&mut self) -> Layers {
         let h = self.kept_header.q.val();
         let f = self.facts.q.val();
         let plain = f.ip & f.no_options & f.no_fragment;
@@ -223,37 +247,45 @@ impl HeaderCheck {
             | bad_icmp_checksum
             | bad_transport;
         self.done.d.next = self.facts_valid.q.val();
+        self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
+        self.early_peer.next = be32(h.get_bits::<32>(400)).get_bits::<8>(0);
+        self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
+        Layers { plain, udp, icmp, spindle }
+    }
 
-        // The descriptor. A header that is not there reads as zero: the register's reset.
+    /// Stage 2: the descriptor. A header that is not there reads as zero.
+    fn describe(&mut self, layers: Layers) {
+        let h = self.kept_header.q.val();
+        let f = self.facts.q.val();
         let l3_offset = if f.vlan { bits::<7>(18) } else { bits::<7>(14) };
-        let behind_l3 = if spindle {
+        let behind_l3 = if layers.spindle {
             if f.get {
                 bits::<7>(92)
             } else {
                 bits::<7>(76)
             }
-        } else if udp | icmp {
+        } else if layers.udp | layers.icmp {
             bits::<7>(28)
         } else {
             bits::<7>(0)
         };
-        let ip_src = if plain { be32(h.get_bits::<32>(208)) } else { bits::<32>(0) };
-        let ip_dst = if plain { be32(h.get_bits::<32>(240)) } else { bits::<32>(0) };
-        let src_port = if udp { be16(h.get_bits::<16>(272)) } else { bits::<16>(0) };
-        let dst_port = if udp { be16(h.get_bits::<16>(288)) } else { bits::<16>(0) };
-        let opcode = if spindle { h.get_bits::<8>(344) } else { bits::<8>(0) };
-        let flags = if spindle { be16(h.get_bits::<16>(352)) } else { bits::<16>(0) };
-        let psn = if spindle { be32(h.get_bits::<32>(368)) } else { bits::<32>(0) };
-        let sp_src_nid = if spindle { be32(h.get_bits::<32>(400)) } else { bits::<32>(0) };
-        let sp_src_pid = if spindle { be16(h.get_bits::<16>(432)) } else { bits::<16>(0) };
-        let sp_dst_pid = if spindle { be16(h.get_bits::<16>(448)) } else { bits::<16>(0) };
-        let addr_hi = if spindle { be32(h.get_bits::<32>(464)) } else { bits::<32>(0) };
-        let addr_lo = if spindle { be32(h.get_bits::<32>(496)) } else { bits::<32>(0) };
-        let sp_msg_len = if spindle { be32(h.get_bits::<32>(592)) } else { bits::<32>(0) };
-        let msg_off = if spindle { be32(h.get_bits::<32>(624)) } else { bits::<32>(0) };
-        let payload_len = if spindle {
+        let ip_src = if layers.plain { be32(h.get_bits::<32>(208)) } else { bits::<32>(0) };
+        let ip_dst = if layers.plain { be32(h.get_bits::<32>(240)) } else { bits::<32>(0) };
+        let src_port = if layers.udp { be16(h.get_bits::<16>(272)) } else { bits::<16>(0) };
+        let dst_port = if layers.udp { be16(h.get_bits::<16>(288)) } else { bits::<16>(0) };
+        let opcode = if layers.spindle { h.get_bits::<8>(344) } else { bits::<8>(0) };
+        let flags = if layers.spindle { be16(h.get_bits::<16>(352)) } else { bits::<16>(0) };
+        let psn = if layers.spindle { be32(h.get_bits::<32>(368)) } else { bits::<32>(0) };
+        let sp_src_nid = if layers.spindle { be32(h.get_bits::<32>(400)) } else { bits::<32>(0) };
+        let sp_src_pid = if layers.spindle { be16(h.get_bits::<16>(432)) } else { bits::<16>(0) };
+        let sp_dst_pid = if layers.spindle { be16(h.get_bits::<16>(448)) } else { bits::<16>(0) };
+        let addr_hi = if layers.spindle { be32(h.get_bits::<32>(464)) } else { bits::<32>(0) };
+        let addr_lo = if layers.spindle { be32(h.get_bits::<32>(496)) } else { bits::<32>(0) };
+        let sp_msg_len = if layers.spindle { be32(h.get_bits::<32>(592)) } else { bits::<32>(0) };
+        let msg_off = if layers.spindle { be32(h.get_bits::<32>(624)) } else { bits::<32>(0) };
+        let payload_len = if layers.spindle {
             be16(h.get_bits::<16>(688))
-        } else if udp | icmp {
+        } else if layers.udp | layers.icmp {
             f.transport_payload
         } else if f.ip {
             be16(h.get_bits::<16>(128))
@@ -266,10 +298,10 @@ impl HeaderCheck {
             stamp: f.stamp,
             length: f.length,
             is_vlan: f.vlan,
-            is_ipv4: plain,
-            is_udp: udp,
-            is_icmp: icmp,
-            is_spindle: spindle,
+            is_ipv4: layers.plain,
+            is_udp: layers.udp,
+            is_icmp: layers.icmp,
+            is_spindle: layers.spindle,
             l3_offset: trunc::<6, 7>(l3_offset),
             payload_offset: l3_offset + behind_l3,
             ip_src: ip_src,
@@ -279,28 +311,19 @@ impl HeaderCheck {
             opcode: opcode,
             flags: flags,
             psn: psn,
-            src_nid: if spindle { sp_src_nid } else { ip_src },
-            src_pid: if spindle { sp_src_pid } else { src_port },
-            dst_pid: if spindle { sp_dst_pid } else { dst_port },
+            src_nid: if layers.spindle { sp_src_nid } else { ip_src },
+            src_pid: if layers.spindle { sp_src_pid } else { src_port },
+            dst_pid: if layers.spindle { sp_dst_pid } else { dst_port },
             addr: (addr_hi, addr_lo).cat::<64>(),
-            key: if spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
-            msg_id: if spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
-            msg_len: if spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
+            key: if layers.spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
+            msg_id: if layers.spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
+            msg_len: if layers.spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
             msg_off: msg_off,
-            buf_off: if spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
+            buf_off: if layers.spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
             payload_len: payload_len,
-            epoch: if spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
-            ecn: if plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
+            epoch: if layers.spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
+            ecn: if layers.plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
             ..Default::default()
         };
-
-        self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
-        self.early_peer.next = be32(h.get_bits::<32>(400)).get_bits::<8>(0);
-        self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
-        self.parsed_flags.next = (spindle, icmp, udp, plain, f.vlan).cat::<5>();
-        self.parsed.next = self.desc.q.val();
-        self.parsed.drop.next = self.drop.q.val();
-        self.parsed.reason.next = self.reason.q.val();
-        self.parsed.valid.next = self.done.q.val();
     }
 }

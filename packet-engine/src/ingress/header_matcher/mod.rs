@@ -136,7 +136,16 @@ impl HeaderMatcher {
 #[hdl]
 impl HeaderMatcher {
     fn update(&mut self) {
-        // Staging and the change of sets.
+        self.stage_sets();
+        let terms = self.judge_terms();
+        self.judge_rules(terms);
+        self.find_first();
+        self.read_action();
+        self.describe();
+    }
+
+    /// What the driver stages, and the change of sets.
+    fn stage_sets(&mut self) {
         self.extractor.commit.next = self.commit.val();
         self.extractor.compiling.next = self.term_compiler.busy.val() | self.rule_compiler.busy.val();
         self.committing.next = self.extractor.committing.val();
@@ -168,15 +177,15 @@ impl HeaderMatcher {
         self.rule_compiler.rule_write.next = self.rule_write.val();
         self.rule_compiler.start.next = self.extractor.start.val();
         self.rule_compiler.target.next = self.extractor.target.val();
+    }
 
-        // Words.
+    /// Stage 1: words and terms.
+    fn judge_terms(&mut self) -> Bits<MATCH_TERMS> {
         self.beat.join(&mut self.extractor.beat);
         self.extractor.source.next = self.term_compiler.source.val();
         self.extractor.source_word.next = self.term_compiler.source_word.val();
         self.extractor.source_write.next = self.term_compiler.source_write.val();
         let words = self.extractor.words.val();
-
-        // Stage 1: terms.
         let mut terms: Bits<MATCH_TERMS> = bits::<MATCH_TERMS>(0);
         for w in 0..MATCH_WORDS {
             self.term_tables[w].word.next = words.get_bits::<32>(32 * w);
@@ -202,8 +211,12 @@ impl HeaderMatcher {
         for i in 1..3 {
             self.set[i].d.next = self.set[i - 1].q.val();
         }
+        terms
+    }
 
-        // Stage 2: rules; the tables have the terms already. The last rule is in the highest lane.
+    /// Stage 2: rules; the tables have the terms already. The last rule is in the highest lane.
+    fn judge_rules(&mut self, terms: Bits<MATCH_TERMS>) {
+        let frame = self.frame.q.val();
         self.rule_tables.terms.next = terms;
         self.rule_tables.bank.next = self.extractor.words_set.val();
         self.rule_tables.valid.next = frame.get_bit(0);
@@ -220,9 +233,12 @@ impl HeaderMatcher {
         if frame.get_bit(1) {
             self.hits.d.next = hits;
         }
+    }
 
-        // Stage 3: the first of them, within each group of eight and among the groups. A set that was
-        // never written has none.
+    /// Stage 3: the first rule that holds, within each group of eight and among the groups. A set that was never written
+    /// has no rules.
+    fn find_first(&mut self) {
+        let frame = self.frame.q.val();
         let compiled = self.extractor.compiled.val();
         let ruled = if self.set[1].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
         let held = self.hits.q.val();
@@ -243,8 +259,11 @@ impl HeaderMatcher {
             self.found[0].d.next = groups.any() & ruled;
             self.rule[0].d.next = (group, in_group).cat::<6>();
         }
+    }
 
-        // Stage 4: what it says.
+    /// Stage 4: the rule's action.
+    fn read_action(&mut self) {
+        let frame = self.frame.q.val();
         self.says.write_enable.next = self.rule_compiler.winner_write.val();
         self.says.write_address.next = self.rule_compiler.winner_address.val();
         self.says.write_data.next = self.rule_compiler.winner.val();
@@ -252,8 +271,10 @@ impl HeaderMatcher {
         self.says.read_address.next = (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>();
         self.found[1].d.next = self.found[0].q.val();
         self.rule[1].d.next = self.rule[0].q.val();
+    }
 
-        // The frame beside it.
+    /// The descriptor of the frame, which passes beside the stages, with its rule.
+    fn describe(&mut self) {
         if self.parsed.valid.val() {
             self.line[0].d.next =
                 Candidate { desc: self.parsed.val(), drop: self.parsed.drop.val(), reason: self.parsed.reason.val() };

@@ -313,6 +313,15 @@ impl PeerSequencer {
             self.entry_new.d.next = self.open_entry.val();
             self.opens.d.next = true;
         }
+        self.seen_step.next = seen_step;
+        self.accepted_step.next = accepted_step;
+        self.idle.next = can_open;
+        self.show(phase);
+    }
+
+    /// The step, and what was read.
+    fn show(&mut self, phase: Phase) {
+        let number = self.number.q.val();
         let collects = phase == Phase::Collect;
         self.step.next = Step {
             clears: phase == Phase::Clear,
@@ -320,11 +329,8 @@ impl PeerSequencer {
             row: if collects { number.get_bits::<5>(6) } else { self.count.q.val().get_bits::<5>(0) },
             index: number.get_bits::<6>(0),
         };
-        self.seen_step.next = seen_step;
-        self.accepted_step.next = accepted_step;
         self.entry.next = self.entry_new.q.val();
         self.entry_write.next = phase == Phase::Write;
-        self.idle.next = can_open;
         self.opening.next = self.opens.q.val() | self.opened.q.val();
         self.cleared.next = self.all_clear.q.val();
         self.query_busy.next = self.queried.q.val();

@@ -250,7 +250,25 @@ impl Responder {
         } else {
             (false, if chooses { self.ack_queue.read.val() } else { self.peer.q.val() }).cat::<9>()
         };
-        match state {
+        self.step(refuses, leaves, notes);
+
+        // The answer.
+        let offers = state == Responding::Offer;
+        self.peer_request.valid.next = state == Responding::Request;
+        self.peer_request.next = report_out.node;
+        self.job.valid.next = offers;
+        self.job.next =
+            reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
+        self.ack_out.d.next = offers & self.job.ready.val() & !refusal;
+        self.nack_out.d.next = offers & self.job.ready.val() & refusal;
+        self.ack_sent.next = self.ack_out.q.val();
+        self.nack_sent.next = self.nack_out.q.val();
+    }
+
+    /// The next state.
+    fn step(&mut self, refuses: Bit, leaves: Bit, notes: Bit) {
+        let refusal = self.refusing.q.val();
+        match self.state.q.val() {
             Responding::Choose => {
                 self.refusing.d.next = refuses;
                 self.peer.d.next = self.ack_queue.read.val();
@@ -288,17 +306,5 @@ impl Responder {
                 }
             }
         }
-
-        // The answer.
-        let offers = state == Responding::Offer;
-        self.peer_request.valid.next = state == Responding::Request;
-        self.peer_request.next = report_out.node;
-        self.job.valid.next = offers;
-        self.job.next =
-            reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
-        self.ack_out.d.next = offers & self.job.ready.val() & !refusal;
-        self.nack_out.d.next = offers & self.job.ready.val() & refusal;
-        self.ack_sent.next = self.ack_out.q.val();
-        self.nack_sent.next = self.nack_out.q.val();
     }
 }

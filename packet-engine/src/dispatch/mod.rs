@@ -227,10 +227,22 @@ impl Dispatch {
 impl Dispatch {
     fn update(&mut self) {
         self.cycle.d.next = self.cycle.q.val() + 1;
-        let order = self.order.val();
         let idle = self.state.q.val() == Emitter::Idle;
+        // A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
+        let placement_waits = self.placement_orders.read.valid.val() & !self.gap.q.val();
+        let start_placement = idle & placement_waits & !self.output.read.valid.val();
+        let reads = self.step[1].q.val();
+        let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
+        self.install();
+        self.choose(start_placement);
+        self.request_hpu(fetch);
+        self.pick();
+        self.access_packets(idle, fetch);
+        self.emit(idle, placement_waits, start_placement, fetch);
+    }
 
-        // Policies and ends.
+    /// Policies and ends.
+    fn install(&mut self) {
         let policy = self.policy.val();
         let ended = self.ended_task.val();
         self.hpus.core_mask.next = policy.core_mask;
@@ -247,10 +259,10 @@ impl Dispatch {
         self.share.ended_context.next = ended.context;
         self.share.ended_pkt.next = ended.pkt;
         self.share.ended_cycles.next = ended.cycles;
+    }
 
-        // Choose a context. A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
-        let placement_waits = self.placement_orders.read.valid.val() & !self.gap.q.val();
-        let start_placement = idle & placement_waits & !self.output.read.valid.val();
+    /// Chooses a context.
+    fn choose(&mut self, start_placement: Bit) {
         let backlog = self.queues.backlog.val();
         let later = self.later.q.val();
         let eligible = self.hpus.eligible.val();
@@ -258,11 +270,11 @@ impl Dispatch {
         let runnable = backlog & eligible;
         let funded = backlog & eligible_funded;
         self.hpus.funded.next = self.share.funded.val();
-        // Who is alone needs no funds.
+        // A context that is alone needs no funds.
         self.at_most_one.d.next = !(runnable & (runnable - 1)).any();
         let unfunded = self.at_most_one.q.val() & !funded.any();
         let next_in_turn = if unfunded { (runnable & later).any() } else { (funded & later).any() };
-        // One LUT for each context, and one search among them: whether there are any is told beside.
+        // One search among the contexts; whether there are any is decided beside it.
         let allowed = (eligible_funded | (eligible & repeat::<16>(unfunded))) & backlog;
         let selected = first_of_sixteen(allowed & (later | repeat::<16>(!next_in_turn)));
         let goes = (funded.any() | (self.at_most_one.q.val() & runnable.any())) & !start_placement;
@@ -272,15 +284,16 @@ impl Dispatch {
             self.later.d.next = behind_of(selected);
         }
         self.share.backlog.next = self.queues.backlog.val();
-        // Also when nobody can go: the round is over when somebody can.
+        // Also when no context can go: the round is over when one can.
         let starved = backlog.any() & !(backlog & self.share.funded.val()).any();
         self.share.starved.next = (runnable.any() & !funded.any()) | starved;
         self.share.served.next = funded.any();
+    }
 
-        // Ask for an HPU, for the chosen context, else ahead of an order.
+    /// Requests an HPU for the chosen context, else ahead of an order.
+    fn request_hpu(&mut self, fetch: Bit) {
         let chosen = self.chosen.q.val();
         let reads = self.step[1].q.val();
-        let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
         let moves = chosen | self.requesting.q.val() | self.step[0].q.val() | reads;
         let prefetch = self.prefetch.val();
         let low = prefetch.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
@@ -298,8 +311,12 @@ impl Dispatch {
         self.requesting.d.next = chosen;
         self.requesting_direct.d.next = !moves & !fetch;
         self.requested_context.d.next = request_context;
+    }
 
-        // Pick it.
+    /// Gives the HPU a task: its order is read, then its packet; ahead of an order the packet was read with the request.
+    fn pick(&mut self) {
+        let order = self.order.val();
+        let backlog = self.queues.backlog.val();
         let found = self.hpus.found.val();
         let direct = self.task_push.val()
             & self.requesting_direct.q.val()
@@ -327,7 +344,6 @@ impl Dispatch {
             self.last_cluster.d.next = self.hpus.cluster.val();
         }
 
-        // Its order, then its packet; ahead of an order the packet was read when the HPU was asked for.
         let picked = Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
         self.step[0].d.next = pops;
         self.step[1].d.next = self.step[0].q.val();
@@ -349,18 +365,21 @@ impl Dispatch {
         let packet = self.packets.read_data.val();
         self.task_desc.next = task_of(leaving, packet, target.cluster, target.hpu, self.cycle.q.val());
         self.task_valid.next = self.leaves.q.val();
+    }
 
-        // The packets: read for a task that leaves its queue, else for a placement, else ahead of an order.
+    /// Stores packets, and reads one for a task that leaves its queue, else for a placement, else ahead of an order.
+    fn access_packets(&mut self, idle: Bit, fetch: Bit) {
+        let order = self.order.val();
         self.packets.write_enable.next = self.store.val();
         self.packets.write_address.next = self.store_pkt.val();
         self.packets.write_data.next = self.store_packet.val();
         self.packets.read_enable.next = true;
-        self.packets.read_address.next = if reads {
+        self.packets.read_address.next = if self.step[1].q.val() {
             self.queues.popped.val().pkt
         } else if fetch {
             self.current.q.val().pkt
         } else {
-            prefetch.pkt
+            self.prefetch.val().pkt
         };
 
         let redirects = self.redirect.val();
@@ -373,8 +392,12 @@ impl Dispatch {
         };
         self.terms.read_enable.next = !idle;
         self.terms.read_address.next = self.current.q.val().pkt;
+    }
 
-        // Queued placements.
+    /// Queued placements, and fast ones between them.
+    fn emit(&mut self, idle: Bit, placement_waits: Bit, start_placement: Bit, fetch: Bit) {
+        let order = self.order.val();
+        let packet = self.packets.read_data.val();
         self.placement_orders.write.next = PlacementOrder {
             pkt: order.pkt,
             slot: order.slot,

@@ -43,6 +43,27 @@ enum Framing {
     Skip,
 }
 
+/// The frame that the framer makes.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Choice {
+    /// Between frames: a frame of the array, of a device put, of the host side or a reply is next.
+    takes_frame: Bit,
+    takes_device: Bit,
+    takes_host: Bit,
+    takes_reply: Bit,
+    /// The payload of the host side's next frame comes from host memory.
+    reads_host: Bit,
+    /// The frame is one of the host side.
+    ours: Bit,
+    /// The frame is a reply.
+    replies: Bit,
+    head: FrameHead,
+    /// The frame is not sent: its segment could not be read, or its node does not exist.
+    mute: Bit,
+    /// There is no payload that has to be taken.
+    mute_without_data: Bit,
+}
+
 /// See the head of this file.
 #[block]
 pub struct Framer {
@@ -110,33 +131,8 @@ impl Framer {
         let swallow = state == Framing::Swallow;
         let room = self.beat.ready.val();
 
-        // Whose frame is next.
         let array = self.array.val().beat;
-        let array_put = self.array.val().put;
-        let array_segment = self.array.val().segment;
-        let reads_host = self.host.val().data & self.host.val().from_host;
-        let frame_waits = self.array.valid.val() & !array_put & !array_segment;
-        let device_waits = self.array.valid.val() & array_put & self.device.valid.val();
-        let there =
-            if self.host.val().from_host { self.data.valid.val() } else { self.array.valid.val() & array_segment };
-        let host_waits = self.host.valid.val() & (there | !self.host.val().data);
-        let array_waits = frame_waits | device_waits;
-        let takes_reply = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
-        let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
-        let takes_frame = frame_waits & !takes_host & !takes_reply;
-        let takes_device = device_waits & !takes_host & !takes_reply;
-        let ours = if between { takes_host } else { self.from_host.q.val() };
-        let replies = if between { takes_reply } else { self.from_reply.q.val() };
-        let head = if replies {
-            self.reply.val()
-        } else if ours {
-            self.host.val()
-        } else {
-            self.device.val()
-        };
-        // Nothing is sent of a segment that could not be read, or to a node that does not exist.
-        let mute = head.bad | (ours & reads_host & self.data.val().error);
-        let mute_without_data = head.bad & (ours | replies);
+        let choice = self.choose(between);
 
         // Payload.
         let left = self.left.q.val();
@@ -167,10 +163,13 @@ impl Framer {
         }
 
         // The beat: each half of it is one of four words, chosen by two bits, which is one LUT per bit.
-        let frame_passes = (takes_frame & between) | (state == Framing::Pass);
-        let first = first_beat(head, self.own_node.val());
-        let from_head =
-            if between { first.get_bits::<ROOM_BITS>(SECOND_BITS) } else { bit_cast::<ROOM_BITS, 128>(get_beat(head)) };
+        let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass);
+        let first = first_beat(choice.head, self.own_node.val());
+        let from_head = if between {
+            first.get_bits::<ROOM_BITS>(SECOND_BITS)
+        } else {
+            bit_cast::<ROOM_BITS, 128>(get_beat(choice.head))
+        };
         let gets = get & self.from_host.q.val();
         let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
         let high = match high_pick.index() {
@@ -183,13 +182,13 @@ impl Framer {
         let low = match low_pick.index() {
             0 => array.data.get_bits::<SECOND_BITS>(0),
             1 => first.get_bits::<SECOND_BITS>(0),
-            2 => second_beat(head),
+            2 => second_beat(choice.head),
             _ => self.carry.q.val(),
         };
         let data = (high, low).cat::<512>();
         let mut keep: Bits<64> = bytes_kept(kept) | repeat::<64>(!ends);
         let mut last: Bit = ends;
-        let mut frame: Bits<16> = head.issuer.frame;
+        let mut frame: Bits<16> = choice.head.issuer.frame;
         if frame_passes {
             keep = array.keep;
             last = array.last;
@@ -198,16 +197,16 @@ impl Framer {
             keep = bits::<64>(u64::MAX);
             last = false;
         }
-        let begins = between & (takes_device | takes_host | takes_reply) & !mute;
-        let passes = (between & takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
+        let begins = between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute;
+        let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
         self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
         self.beat.valid.next = passes | begins | sends;
 
         // What is taken.
         let array_payload = wants & !host_bytes & !gets & (second | body);
         let data_payload = wants & host_bytes;
-        self.array.ready.next =
-            room & ((between & takes_frame) | (state == Framing::Pass) | array_payload) | (swallow & !host_bytes);
+        self.array.ready.next = room & ((between & choice.takes_frame) | (state == Framing::Pass) | array_payload)
+            | (swallow & !host_bytes);
         self.data.ready.next = (room & data_payload) | (swallow & host_bytes);
         let swallowed = swallow
             & if host_bytes {
@@ -222,12 +221,69 @@ impl Framer {
         self.host.ready.next = done & self.from_host.q.val();
         self.reply.ready.next = done & self.from_reply.q.val();
 
-        // Where next.
+        self.step(choice, between, second, array, done, begins, moves);
+        self.end(choice, done, swallowed, skipped);
+    }
+
+    /// The frame that is next, or the frame that is being made.
+    fn choose(&mut self, between: Bit) -> Choice {
+        let array_put = self.array.val().put;
+        let array_segment = self.array.val().segment;
+        let reads_host = self.host.val().data & self.host.val().from_host;
+        let frame_waits = self.array.valid.val() & !array_put & !array_segment;
+        let device_waits = self.array.valid.val() & array_put & self.device.valid.val();
+        let there =
+            if self.host.val().from_host { self.data.valid.val() } else { self.array.valid.val() & array_segment };
+        let host_waits = self.host.valid.val() & (there | !self.host.val().data);
+        let array_waits = frame_waits | device_waits;
+        let takes_reply = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
+        let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
+        let takes_frame = frame_waits & !takes_host & !takes_reply;
+        let takes_device = device_waits & !takes_host & !takes_reply;
+        let ours = if between { takes_host } else { self.from_host.q.val() };
+        let replies = if between { takes_reply } else { self.from_reply.q.val() };
+        let head = if replies {
+            self.reply.val()
+        } else if ours {
+            self.host.val()
+        } else {
+            self.device.val()
+        };
+        // Nothing is sent of a segment that could not be read, or to a node that does not exist.
+        let mute = head.bad | (ours & reads_host & self.data.val().error);
+        let mute_without_data = head.bad & (ours | replies);
+        Choice {
+            takes_frame,
+            takes_device,
+            takes_host,
+            takes_reply,
+            reads_host,
+            ours,
+            replies,
+            head,
+            mute,
+            mute_without_data,
+        }
+    }
+
+    /// The next state.
+    fn step(
+        &mut self,
+        choice: Choice,
+        between: Bit,
+        second: Bit,
+        array: EgressBeat,
+        done: Bit,
+        begins: Bit,
+        moves: Bit,
+    ) {
+        let state = self.state.q.val();
+        let room = self.beat.ready.val();
         if between {
-            self.from_host.d.next = takes_host;
-            self.host_bytes.d.next = takes_host & reads_host;
-            self.left.d.next = head.size;
-            if takes_frame {
+            self.from_host.d.next = choice.takes_host;
+            self.host_bytes.d.next = choice.takes_host & choice.reads_host;
+            self.left.d.next = choice.head.size;
+            if choice.takes_frame {
                 if room {
                     self.from_reply.d.next = false;
                     self.host_turn.d.next = true;
@@ -235,16 +291,16 @@ impl Framer {
                         self.state.d.next = Framing::Pass;
                     }
                 }
-            } else if (takes_device | takes_host | takes_reply) & mute {
-                self.from_reply.d.next = takes_reply;
-                if !takes_reply {
-                    self.host_turn.d.next = !takes_host;
+            } else if (choice.takes_device | choice.takes_host | choice.takes_reply) & choice.mute {
+                self.from_reply.d.next = choice.takes_reply;
+                if !choice.takes_reply {
+                    self.host_turn.d.next = !choice.takes_host;
                 }
-                self.state.d.next = if mute_without_data { Framing::Skip } else { Framing::Swallow };
+                self.state.d.next = if choice.mute_without_data { Framing::Skip } else { Framing::Swallow };
             } else if begins & room {
-                self.from_reply.d.next = takes_reply;
-                if !takes_reply {
-                    self.host_turn.d.next = !takes_host;
+                self.from_reply.d.next = choice.takes_reply;
+                if !choice.takes_reply {
+                    self.host_turn.d.next = !choice.takes_host;
                 }
                 self.state.d.next = Framing::Second;
             }
@@ -257,28 +313,31 @@ impl Framer {
         } else if second & moves {
             self.state.d.next = Framing::Body;
         }
+    }
 
-        // The end of a put; a spoiled segment spoils it.
-        let spoils = swallowed & host_bytes;
-        let spoiled = self.spoiled.q.val() & ours;
-        if done & ours & !head.tracked {
-            self.spoiled.d.next = (spoiled | spoils) & !head.last;
+    /// The end of a put. A segment that could not be read fails the put.
+    fn end(&mut self, choice: Choice, done: Bit, swallowed: Bit, skipped: Bit) {
+        let spoils = swallowed & self.host_bytes.q.val();
+        let spoiled = self.spoiled.q.val() & choice.ours;
+        if done & choice.ours & !choice.head.tracked {
+            self.spoiled.d.next = (spoiled | spoils) & !choice.head.last;
         }
-        self.ended_out.d.next = done & head.last & !head.tracked & !replies;
+        self.ended_out.d.next = done & choice.head.last & !choice.head.tracked & !choice.replies;
         // A control packet has no record whose put could fail for it.
-        self.lost_out.d.next =
-            (swallowed | skipped) & head.tracked & (head.opcode != bits(spindle_contract::wire::opcode::CTRL));
-        if done & head.tracked {
-            self.record_out.d.next = head.record;
+        self.lost_out.d.next = (swallowed | skipped)
+            & choice.head.tracked
+            & (choice.head.opcode != bits(spindle_contract::wire::opcode::CTRL));
+        if done & choice.head.tracked {
+            self.record_out.d.next = choice.head.record;
         }
         self.lost.next = self.lost_out.q.val();
         self.lost_record.next = self.record_out.q.val();
-        self.issuer_out.d.next = head.issuer;
+        self.issuer_out.d.next = choice.head.issuer;
         self.error_out.d.next = swallowed | skipped | spoiled;
         self.ended.next = self.ended_out.q.val();
         self.ended_issuer.next = self.issuer_out.q.val();
         self.ended_error.next = self.error_out.q.val();
-        self.context_out.d.next = ours & !head.from_host & !head.get;
+        self.context_out.d.next = choice.ours & !choice.head.from_host & !choice.head.get;
         self.ended_context.next = self.context_out.q.val();
     }
 }

@@ -164,14 +164,27 @@ impl Loader {
 #[hdl]
 impl Loader {
     fn update(&mut self) {
-        let step = self.step.q.val();
         let state = self.state.q.val();
         let in_set_up = state == LoaderState::SetUp;
-        let in_idle = state == LoaderState::Idle;
         let in_receive = state == LoaderState::Receive;
+        let accept = self.accept_task();
+        let beat_moves = self.load_packet(in_receive);
+        let page_done = self.write_page();
+        let task_index = self.task_index.q.val();
+        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(task_index) << self._stack_shift as u64);
+        let is_clean = self.scrub(in_set_up, stack_base);
+        // With the last beat the launch is handed over at once, unless a page or a scrub is unfinished.
+        let ends = beat_moves & self.load_last.val();
+        let launches = ((state == LoaderState::Launch) | ends) & page_done & is_clean;
+        self.advance(accept, ends, launches);
+        self.write_regions(in_set_up, accept, stack_base);
+        self.hand_over(launches);
+    }
 
-        // The next task.
+    /// Takes the next task: its slot, and the bank of the HPU that it names.
+    fn accept_task(&mut self) -> Bit {
         let regions_left = self.regions_left.q.val();
+        let in_idle = self.state.q.val() == LoaderState::Idle;
         let is_open = in_idle & (regions_left < 2);
         let ready = is_open & self.slot.valid.val();
         let accept = ready & self.task.valid.val();
@@ -209,16 +222,16 @@ impl Loader {
             self.pages_left.d.next = bits::<2>(2);
         }
         self.fresh.d.next = accept;
-        let fresh = self.fresh.q.val();
-        let held = self.held.q.val();
-        let entry = self.held_entry.q.val();
-        let task_index = self.task_index.q.val();
-        let slot = self.held_slot.q.val();
+        accept
+    }
 
-        // The packet.
+    /// Asks for the packet and writes its beats to L1; whether one is taken in this cycle.
+    fn load_packet(&mut self, in_receive: Bit) -> Bit {
+        let held = self.held.q.val();
+        let slot = self.held_slot.q.val();
         self.load_request.next =
             ReadRequest { pkt: held.pkt, length: bit_cast::<14, 12>(self.size.q.val()), skip: bits::<8>(0) };
-        self.load_request.valid.next = state == LoaderState::Request;
+        self.load_request.valid.next = self.state.q.val() == LoaderState::Request;
         self.load_ready.next = in_receive & self.packet_ready.val();
         self.packet_write.next = in_receive & self.load_valid.val();
         self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
@@ -226,8 +239,12 @@ impl Loader {
         if beat_moves {
             self.beat.d.next = self.beat.q.val() + 1;
         }
+        beat_moves
+    }
 
-        // The task page.
+    /// Writes the task page; whether the second half is taken by the end of this cycle.
+    fn write_page(&mut self) -> Bit {
+        let task_index = self.task_index.q.val();
         let pages_left = self.pages_left.q.val();
         let writes_page = pages_left.any();
         self.page.write.next = writes_page;
@@ -238,10 +255,15 @@ impl Loader {
             self.pages_left.d.next = pages_left - 1;
         }
         let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page.ready.val());
+        page_done
+    }
 
-        let stack_base = bits::<20>(L1_STACK_BASE) + (bit_cast::<20, 5>(task_index) << self._stack_shift as u64);
-
-        // The scrubs: the stack if its last owner was another context, the scratchpad if the context is new.
+    /// Zeroes the stack if its last owner was another context, and the scratchpad if the context is new; whether both are clean.
+    fn scrub(&mut self, in_set_up: Bit, stack_base: Bits<20>) -> Bit {
+        let fresh = self.fresh.q.val();
+        let held = self.held.q.val();
+        let entry = self.held_entry.q.val();
+        let task_index = self.task_index.q.val();
         let owner = (bits::<1>(1), held.context).cat::<5>();
         self.owners.write_enable.next = fresh | in_set_up;
         self.owners.write_address.next = task_index;
@@ -279,10 +301,15 @@ impl Loader {
         self.scrub.write.next = scrubs;
         self.scrub.beat.next = self.scrub_at.q.val();
         let is_clean = !scrubs & !self.stack_due.q.val() & !self.scratch_due.q.val() & !fresh;
+        is_clean
+    }
 
-        // Next state. With the last beat the launch is handed over at once, unless something else is to be written yet.
-        let ends = beat_moves & self.load_last.val();
-        let launches = ((state == LoaderState::Launch) | ends) & page_done & is_clean;
+    /// The next state.
+    fn advance(&mut self, accept: Bit, ends: Bit, launches: Bit) {
+        let state = self.state.q.val();
+        let step = self.step.q.val();
+        let task_index = self.task_index.q.val();
+        let offered = self.task.desc.val();
         match state {
             LoaderState::SetUp => {
                 self.step.d.next = step + 1;
@@ -317,8 +344,15 @@ impl Loader {
                 }
             }
         }
+    }
 
-        // Regions: those of the set-up, then those of each task.
+    /// Writes the regions of the set-up, then those of each task.
+    fn write_regions(&mut self, in_set_up: Bit, accept: Bit, stack_base: Bits<20>) {
+        let step = self.step.q.val();
+        let task_index = self.task_index.q.val();
+        let slot = self.held_slot.q.val();
+        let entry = self.held_entry.q.val();
+        let regions_left = self.regions_left.q.val();
         let writes_region = regions_left.any();
         if accept {
             self.regions_left.d.next = bits::<3>(CODE_LEFT);
@@ -344,8 +378,15 @@ impl Loader {
         } else {
             bits::<8>(0)
         };
+    }
 
-        // Records and launch.
+    /// Writes the task records, and hands the launch over.
+    fn hand_over(&mut self, launches: Bit) {
+        let fresh = self.fresh.q.val();
+        let held = self.held.q.val();
+        let entry = self.held_entry.q.val();
+        let slot = self.held_slot.q.val();
+        let task_index = self.task_index.q.val();
         self.desc.next = held;
         self.packet_size.next = self.size.q.val();
         self.entry.next = entry;

@@ -122,32 +122,111 @@ fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
     (size_less_one.get_bit(1) & low.any()) | (size_less_one.get_bit(0) & low.all())
 }
 
+/// The access in M1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Access {
+    /// Its address.
+    pub sum: Bits<32>,
+    /// Load.
+    pub is_load: Bit,
+    /// Store.
+    pub is_store: Bit,
+    /// Atomic.
+    pub is_atomic: Bit,
+    /// The region in M1 is that of the address.
+    pub right: Bit,
+}
+
+/// Where the access in X, or the one that M1 repeats, goes.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Offset in the region.
+    pub offset: Bits<20>,
+    /// Row of the next word.
+    pub next_row: Bits<13>,
+    /// Physical address.
+    pub physical: Bits<20>,
+    /// Physical row of the even words.
+    pub even_row: Bits<13>,
+}
+
+/// The load in X.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct EarlyLoad {
+    /// The load in M1 may have overtaken a store that has not left.
+    pub conflict: Bit,
+    /// X has a load that may read.
+    pub loads: Bit,
+    /// It crosses a word,
+    pub first_crosses: Bit,
+    /// reads an even word,
+    pub first_even: Bit,
+    /// reads an odd word,
+    pub first_odd: Bit,
+    /// from L1,
+    pub loads_l1: Bit,
+    /// or from code.
+    pub loads_code: Bit,
+}
+
+/// Shape of the access in M1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Shape {
+    /// Its bytes less one.
+    pub size: Bits<2>,
+    /// It crosses a word.
+    pub crosses: Bit,
+}
+
+/// The read of the load in M1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Read {
+    /// It is a load of L1 or code,
+    pub fast: Bit,
+    /// which is granted.
+    pub fetched: Bit,
+}
+
 #[hdl]
 impl MemoryStage {
     fn update(&mut self) {
-        let issued = self.issued.val();
+        let access = self.access();
+        let place = self.find_region(access);
+        let early = self.load_early(access);
+        let shape = self.check_rights(access);
+        let read = self.read_again(access, early, shape, place);
+        self.compare_rows(access, early, shape);
+        self.leave(access, shape, read);
+    }
+
+    /// The access in M1.
+    fn access(&mut self) -> Access {
         let executed = self.executed.val();
-        let live = self.live.val();
-        let found = self.found.q.val();
-        let sum = executed.sum;
-        let is_load = executed.traits.load;
-        let is_store = executed.traits.store;
-        let is_atomic = executed.traits.atomic;
+        Access {
+            sum: executed.sum,
+            is_load: executed.traits.load,
+            is_store: executed.traits.store,
+            is_atomic: executed.traits.atomic,
+            right: !self.wrong.q.val(),
+        }
+    }
+
+    /// Forms the address, and looks up the region in parallel: that of the base register, or in M1 that of the sum.
+    fn find_region(&mut self, access: Access) -> Place {
+        let issued = self.issued.val();
         let looks_again = self.wrong.q.val();
-        let right = !looks_again;
-        // What M1 asks for again, it asks for with its own sum.
+        // What M1 asks for again, it asks for with its own address.
         let repeats = looks_again | self.retries.q.val();
 
-        // Addresses, and the region in parallel: of the base register, or in M1 that of the sum.
         self.first_sum.next = self.a.val() + issued.offset;
         let first_sum = self.first_sum.val();
         let first_next = self.a.val().get_bits::<22>(0) + sext::<22, 13>(issued.next_offset);
         self.sum.next = first_sum;
-        let guess = if repeats { sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
+        let guess = if repeats { access.sum.get_bits::<3>(28) } else { self.a.val().get_bits::<3>(28) };
         self.region.join(&mut self.regions.region);
         self.regions.read_index.next = (self.bank.val(), guess).cat::<5>();
         let entry = self.regions.entry.val();
-        let offset = if repeats { sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
+        let offset = if repeats { access.sum.get_bits::<20>(0) } else { first_sum.get_bits::<20>(0) };
         let next_row = if repeats { self.sum_next.q.val().get_bits::<13>(3) } else { first_next.get_bits::<13>(3) };
         let physical = offset | entry.base;
         let even_row = next_row | entry.base.get_bits::<13>(3);
@@ -171,16 +250,24 @@ impl MemoryStage {
             self.overlaps.d.next = self.queue.overlap.val() & repeat::<2>(self.valid.val() & issued.traits.load);
             self.buffers.d.next = self.valid.val() & (issued.traits.store | issued.traits.atomic);
         } else if looks_again {
-            // Now the region is right; what the access may overlap with is not known.
+            // Now the region is right; the stores that the load must not overtake are not known.
             self.wrong.d.next = false;
-            self.overlaps.d.next = repeat::<2>(is_load);
+            self.overlaps.d.next = repeat::<2>(access.is_load);
         }
+        Place { offset: offset, next_row: next_row, physical: physical, even_row: even_row }
+    }
 
-        // X: a load reads at once; whether it moves on does not matter for that, it comes too late. But if M1 waits for the store buffer, the ports
-        // are left to it; at a fence, at the command port or behind a command from the next cycle on.
+    /// X: a load reads at once; whether it moves on comes too late to matter. But if M1 waits for the store buffer, the ports are left
+    /// to the buffer; at a fence, at the command port or after a command from the next cycle on.
+    fn load_early(&mut self, access: Access) -> EarlyLoad {
+        let issued = self.issued.val();
+        let executed = self.executed.val();
+        let live = self.live.val();
+        let first_sum = self.first_sum.val();
+        let entry = self.regions.entry.val();
         let conflict = (self.overlaps.q.val() & self.queue.waiting.val()).any();
         self.yields.d.next = live
-            & ((((is_load & self.in_port.q.val()) | executed.traits.fences) & !self.queue.empty.val())
+            & ((((access.is_load & self.in_port.q.val()) | executed.traits.fences) & !self.queue.empty.val())
                 | (self.issue_left.q.val() & !self.replied.val()));
         let waits = conflict
             | (self.buffers.q.val() & self.queue.full.val())
@@ -193,43 +280,65 @@ impl MemoryStage {
         let first_odd = first_sum.get_bit(2) | first_crosses;
         let loads_l1 = loads & (entry.target == Target::L1);
         let loads_code = loads & (entry.target == Target::Code);
+        EarlyLoad {
+            conflict: conflict,
+            loads: loads,
+            first_crosses: first_crosses,
+            first_even: first_even,
+            first_odd: first_odd,
+            loads_l1: loads_l1,
+            loads_code: loads_code,
+        }
+    }
 
-        // M1: rights. The offset behind the last byte is compared with the bound.
+    /// M1: rights. The offset after the last byte is compared with the bound.
+    fn check_rights(&mut self, access: Access) -> Shape {
+        let executed = self.executed.val();
+        let found = self.found.q.val();
         let size = size_of(executed.funct3);
-        let low = sum.get_bits::<2>(0);
+        let low = access.sum.get_bits::<2>(0);
         let crosses = crosses_word(low, size);
         let aligned = !(low & size).any();
         let reach = bit_cast::<3, 2>(low) + bit_cast::<3, 2>(size) + 1;
-        let end_word = if reach.get_bit(2) { self.sum_next.q.val().get_bits::<20>(2) } else { sum.get_bits::<20>(2) };
+        let end_word =
+            if reach.get_bit(2) { self.sum_next.q.val().get_bits::<20>(2) } else { access.sum.get_bits::<20>(2) };
         let end_offset = (end_word, reach.get_bits::<2>(0)).cat::<22>();
         // The bound, a register, is what the carry chain takes as it is.
         self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < end_offset);
-        let in_range = !sum.get_bit(31) & !sum.get_bits::<7>(21).any();
-        let is_lr = is_atomic & (executed.funct5 == LR);
+        let in_range = !access.sum.get_bit(31) & !access.sum.get_bits::<7>(21).any();
+        let is_lr = access.is_atomic & (executed.funct5 == LR);
         let in_l1 = self.in_l1.q.val();
         let in_l2 = self.in_l2.q.val();
         let in_code = self.in_code.q.val();
         let in_port = self.in_port.q.val();
-        let granted = (found.readable | is_store) & (found.writable | is_load | is_lr) & (!is_atomic | in_l1 | in_l2);
+        let granted = (found.readable | access.is_store)
+            & (found.writable | access.is_load | is_lr)
+            & (!access.is_atomic | in_l1 | in_l2);
         let allowed = in_range & granted & self.in_bound.val();
         let whole = aligned & (!in_port | size.all());
-        let wrong_shape = (is_atomic | in_code | in_port) & !whole;
-        self.check.faults.next = executed.traits.accesses & right & (!allowed | wrong_shape);
+        let wrong_shape = (access.is_atomic | in_code | in_port) & !whole;
+        self.check.faults.next = executed.traits.accesses & access.right & (!allowed | wrong_shape);
         self.check.cause.next = if allowed {
             bits::<4>(FAULT_MISALIGNED)
-        } else if is_load | is_lr {
+        } else if access.is_load | is_lr {
             bits::<4>(FAULT_LOAD)
         } else {
             bits::<4>(FAULT_STORE)
         };
+        Shape { size: size, crosses: crosses }
+    }
 
-        // M1: reads that have not been granted, or were granted too early.
-        let fast = live & is_load & right & (in_l1 | in_code);
-        let fetched = self.settled.q.val() & !conflict;
-        let first_half = crosses & !self.other_done.q.val();
+    /// M1: reads that have not been granted, or were granted too early.
+    fn read_again(&mut self, access: Access, early: EarlyLoad, shape: Shape, place: Place) -> Read {
+        let live = self.live.val();
+        let in_l1 = self.in_l1.q.val();
+        let in_code = self.in_code.q.val();
+        let fast = live & access.is_load & access.right & (in_l1 | in_code);
+        let fetched = self.settled.q.val() & !early.conflict;
+        let first_half = shape.crosses & !self.other_done.q.val();
         let retries_l1 = self.retries.q.val() & in_l1;
         let retries_code = self.retries.q.val() & in_code;
-        let retry_odd = sum.get_bit(2) ^ first_half;
+        let retry_odd = access.sum.get_bit(2) ^ first_half;
         let retry_granted = if in_code {
             self.code_ready.val()
         } else if retry_odd {
@@ -237,61 +346,80 @@ impl MemoryStage {
         } else {
             self.grant[0].val()
         };
-        let even_settled = !first_even | self.grant[0].val();
-        let odd_settled = !first_odd | self.grant[1].val();
+        let even_settled = !early.first_even | self.grant[0].val();
+        let odd_settled = !early.first_odd | self.grant[1].val();
         self.other_granted.next = retries_l1 & retry_granted & first_half;
         if self.advance.val() {
-            self.settled.d.next = (loads_l1 & even_settled & odd_settled) | (loads_code & self.code_ready.val());
+            self.settled.d.next =
+                (early.loads_l1 & even_settled & odd_settled) | (early.loads_code & self.code_ready.val());
             self.retries.d.next = false;
             self.other_done.d.next = false;
         } else {
             let got = self.retries.q.val() & retry_granted;
             self.settled.d.next = fast & (fetched | (got & !first_half));
-            self.retries.d.next = fast & !fetched & !conflict & !(got & !first_half);
+            self.retries.d.next = fast & !fetched & !early.conflict & !(got & !first_half);
             self.other_done.d.next = fast & (self.other_done.q.val() | (got & first_half));
         }
-        // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset, since bases are multiples of a beat.
-        self.reads[0].next = (loads & first_even) | (retries_l1 & !retry_odd);
-        self.reads[1].next = (loads & first_odd) | (retries_l1 & retry_odd);
-        self.row[0].next = (even_row.get_bits::<11>(2), next_row.get_bits::<2>(0)).cat::<13>();
-        self.row[1].next = (physical.get_bits::<11>(5), offset.get_bits::<2>(3)).cat::<13>();
-        self.queue.may_use.next = !loads & !self.retries.q.val();
-        self.code_valid.next = loads_code | retries_code;
-        self.code_address.next = physical.get_bits::<14>(2);
+
+        // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset, since bases are
+        // multiples of a beat.
+        self.reads[0].next = (early.loads & early.first_even) | (retries_l1 & !retry_odd);
+        self.reads[1].next = (early.loads & early.first_odd) | (retries_l1 & retry_odd);
+        self.row[0].next = (place.even_row.get_bits::<11>(2), place.next_row.get_bits::<2>(0)).cat::<13>();
+        self.row[1].next = (place.physical.get_bits::<11>(5), place.offset.get_bits::<2>(3)).cat::<13>();
+        self.queue.may_use.next = !early.loads & !self.retries.q.val();
+        self.code_valid.next = early.loads_code | retries_code;
+        self.code_address.next = place.physical.get_bits::<14>(2);
+        Read { fast: fast, fetched: fetched }
+    }
+
+    /// What the store buffer compares: regions do not overlap, so bytes that are the same in L1 have the same address, and the comparison
+    /// need not wait for the region.
+    fn compare_rows(&mut self, access: Access, early: EarlyLoad, shape: Shape) {
+        let first_sum = self.first_sum.val();
+        let executed = self.executed.val();
+        let live = self.live.val();
         // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
         self.queue.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
-        self.queue.entry_row.next = (sum.get_bits::<3>(28), sum.get_bits::<12>(3)).cat::<15>();
-        self.queue.look_crosses.next = first_crosses & first_sum.get_bit(2);
-        self.queue.entry_crosses.next = crosses;
+        self.queue.entry_row.next = (access.sum.get_bits::<3>(28), access.sum.get_bits::<12>(3)).cat::<15>();
+        self.queue.look_crosses.next = early.first_crosses & first_sum.get_bit(2);
+        self.queue.entry_crosses.next = shape.crosses;
         self.queue.may_push.next = live & executed.traits.accesses;
-        self.from.next = found.target;
+        self.from.next = self.found.q.val().target;
+    }
 
-        // M1: everything that leaves through the store buffer.
-        let word = sum.get_bits::<4>(2);
-        let issues = is_store & in_port & (word == bits::<4>(ISSUE_WORD));
-        let long = is_atomic | (is_load & in_l2);
-        let pushes = right & (long | (is_store & !self.issue_left.q.val()));
+    /// M1: accesses that leave through the store buffer, and reads of the command port.
+    fn leave(&mut self, access: Access, shape: Shape, read: Read) {
+        let executed = self.executed.val();
+        let live = self.live.val();
+        let found = self.found.q.val();
+        let in_l2 = self.in_l2.q.val();
+        let in_port = self.in_port.q.val();
+        let word = access.sum.get_bits::<4>(2);
+        let issues = access.is_store & in_port & (word == bits::<4>(ISSUE_WORD));
+        let long = access.is_atomic | (access.is_load & in_l2);
+        let pushes = access.right & (long | (access.is_store & !self.issue_left.q.val()));
         let has_room = !self.queue.full.val()
             & !(long & self.remote.read_stalls.val())
-            & !(is_store & in_l2 & self.remote.write_stalls.val());
+            & !(access.is_store & in_l2 & self.remote.write_stalls.val());
         let push = live & pushes & has_room;
         self.queue.push.next = push;
         self.remote.read.next = push & long;
-        self.remote.write.next = push & is_store & in_l2;
+        self.remote.write.next = push & access.is_store & in_l2;
         self.check.leaves_long.next = pushes & has_room & long;
         self.queue.entry.next = Leaving {
             target: found.target,
             thread: self.thread.val(),
             bank: self.bank.val(),
-            remote: is_atomic | in_l2,
-            writes: is_store,
-            atomic: is_atomic,
+            remote: access.is_atomic | in_l2,
+            writes: access.is_store,
+            atomic: access.is_atomic,
             operation: executed.funct5,
             address: self.physical.q.val(),
             even_row: self.even_row.q.val(),
-            size_less_one: size,
+            size_less_one: shape.size,
             data: executed.b,
-            shared: sum.get_bits::<3>(28) == bits::<3>(SCRATCH),
+            shared: access.sum.get_bits::<3>(28) == bits::<3>(SCRATCH),
         };
         // ISSUE waits for its reply in M1.
         self.check.issuing.next = self.issue_left.q.val();
@@ -302,15 +430,15 @@ impl MemoryStage {
         }
 
         // Reads of the command port come after all that was written to it.
-        let reads_port = is_load & right & in_port;
+        let reads_port = access.is_load & access.right & in_port;
         self.port_read.next = live & reads_port & self.queue.empty.val();
         self.check.again.next =
             reads_port & self.queue.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();
-        self.check.stalls.next = (live & looks_again)
-            | (fast & !fetched)
+        self.check.stalls.next = (live & self.wrong.q.val())
+            | (read.fast & !read.fetched)
             | (live
                 & ((pushes & !has_room)
-                    | (issues & right & !self.replied.val())
+                    | (issues & access.right & !self.replied.val())
                     | (reads_port & !self.queue.empty.val())));
     }
 }

@@ -80,6 +80,25 @@ pub struct WaitingHostPut {
     pub reply_key: Bits<32>,
 }
 
+/// What all puts of a process have in common.
+#[hdl_fn]
+fn put_desc(put: WaitingPut, pid: Bits<6>) -> PutDesc {
+    PutDesc {
+        node: put.node,
+        dst_pid: put.pid,
+        src_pid: bit_cast::<16, 6>(pid),
+        addr: put.address,
+        key: put.key,
+        buf_off: put.offset,
+        context: put.header.context,
+        cluster: put.cluster,
+        hpu: put.header.hpu,
+        handle: bit_cast::<4, 2>(put.header.handle),
+        frame: put.header.frame,
+        ..Default::default()
+    }
+}
+
 /// The far unit. See the module text.
 #[block]
 pub struct OffClusterUnit {
@@ -142,19 +161,44 @@ impl OffClusterUnit {
     }
 }
 
+/// The command whose words have come.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct GatheredCommand {
+    /// As in `memory_map::command`.
+    pub opcode: Bits<4>,
+    /// ADDR.
+    pub address: Bits<64>,
+    /// Handle.
+    pub handle: Bits<4>,
+    /// PUT.
+    pub is_put: Bit,
+    /// PUT_HOST, PUT_CONTEXT or GET.
+    pub is_host_put: Bit,
+    /// DMA_FROM_HOST.
+    pub is_read: Bit,
+    /// An atomic that compares.
+    pub is_swap: Bit,
+    /// HOST_CAS or HOST_ADD.
+    pub is_atomic: Bit,
+}
+
 #[hdl]
 impl OffClusterUnit {
     fn update(&mut self) {
+        let command = self.classify();
+        let starts = self.offer_host_accesses(command);
+        self.queue_puts(command, starts);
+        self.count_context_puts(command);
+        self.gather(command);
+        self.offer_puts();
+    }
+
+    /// The command whose words have come.
+    fn classify(&mut self) -> GatheredCommand {
         let whole = self.whole.q.val();
         let header = self.header.q.val();
         let opcode = header.opcode;
-
-        // What it is.
-        let source = self.words[0].q.val();
-        let length = self.words[1].q.val();
         let address = (self.words[3].q.val(), self.words[2].q.val()).cat::<64>();
-        let node = self.words[4].q.val();
-        let number = self.number.q.val();
         let handle = bit_cast::<4, 2>(header.handle);
         let is_get = opcode == bits::<4>(GET);
         let is_put = whole & (opcode == bits::<4>(PUT));
@@ -162,50 +206,76 @@ impl OffClusterUnit {
         let is_read = whole & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
         let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
+        GatheredCommand {
+            opcode: opcode,
+            address: address,
+            handle: handle,
+            is_put: is_put,
+            is_host_put: is_host_put,
+            is_read: is_read,
+            is_swap: is_swap,
+            is_atomic: is_atomic,
+        }
+    }
 
-        // Whoever does it.
+    /// Offers reads and atomics of host memory; at most 16 atomics are in flight.
+    fn offer_host_accesses(&mut self, command: GatheredCommand) -> Bit {
+        let header = self.header.q.val();
+        let number = self.number.q.val();
+        let source = self.words[0].q.val();
+        let length = self.words[1].q.val();
         self.host_read.next = HostRead {
             client: bits::<2>(client::HANDLER),
             cluster: number,
             hpu: header.hpu,
-            handle: handle,
+            handle: command.handle,
             context: header.context,
             frame: header.frame,
-            address: address,
+            address: command.address,
             length: length.get_bits::<16>(0),
         };
         self.target.next = source.get_bits::<15>(0);
-        self.host_read.valid.next = is_read;
+        self.host_read.valid.next = command.is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
-        let starts = is_atomic & may_start & self.host_atomic.ready.val();
+        let starts = command.is_atomic & may_start & self.host_atomic.ready.val();
         self.host_atomic.next = HostAtomic {
             cluster: number,
             hpu: header.hpu,
-            handle: handle,
-            op: if is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
+            handle: command.handle,
+            op: if command.is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
             wide: length.get_bit(3),
-            address: address,
+            address: command.address,
             operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
             compare: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
         };
-        self.host_atomic.valid.next = is_atomic & may_start;
+        self.host_atomic.valid.next = command.is_atomic & may_start;
         if starts & !self.atomic_ended.val() {
             self.atomics.d.next = self.atomics.q.val() + 1;
         } else if !starts & self.atomic_ended.val() {
             self.atomics.d.next = self.atomics.q.val() - 1;
         }
+        starts
+    }
+
+    /// Puts puts and gets into the queues of the initiator.
+    fn queue_puts(&mut self, command: GatheredCommand, starts: Bit) {
+        let header = self.header.q.val();
+        let number = self.number.q.val();
+        let source = self.words[0].q.val();
+        let length = self.words[1].q.val();
+        let node = self.words[4].q.val();
         let waiting = WaitingPut {
             cluster: number,
             header: header,
             node: node.get_bits::<8>(0),
             pid: node.get_bits::<16>(16),
             length: length.get_bits::<12>(0),
-            address: address,
+            address: command.address,
             key: self.words[5].q.val(),
             offset: self.words[6].q.val(),
         };
         self.puts.write.next = waiting;
-        self.puts.write.valid.next = is_put;
+        self.puts.write.valid.next = command.is_put;
         self.host_puts.write.next = WaitingHostPut {
             put: waiting,
             length_high: length.get_bits::<20>(12),
@@ -213,14 +283,16 @@ impl OffClusterUnit {
             other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
             reply_key: self.words[9].q.val(),
         };
-        self.host_puts.write.valid.next = is_host_put;
-        self.leaves.next = (is_read & self.host_read.ready.val())
+        self.host_puts.write.valid.next = command.is_host_put;
+        self.leaves.next = (command.is_read & self.host_read.ready.val())
             | starts
-            | (is_put & self.puts.write.ready.val())
-            | (is_host_put & self.host_puts.write.ready.val());
+            | (command.is_put & self.puts.write.ready.val())
+            | (command.is_host_put & self.host_puts.write.ready.val());
+    }
 
-        // The bytes of these stay where they are until the host has seen that there is none.
-        let pins = is_host_put & self.host_puts.write.ready.val() & (opcode == bits::<4>(PUT_CONTEXT));
+    /// Counts puts of context memory: their bytes stay in place until the host sees that none is in flight.
+    fn count_context_puts(&mut self, command: GatheredCommand) {
+        let pins = command.is_host_put & self.host_puts.write.ready.val() & (command.opcode == bits::<4>(PUT_CONTEXT));
         let frees = self.context_put_ended.val();
         if pins & !frees {
             self.pinned.d.next = self.pinned.q.val() + 1;
@@ -228,8 +300,11 @@ impl OffClusterUnit {
             self.pinned.d.next = self.pinned.q.val() - 1;
         }
         self.context_puts.next = (self.words_wait.q.val(), self.pinned.q.val()).cat::<9>();
+    }
 
-        // Words of one cluster at a time.
+    /// Gathers the words of one cluster at a time.
+    fn gather(&mut self, command: GatheredCommand) {
+        let whole = self.whole.q.val();
         let owner = self.owner.q.val();
         let mut request: Bits<8> = bits::<8>(0);
         let mut now: Bits<32> = bits::<32>(0);
@@ -268,9 +343,11 @@ impl OffClusterUnit {
             }
         }
         self.headed.d.next = (headed | takes) & !self.leaves.val();
-        self.whole.d.next = (whole | (takes & headed & (count == last_step(opcode)))) & !self.leaves.val();
+        self.whole.d.next = (whole | (takes & headed & (count == last_step(command.opcode)))) & !self.leaves.val();
+    }
 
-        // Puts, to the initiator.
+    /// Offers the oldest puts to the initiator.
+    fn offer_puts(&mut self) {
         let put = self.puts.read.val();
         let host_put = self.host_puts.read.val();
         for i in 0..2 {
@@ -280,42 +357,18 @@ impl OffClusterUnit {
         }
         self.processes[0].read_address.next = put.header.context;
         self.processes[1].read_address.next = host_put.put.header.context;
-        self.put.next = PutDesc {
-            node: put.node,
-            dst_pid: put.pid,
-            src_pid: bit_cast::<16, 6>(self.processes[0].read_data.val()),
-            addr: put.address,
-            key: put.key,
-            buf_off: put.offset,
-            length: bit_cast::<32, 12>(put.length),
-            context: put.header.context,
-            cluster: put.cluster,
-            hpu: put.header.hpu,
-            handle: bit_cast::<4, 2>(put.header.handle),
-            frame: put.header.frame,
-            ..Default::default()
-        };
+        self.put.next =
+            PutDesc { length: bit_cast::<32, 12>(put.length), ..put_desc(put, self.processes[0].read_data.val()) };
         let gets = host_put.put.header.opcode == bits::<4>(GET);
         self.host_put.next = PutDesc {
             op: if gets { bits::<2>(1) } else { bits::<2>(0) },
             from_host: host_put.put.header.opcode == bits::<4>(PUT_HOST),
-            node: host_put.put.node,
-            dst_pid: host_put.put.pid,
-            src_pid: bit_cast::<16, 6>(self.processes[1].read_data.val()),
-            addr: host_put.put.address,
-            key: host_put.put.key,
-            buf_off: host_put.put.offset,
             length: (host_put.length_high, host_put.put.length).cat::<32>(),
             host_address: (host_put.other.get_bits::<32>(0), host_put.source).cat::<64>(),
             reply_addr: host_put.other,
             reply_off: host_put.source,
             reply_key: host_put.reply_key,
-            flags: bits::<16>(0),
-            context: host_put.put.header.context,
-            cluster: host_put.put.cluster,
-            hpu: host_put.put.header.hpu,
-            handle: bit_cast::<4, 2>(host_put.put.header.handle),
-            frame: host_put.put.header.frame,
+            ..put_desc(host_put.put, self.processes[1].read_data.val())
         };
         self.put.valid.next = self.puts.read.valid.val();
         self.puts.read.ready.next = self.put.ready.val();

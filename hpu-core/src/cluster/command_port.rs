@@ -110,18 +110,52 @@ pub struct CommandPort {
     answer_low: DFF<Bits<4>>,
 }
 
+/// The result of a command, which is written between the stores of the HPU.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct ResultWrite {
+    /// Threads of the handlers of all handles.
+    pub owners: Bits<4>,
+    /// Handles whose handler has not ended.
+    pub owned: Bits<4>,
+    /// The result is for the second thread.
+    pub of_second: Bit,
+    /// A half of it is written in this cycle.
+    pub keeps: Bit,
+}
+
+/// A word that is read from the store.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct StoredWord {
+    /// The word,
+    pub value: Bits<32>,
+    /// if it was written in this run.
+    pub exists: Bit,
+}
+
 #[hdl]
 impl CommandPort {
     fn update(&mut self) {
         let port = self.port.val();
-        let busy = self.busy.q.val();
-        let issued = self.issued.q.val();
-        // A store of a handler that has ended may come after the next one has begun; it is none of its business.
+        // A store of a handler that has ended may come after the next one has begun: it has no effect.
         let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
         let stores = self.port.write.val() & current;
-        let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
+        let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
+        let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
+        self.take_issue();
+        let result = self.take_result();
+        let run_begun = self.write_store(stores, result, runs);
+        let stored = self.read_store(runs);
+        self.follow_threads(stores, result, run_begun);
+        self.follow_commands(accepted);
+        self.answer(result, stored);
+    }
 
-        // ISSUE, and the handle that it would get: a free one stays free, since nobody else takes one.
+    /// Takes an ISSUE, with the handle that the command would get: a free one stays free, since only this port takes one.
+    fn take_issue(&mut self) {
+        let port = self.port.val();
+        let busy = self.busy.q.val();
+        let issued = self.issued.q.val();
+        let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = if !busy.get_bit(0) {
             bits::<2>(0)
         } else if !busy.get_bit(1) {
@@ -148,8 +182,10 @@ impl CommandPort {
         if self.request_taken.val() {
             self.chosen.d.next = handle;
         }
+    }
 
-        // A result, between the stores of the HPU.
+    /// Takes the result of a command, for which the HPU has to write nothing.
+    fn take_result(&mut self) -> ResultWrite {
         let owners =
             (self.owner[3].q.val(), self.owner[2].q.val(), self.owner[1].q.val(), self.owner[0].q.val()).cat::<4>();
         let owned =
@@ -160,29 +196,34 @@ impl CommandPort {
         let half = self.half.q.val();
         self.half.d.next = if self.result.valid.val() & has_owner { half ^ keeps } else { false };
         self.result.ready.next = !has_owner | (keeps & half);
+        ResultWrite { owners: owners, owned: owned, of_second: of_second, keeps: keeps }
+    }
 
+    /// Writes the words.
+    fn write_store(&mut self, stores: Bit, result: ResultWrite, runs: Bits<10>) -> Bits<5> {
+        let port = self.port.val();
+        let half = self.half.q.val();
         // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
         // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
         let wipe_at = self.wipe_at.q.val();
         let by_port = (port.thread, port.word).cat::<5>();
-        let by_result = (of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
+        let by_result = (result.of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
         let at = if stores {
             by_port
-        } else if keeps {
+        } else if result.keeps {
             by_result
         } else {
             wipe_at
         };
-        let writes = stores | keeps;
+        let writes = stores | result.keeps;
         let cleared = self.cleared.q.val();
         let wipes = (self.dirty.q.val() | !cleared) & !writes;
-        let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
         let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         self.store.write_enable.next = writes | wipes;
         self.store.write_address.next = at;
         let word = if stores {
             port.data
-        } else if !keeps {
+        } else if !result.keeps {
             bits::<32>(0)
         } else if half {
             self.result.val().get_bits::<32>(32)
@@ -203,6 +244,13 @@ impl CommandPort {
             // It is zeroed, or the run has written it already.
             self.dirty.d.next = false;
         }
+        run_begun
+    }
+
+    /// Reads a word: for the command unit as long as an ISSUE has no answer, else for the HPU.
+    fn read_store(&mut self, runs: Bits<10>) -> StoredWord {
+        let port = self.port.val();
+        let issued = self.issued.q.val();
         let unanswered = self.unanswered.q.val();
         let read_thread = if unanswered { issued.thread } else { port.thread };
         let read_word = if unanswered { self.word.val() } else { port.word };
@@ -212,14 +260,21 @@ impl CommandPort {
         let exists = self.store.read_data.val().get_bits::<5>(32) == run;
         self.argument.next = value;
         self.argument_written.next = exists;
+        StoredWord { value: value, exists: exists }
+    }
 
-        // The threads.
-        let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
+    /// Follows the handlers of both threads, and what their WAIT waits for.
+    fn follow_threads(&mut self, stores: Bit, result: ResultWrite, run_begun: Bits<5>) {
+        let port = self.port.val();
+        let busy = self.busy.q.val();
+        let issued = self.issued.q.val();
+        let begins = self.begin.valid.val();
+        let beginner = self.begin.thread.val();
         let mut pending: Bits<2> = bits::<2>(0);
         for t in 0..2 {
             let all = repeat::<4>(!self.waits_for_one[t].q.val());
             let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
-            let mine = owned & !(owners ^ repeat::<4>(t == 1));
+            let mine = result.owned & !(result.owners ^ repeat::<4>(t == 1));
             pending = pending.replace_bit(t, (busy & mine & looked_at).any());
         }
         for t in 0..2 {
@@ -243,9 +298,14 @@ impl CommandPort {
         }
         self.port.pending.next = pending;
         self.port.full.next = busy.all() | self.blocked.val();
+    }
 
-        // The table of commands.
-        // What is accepted may be over in the same cycle.
+    /// Keeps the table of commands in flight. A command may end in the cycle in which it is accepted.
+    fn follow_commands(&mut self, accepted: Bits<4>) {
+        let busy = self.busy.q.val();
+        let issued = self.issued.q.val();
+        let begins = self.begin.valid.val();
+        let beginner = self.begin.thread.val();
         self.busy.d.next = (busy | accepted) & !self.complete.val();
         self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
         let mut used: Bit = false;
@@ -262,9 +322,13 @@ impl CommandPort {
             used = used | (self.handle_slot[i].q.val() == !self.probe.val());
         }
         self.probe_used.next = used;
+    }
 
-        // What the HPU reads.
-        let owned = owned & !(owners ^ repeat::<4>(port.thread));
+    /// Answers the HPU.
+    fn answer(&mut self, result: ResultWrite, stored: StoredWord) {
+        let port = self.port.val();
+        let busy = self.busy.q.val();
+        let owned = result.owned & !(result.owners ^ repeat::<4>(port.thread));
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
         let special =
             (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));
@@ -272,10 +336,10 @@ impl CommandPort {
             ISSUE => bit_cast::<4, 2>(last),
             STATUS => busy & owned,
             ERROR => self.error.q.val() & owned,
-            _ => value.get_bits::<4>(0) & repeat::<4>(exists),
+            _ => stored.value.get_bits::<4>(0) & repeat::<4>(stored.exists),
         };
         // A reset of the register, which is no LUT.
-        self.answer_high.d.next = if special | !exists { bits::<28>(0) } else { value.get_bits::<28>(4) };
+        self.answer_high.d.next = if special | !stored.exists { bits::<28>(0) } else { stored.value.get_bits::<28>(4) };
         self.port.data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
     }
 }

@@ -122,92 +122,11 @@ impl L1 {
 #[hdl]
 impl L1 {
     fn update(&mut self) {
-        // Who reads on the wide side.
-        let l1_read_dma_group = self.wide.beat.val().get_bit(0);
-        let beat = self.beat.q.val();
-        let written = beat.get_bit(0);
-        let held_up = self.forced.q.val() & (l1_read_dma_group == written);
-        let moves = self.wide.read.val() & !held_up;
-        self.wide.ready.next = !held_up;
-
-        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
-        let blocks = self.wide.next.val() & !self.late.q.val();
-        let blocked_group = self.wide.next_odd.val();
-        let packet = self.packet_write.val();
-        let others = !packet & !self.packet_partial.val();
-        let page = self.page.write.val() & others;
-        let scrub = self.scrub.write.val() & others & !page;
-        let even_room = !(blocks & !blocked_group);
-        let odd_room = !(blocks & blocked_group);
-        let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
-        let page_room = if self.page.beat.val().get_bit(0) { odd_room } else { even_room };
-        let scrub_room = if self.scrub.beat.val().get_bit(0) { odd_room } else { even_room };
-        self.packet_room[0].next = even_room;
-        self.packet_room[1].next = odd_room;
-        self.page.ready.next = page_room & others;
-        self.scrub.ready.next = scrub_room & others & !page;
-        let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
-        self.pending.d.next = takes;
-        self.late.d.next = (packet | page | scrub) & !takes;
-        self.forced.d.next = takes & self.late.q.val();
-        let next_beat = if packet {
-            self.packet_beat.val()
-        } else if page {
-            self.page.beat.val()
-        } else {
-            self.scrub.beat.val()
-        };
-        self.beat.d.next = next_beat;
-        for g in 0..2 {
-            self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
-            self.keep[g].d.next = self.packet_keep.val();
-        }
-        self.data.d.next = if packet {
-            self.packet_data.val()
-        } else if !page {
-            bits::<512>(0)
-        } else if self.page.half.val() {
-            self.page_high.val()
-        } else {
-            self.page_low.val()
-        };
-
         let guest = self.guest.valid.val();
-
-        // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
-        let mut even: Bits<512> = bits::<512>(0);
-        let mut odd: Bits<512> = bits::<512>(0);
-        let mut shared: Bits<8> = bits::<8>(0);
-        for s in 0..8 {
-            self.super_banks[s].lock.next = self.lock.val().get_bit(s);
-            self.super_banks[s].guest.next = guest;
-            shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
-            self.super_banks[s].wide_write.next =
-                (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
-            for g in 0..2 {
-                let keep = self.keep[g].q.val();
-                let write = self.pending.q.val() & (written == (g == 1));
-                self.super_banks[s].wide_advance[g].next = self.fetched[g].q.val();
-                self.super_banks[s].wide_strobe[g].next =
-                    (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
-                self.super_banks[s].wide_row[g].next =
-                    if write { beat.get_bits::<9>(1) } else { self.wide.beat.val().get_bits::<9>(1) };
-            }
-            let words = self.super_banks[s].wide_read[0].val();
-            even = even
-                | (bit_cast::<512, 32>(words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
-                | (bit_cast::<512, 32>(words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
-            let odd_words = self.super_banks[s].wide_read[1].val();
-            odd = odd
-                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
-                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
-        }
-        self.shared_write.next = shared;
-        self.wide_data[0].next = even;
-        self.wide_data[1].next = odd;
-        self.fetched[0].d.next = moves & !l1_read_dma_group;
-        self.fetched[1].d.next = moves & l1_read_dma_group;
-
+        let written = self.beat.q.val().get_bit(0);
+        self.grant_wide_read(written);
+        self.take_write();
+        self.join_wide_side(guest, written);
         // The half ports. Column c of half port p is super-bank 2c + p.
         for h in 0..self._hpus {
             for p in 0..2 {
@@ -293,5 +212,96 @@ impl L1 {
                 self.owner[p].d.next = owner;
             }
         }
+    }
+
+    /// Grants the read DMA, unless a write of its group was held up for it twice.
+    fn grant_wide_read(&mut self, written: Bit) {
+        let read_group = self.wide.beat.val().get_bit(0);
+        let held_up = self.forced.q.val() & (read_group == written);
+        let moves = self.wide.read.val() & !held_up;
+        self.wide.ready.next = !held_up;
+        self.fetched[0].d.next = moves & !read_group;
+        self.fetched[1].d.next = moves & read_group;
+    }
+
+    /// Takes a write of the wide side: packet before page before scrub.
+    fn take_write(&mut self) {
+        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
+        let blocks = self.wide.next.val() & !self.late.q.val();
+        let blocked_group = self.wide.next_odd.val();
+        let packet = self.packet_write.val();
+        let others = !packet & !self.packet_partial.val();
+        let page = self.page.write.val() & others;
+        let scrub = self.scrub.write.val() & others & !page;
+        let even_room = !(blocks & !blocked_group);
+        let odd_room = !(blocks & blocked_group);
+        let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
+        let page_room = if self.page.beat.val().get_bit(0) { odd_room } else { even_room };
+        let scrub_room = if self.scrub.beat.val().get_bit(0) { odd_room } else { even_room };
+        self.packet_room[0].next = even_room;
+        self.packet_room[1].next = odd_room;
+        self.page.ready.next = page_room & others;
+        self.scrub.ready.next = scrub_room & others & !page;
+        let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
+        self.pending.d.next = takes;
+        self.late.d.next = (packet | page | scrub) & !takes;
+        self.forced.d.next = takes & self.late.q.val();
+        let next_beat = if packet {
+            self.packet_beat.val()
+        } else if page {
+            self.page.beat.val()
+        } else {
+            self.scrub.beat.val()
+        };
+        self.beat.d.next = next_beat;
+        for g in 0..2 {
+            self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
+            self.keep[g].d.next = self.packet_keep.val();
+        }
+        self.data.d.next = if packet {
+            self.packet_data.val()
+        } else if !page {
+            bits::<512>(0)
+        } else if self.page.half.val() {
+            self.page_high.val()
+        } else {
+            self.page_low.val()
+        };
+    }
+
+    /// Joins the super-banks with the wide side: word w of a beat lies in super-bank w[2:0], half w[3].
+    fn join_wide_side(&mut self, guest: Bit, written: Bit) {
+        let beat = self.beat.q.val();
+        // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
+        let mut even: Bits<512> = bits::<512>(0);
+        let mut odd: Bits<512> = bits::<512>(0);
+        let mut shared: Bits<8> = bits::<8>(0);
+        for s in 0..8 {
+            self.super_banks[s].lock.next = self.lock.val().get_bit(s);
+            self.super_banks[s].guest.next = guest;
+            shared = shared.replace_bit(s, self.super_banks[s].shared_write.val());
+            self.super_banks[s].wide_write.next =
+                (self.data.q.val().get_bits::<32>(32 * (s + 8)), self.data.q.val().get_bits::<32>(32 * s)).cat::<64>();
+            for g in 0..2 {
+                let keep = self.keep[g].q.val();
+                let write = self.pending.q.val() & (written == (g == 1));
+                self.super_banks[s].wide_advance[g].next = self.fetched[g].q.val();
+                self.super_banks[s].wide_strobe[g].next =
+                    (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
+                self.super_banks[s].wide_row[g].next =
+                    if write { beat.get_bits::<9>(1) } else { self.wide.beat.val().get_bits::<9>(1) };
+            }
+            let words = self.super_banks[s].wide_read[0].val();
+            even = even
+                | (bit_cast::<512, 32>(words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+            let odd_words = self.super_banks[s].wide_read[1].val();
+            odd = odd
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(0)) << bits::<10>(32 * s as u64))
+                | (bit_cast::<512, 32>(odd_words.get_bits::<32>(32)) << bits::<10>(32 * (s + 8) as u64));
+        }
+        self.shared_write.next = shared;
+        self.wide_data[0].next = even;
+        self.wide_data[1].next = odd;
     }
 }

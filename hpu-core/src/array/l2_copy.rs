@@ -109,9 +109,29 @@ impl L2Copy {
     }
 }
 
+/// The word of L2 that is accessed in this cycle.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct WordAccess {
+    /// A load for the copy is pending.
+    pub load_wanted: Bit,
+    /// The access is a store, of the host's beat,
+    pub is_store: Bit,
+    /// of which this is the last word.
+    pub last_store_word: Bits<4>,
+}
+
 #[hdl]
 impl L2Copy {
     fn update(&mut self) {
+        self.take_segment();
+        self.choose();
+        let access = self.access_word();
+        self.move_host_beat(access);
+        self.gather_beat(access);
+    }
+
+    /// Takes a segment, for which a stage is needed first.
+    fn take_segment(&mut self) {
         // The segment that is under way: first it wants a stage.
         let segment_reg_valid = self.segment_reg_valid.q.val();
         let mut lent: Bits<8> = bits::<8>(0);
@@ -133,7 +153,10 @@ impl L2Copy {
         }
         self.lend.next = self.lend_mask.q.val();
         self.segment_length.next = self.segment_bytes.q.val();
+    }
 
+    /// Chooses the next command. A request that was staged in the last cycle is still offered in this one.
+    fn choose(&mut self) {
         // Which command is next. One that was told in the last cycle still stands in this one.
         let active = self.active.q.val();
         let staged_mask = self.staged_mask.q.val();
@@ -152,7 +175,11 @@ impl L2Copy {
                 self.chosen_lent.next = self.lent[i].val();
             }
         }
+    }
 
+    /// Accesses the next word: of the copy, or of the host's beat.
+    fn access_word(&mut self) -> WordAccess {
+        let active = self.active.q.val();
         // The next word: of the copy, or of the host's beat.
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
@@ -185,10 +212,16 @@ impl L2Copy {
         if moves & (load_wanted | wants_store) {
             self.stored.d.next = is_store;
         }
+        WordAccess { load_wanted: load_wanted, is_store: is_store, last_store_word: last_store_word }
+    }
 
-        // From the host.
+    /// Moves a beat of the host to L2.
+    fn move_host_beat(&mut self, access: WordAccess) {
+        let moves = self.l2_request.ready.val();
+        let store_word = self.store_word.q.val();
+        let store_sent = self.store_sent.q.val();
         let stores = self.stores.q.val();
-        let store_goes = is_store & moves;
+        let store_goes = access.is_store & moves;
         let store_ends = self.l2_answer.valid.val() & self.l2_answer.val().write;
         if store_goes & !store_ends {
             self.stores.d.next = stores + 1;
@@ -198,20 +231,28 @@ impl L2Copy {
         let taken = store_sent & !(self.store_last.val() & stores.any());
         self.store.ready.next = taken;
         if store_goes {
-            self.store_word.d.next = if store_word == last_store_word { bits::<4>(0) } else { store_word + 1 };
-            self.store_sent.d.next = store_word == last_store_word;
+            self.store_word.d.next = if store_word == access.last_store_word { bits::<4>(0) } else { store_word + 1 };
+            self.store_sent.d.next = store_word == access.last_store_word;
         } else if taken {
             self.store_sent.d.next = false;
         }
+    }
 
-        // To a stage.
+    /// Gathers the beats of a copy for a stage.
+    fn gather_beat(&mut self, access: WordAccess) {
+        let active = self.active.q.val();
+        let staged_mask = self.staged_mask.q.val();
+        let number = self.arbiter.index.val();
+        let copy = self.copying.q.val();
+        let beat_complete = self.beat_complete.q.val();
+        let moves = self.l2_request.ready.val();
         let received_now = self.l2_answer.valid.val() & !self.l2_answer.val().write;
         for i in 0..16 {
             if received_now & (copy.received.get_bits::<4>(0) == bits::<4>(i)) {
                 self.gathered[i].d.next = self.l2_answer.val().data;
             }
         }
-        if load_wanted & moves & !is_store {
+        if access.load_wanted & moves & !access.is_store {
             self.copying.d.next.word = copy.word + 1;
             self.copying.d.next.left = copy.left - 1;
             self.copying.d.next.requested = copy.requested + 1;
@@ -219,7 +260,7 @@ impl L2Copy {
         if received_now {
             self.copying.d.next.received = copy.received + 1;
         }
-        let complete = !load_wanted & (copy.received == copy.requested);
+        let complete = !access.load_wanted & (copy.received == copy.requested);
         let leaves = beat_complete & self.beat.ready.val();
         let ends = leaves & !copy.left.any();
         self.beat_complete.d.next = (active & !beat_complete & complete) | (beat_complete & !leaves);

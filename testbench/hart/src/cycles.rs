@@ -149,8 +149,8 @@ fn pieces() -> Vec<(&'static str, Vec<u32>)> {
         ("a write of the command port", vec![sw(5, PORT, 0)]),
         ("a write of ISSUE (answered after 2 cycles)", vec![sw(5, PORT, 0x10)]),
         ("`fence`, nothing under way", vec![FENCE]),
-        ("`fence` behind a store to L1", vec![sw(5, SCRATCH, 0), FENCE]),
-        ("`fence` behind a store to the state", vec![sw(5, STATE, 0), FENCE]),
+        ("`fence` after a store to L1", vec![sw(5, SCRATCH, 0), FENCE]),
+        ("`fence` after a store to the state", vec![sw(5, STATE, 0), FENCE]),
         ("`fence.i`", vec![FENCE_I]),
         ("branch, not taken", vec![branch(0, 5, 6, 8)]),
         ("branch, taken", vec![branch(1, 5, 6, 8), NOP]),
@@ -215,7 +215,7 @@ impl Cycles {
             "# Stalls of the handler processor\n\n\
              Measured on the emitted Verilog by `testbench/tests/tests/hpu_core/processor/hpu/stalls.rs`, which compares this page with what it measures; \
              `SPINDLE_BLESS=1 cargo test -p spindle-tests hpu::stalls` writes it anew.\n\n\
-             A bubble is a cycle in which the running handler retires nothing. Nobody else uses L1, L2 answers after 8 cycles.\n\n\
+             A bubble is a cycle in which the running handler retires nothing. No other processor uses L1; L2 answers after 8 cycles.\n\n\
              ## From a result to its use\n\nBubbles, with so many independent instructions between the two:\n\n\
              | result of | 0 | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|---|\n",
         );

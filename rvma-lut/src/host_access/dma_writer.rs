@@ -2,23 +2,23 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | completion, atomics, event rings | in `internal_write`, `internal_write_valid`; out `internal_write_ready`, `record_ready` |
-//! | placement | in `packet_write`, `packet_write_valid`; out `packet_write_ready` |
-//! | HPU array | in `dma`, `dma_valid`; out `dma_ready`; in `dma_data`, `dma_last`, `dma_data_valid`; out `dma_data_ready` |
-//! | packet engine | in `place_data`, `place_last`, `place_data_valid`; out `place_data_ready` |
-//! | host | the AXI4 write channels `host_aw*`, `host_w*`, `host_b*` |
-//! | report, atomics, event rings | out `finished`, `finished_error`, `finished_valid`; in `finished_ready`; out `written`, `written_valid` (no ready); in `has_headroom` |
+//! | completion, atomics, event rings | in `internal_write`; out `record_ready` |
+//! | placement | in `packet_write` |
+//! | HPU array | in `dma`, `dma_data` |
+//! | packet engine | in `place_data` |
+//! | host | the AXI4 write channels of `host` |
+//! | report, atomics, event rings, receive maps | out `finished`, `finished_error`; out `written` (pulse); in `has_headroom` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
-//! The order is decided once, when a transfer is taken: the engine's own writes first, then packets and handler DMA in turn. The address side
-//! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so a transfer is never
-//! mixed with another. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
+//! The order is decided once, when a transfer is taken: internal writes first, then packets and handler DMA in turn. The address side
+//! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so transfers never
+//! mix. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
 //!
-//! Bursts end at multiples of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of 64
-//! bytes, strobes name the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries says which
-//! burst an answer belongs to. A transfer of data starts while fewer than 384 bursts are in flight and the report stage is
-//! `has_headroom`, an atomic's write or an event while fewer than 448 are; the rest is for the bursts of a transfer and for completion
-//! records, so that these never wait for room. Events and atomics wait for the host alone, never for what `has_headroom` waits for.
+//! Bursts end at multiples of 256 bytes, so no burst is longer than 256 bytes or crosses 4 KiB. Addresses are whole lines of 64
+//! bytes, strobes select the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries assigns each answer to its
+//! burst. A transfer of data starts while fewer than 384 bursts are in flight and the report stage has headroom, an atomic's write or an event
+//! while fewer than 448 are; the rest is for the remaining bursts of a transfer and for completion records, so these never wait for room.
+//! Events and atomics wait for the host alone, never for the report stage.
 //!
 //! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
 //! cycle; a write's error is kept until the last burst of its transfer.
@@ -48,9 +48,9 @@ const ORDER_STOP: u64 = 28;
 pub struct DmaWriter {
     /// Write of the engine itself.
     pub internal_write: Sink<InternalWrite>,
-    /// It is taken if it is a completion record.
+    /// `internal_write` is taken if it is a completion record.
     pub record_ready: Signal<Out, Bit>,
-    /// Payload of a packet.
+    /// Write of a packet's payload.
     pub packet_write: Sink<HostWrite>,
     /// DMA command of a handler.
     pub dma: Sink<DmaDesc>,
@@ -58,33 +58,33 @@ pub struct DmaWriter {
     pub dma_data: BeatSink,
     /// Bytes of the packet buffer.
     pub place_data: BeatSink,
-    /// AXI4 write address.
+    /// AXI4 write channels.
     pub host: AxiWriteSource,
-    /// Transfer whose last answer has come.
+    /// Transfer that the host has answered completely.
     pub finished: Source<WriteOrigin>,
-    /// One of its answers was an error.
+    /// With `finished`: one of the answers was an error.
     pub finished_error: Signal<Out, Bit>,
-    /// Transfer whose last beat was taken.
+    /// Transfer marked `posted` whose last beat was taken.
     pub written: Pulse<WriteOrigin>,
-    /// Transfers of data may start: there is room for the news of their ends.
+    /// Transfers of data may start: the report stage has room for their ends.
     pub has_headroom: Signal<In, Bit>,
     /// A burst was issued.
     pub burst: Signal<Out, Bit>,
     /// An answer was an error.
     pub answer_error: Signal<Out, Bit>,
-    /// First beat of a packet taken, and its frame.
+    /// Trace: first beat of a packet taken.
     pub first_beat: Signal<Out, Bit>,
-    /// Frame of the beat on W.
+    /// Trace: frame of the beat on W.
     pub beat_frame: Signal<Out, Bits<16>>,
-    /// AWVALID of a record rose, and its frame.
+    /// Trace: AWVALID of a record rose.
     pub record_issued: Signal<Out, Bit>,
-    /// Frame of the address on AW.
+    /// Trace: frame of the address on AW.
     pub address_frame: Signal<Out, Bits<16>>,
     aligner: ByteAligner,
     jobs: Fifo<AlignJob, ORDER_BITS>,
     sources: Fifo<Bits<3>, ORDER_BITS>,
     runs: Fifo<DataRun, ORDER_BITS>,
-    /// Behind those of `jobs`, of which the aligner takes its first beat three cycles later: the latency of block RAM is not seen.
+    /// The latency of block RAM is hidden: the aligner takes the first beat of a job three cycles later.
     internal_data: BlockFifo<Bits<256>, ORDER_BITS>,
     in_flight: Fifo<InFlight, IN_FLIGHT_BITS>,
     command: DFF<HostWrite>,
@@ -120,21 +120,21 @@ pub struct DmaWriter {
     source_valid: Signal<Local, Bit>,
 }
 
-/// What the data side knows of a transfer.
+/// A transfer on the data side.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct DataRun {
     /// Line of the first beat within its 256 bytes.
     pub line: Bits<2>,
-    /// Who asks.
+    /// Origin of the transfer.
     pub origin: WriteOrigin,
 }
 
 /// The rest of the transfer that is being cut into bursts.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AddressRun {
-    /// The lines left.
+    /// Lines left.
     pub lines: Lines,
-    /// Who asks.
+    /// Origin of the transfer.
     pub origin: WriteOrigin,
 }
 
@@ -148,7 +148,17 @@ impl DmaWriter {
 #[hdl]
 impl DmaWriter {
     fn update(&mut self) {
-        // Address side. The present run gives a burst per cycle while AW and the FIFO of answers have room.
+        let address_free = self.issue_bursts();
+        let take_dma = self.choose(address_free);
+        self.order();
+        self.hold_dma(take_dma);
+        self.feed_aligner();
+        self.send_beats();
+        self.take_answers();
+    }
+
+    /// Address side: the present run gives a burst per cycle while AW and the FIFO of answers have room. Returns whether the next run may come.
+    fn issue_bursts(&mut self) -> Bit {
         let run = self.run.q.val();
         let address_open = self.address_valid.q.val() & !self.host.awready.val();
         let issue = self.run_valid.q.val() & !address_open & self.in_flight.write.ready.val();
@@ -168,9 +178,20 @@ impl DmaWriter {
             self.run.d.next.lines = after_burst(run.lines);
             self.run_valid.d.next = !ends;
         }
-
-        // Choice of the next transfer.
+        self.host.awid.next = bits::<8>(0);
+        self.host.awaddr.next = self.address.q.val();
+        self.host.awlen.next = bit_cast::<8, 2>(self.beats.q.val());
+        self.host.awsize.next = bits::<3>(6);
+        self.host.awburst.next = bits::<2>(1);
+        self.host.awvalid.next = self.address_valid.q.val();
+        self.record_issued.next = self.address_new.q.val() & self.address_record.q.val();
+        self.address_frame.next = self.address_tag.q.val();
         let free = !self.run_valid.q.val() | (issue & ends);
+        free
+    }
+
+    /// Chooses the next transfer; one cycle later the data side learns of it.
+    fn choose(&mut self, free: Bit) -> Bit {
         let room = free & self.order_room.q.val();
         let internal_write = self.internal_write.val();
         let internal_room = room & self.internal_may_start.q.val();
@@ -209,12 +230,15 @@ impl DmaWriter {
                 origin: next.origin,
             };
         }
-
-        // One cycle later the data side learns of it. Every transfer is in `sources` and in `runs` at least as long as in the
-        // other two FIFOs, so these two speak for all; two may be on their way when they are found to have room.
         self.order.d.next = next;
         self.order_data.d.next = internal_write.data;
         self.order_valid.d.next = taken;
+        take_dma
+    }
+
+    /// The FIFOs of the data side. Every transfer is in `sources` and `runs` at least as long as in the other two FIFOs, so the levels of
+    /// these two suffice; two transfers may be on their way when the levels are read.
+    fn order(&mut self) {
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
         let ordered = self.order_valid.q.val();
@@ -230,8 +254,10 @@ impl DmaWriter {
         self.runs.write.valid.next = ordered;
         self.internal_data.write.next = self.order_data.q.val();
         self.internal_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
+    }
 
-        // A handler's command waits in a register of its own.
+    /// A handler's command waits in a register of its own.
+    fn hold_dma(&mut self, take_dma: Bit) {
         let dma = self.dma.val();
         // Offset in the line less one, first: six bits, so that only one adder is long.
         let lead = dma.address.get_bits::<6>(0);
@@ -257,8 +283,10 @@ impl DmaWriter {
                 },
             };
         }
+    }
 
-        // Data side: the source of the oldest transfer goes through the aligner.
+    /// Data side: the source of the oldest transfer goes through the aligner.
+    fn feed_aligner(&mut self) {
         self.jobs.read.join(&mut self.aligner.job);
         let source = self.sources.read.val();
         let open = self.sources.read.valid.val();
@@ -285,8 +313,10 @@ impl DmaWriter {
         self.dma_data.ready.next = source_ready & from_dma;
         self.internal_data.read.ready.next = source_ready & from_internal;
         self.sources.read.ready.next = source_ready & self.source_valid.val() & self.source_last.val();
+    }
 
-        // W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
+    /// W register. A beat is the last of its burst at the end of 256 bytes or of the transfer.
+    fn send_beats(&mut self) {
         let w_open = self.beat_valid.q.val() & !self.host.wready.val();
         let w_go = !w_open & self.runs.read.valid.val();
         let moves = w_go & self.aligner.out_valid.val();
@@ -308,8 +338,20 @@ impl DmaWriter {
         if !w_open {
             self.beat_valid.d.next = moves;
         }
+        self.host.wdata.next = self.beat_data.q.val();
+        self.host.wstrb.next = self.beat_strobe.q.val();
+        self.host.wlast.next = self.beat_last.q.val();
+        self.host.wvalid.next = self.beat_valid.q.val();
+        let w_taken = self.beat_valid.q.val() & self.host.wready.val();
+        let beat_origin = self.beat_origin.q.val();
+        self.written.next = beat_origin;
+        self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
+        self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
+        self.beat_frame.next = beat_origin.frame;
+    }
 
-        // Answers.
+    /// Answers of the host.
+    fn take_answers(&mut self) {
         let oldest = self.in_flight.read.val();
         let answer = self.host.bvalid.val() & self.finished.ready.val() & self.in_flight.read.valid.val();
         let error = self.host.bresp.val().get_bit(1);
@@ -322,25 +364,5 @@ impl DmaWriter {
         self.finished_error.next = self.failed.q.val() | error;
         self.finished.valid.next = answer & oldest.last;
         self.answer_error.next = answer & error;
-
-        // Ports to the host, and what the trace shows of them.
-        self.host.awid.next = bits::<8>(0);
-        self.host.awaddr.next = self.address.q.val();
-        self.host.awlen.next = bit_cast::<8, 2>(self.beats.q.val());
-        self.host.awsize.next = bits::<3>(6);
-        self.host.awburst.next = bits::<2>(1);
-        self.host.awvalid.next = self.address_valid.q.val();
-        self.host.wdata.next = self.beat_data.q.val();
-        self.host.wstrb.next = self.beat_strobe.q.val();
-        self.host.wlast.next = self.beat_last.q.val();
-        self.host.wvalid.next = self.beat_valid.q.val();
-        let w_taken = self.beat_valid.q.val() & self.host.wready.val();
-        let beat_origin = self.beat_origin.q.val();
-        self.written.next = beat_origin;
-        self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
-        self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
-        self.beat_frame.next = beat_origin.frame;
-        self.record_issued.next = self.address_new.q.val() & self.address_record.q.val();
-        self.address_frame.next = self.address_tag.q.val();
     }
 }

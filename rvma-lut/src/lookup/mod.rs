@@ -1,20 +1,20 @@
-//! Look-up: checks a packet's header for contradictions while the mailbox table is asked, and lets the doorbell ask too.
+//! Look-up: checks a packet's header for contradictions while the mailbox table searches its mailbox; serves requests of commands as well.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | packet engine | in `placement`, `placement_valid`; out `placement_ready` |
-//! | doorbell | in `command`, `command_valid`; out `command_ready`, `command_result`, `command_result_valid` (no ready) |
+//! | packet engine | in `placement` |
+//! | command unit, ring posts | in `command`; out `command_result` (pulse) |
 //! | buffer reclaim | in `fence_phase`; out `taken` (pulse) |
-//! | binding | out `looked_up`, `looked_up_valid`; in `looked_up_ready` |
+//! | binding, GET responder | out `looked_up` |
 //!
-//! A packet for which there is no mailbox goes to its process's catch-all, if that has one; it takes no cycle more. A mailbox opened as
-//! CATCH_ALL is its process's in place of one that was it before, and until it is being closed.
-//! A packet that a handler redirects is a message of its own: its mailbox asks for no key, chooses the place itself if it is managed, and no catch-all
-//! mailbox gets it.
+//! A packet without a mailbox goes to the catch-all mailbox of its process, if there is one, at no extra cycle. A mailbox opened as
+//! CATCH_ALL replaces the previous catch-all mailbox of its process until it is being closed.
+//! A packet that a handler redirects is a message of its own: its mailbox asks for no key, chooses the offset itself if it is managed, and
+//! the packet goes to no catch-all mailbox.
 //!
-//! One packet per cycle. From the placement descriptor to `looked_up_valid`: [`LATENCY`] cycles. `placement_ready` comes from
-//! registers: the doorbell's rare questions wait in one of their own, and go first. It counts credits, so the pipeline itself
-//! never stalls: it falls when [`CREDITS`] packets are on their way or wait for binding.
+//! One packet per cycle. From the placement descriptor to `looked_up`: [`LATENCY`] cycles. `placement.ready` comes from
+//! registers: the rare requests of commands wait in a register and go first. The stage counts credits, so its pipeline
+//! never stalls: `placement.ready` falls when [`CREDITS`] packets are in the pipeline or wait for binding.
 
 pub mod catch_all;
 pub mod mailbox_table;
@@ -35,46 +35,37 @@ use spindle_verilog::prelude::*;
 
 /// Cycles from an accepted placement descriptor to `looked_up_valid`.
 pub const LATENCY: usize = mailbox_table::LATENCY + 2;
-/// Packets that may be on their way: as many as the FIFO at the end holds.
+/// Packets in the pipeline at most: as many as the FIFO at its end holds.
 pub const CREDITS: u64 = 1 << QUEUE_BITS;
-const EPOCH_VALID: u64 = flag::EPOCH_VALID as u64;
-const MANAGED: u64 = flag::MANAGED as u64;
-const UNSEQ: u64 = flag::UNSEQ as u64;
-const ACTIVE: u64 = flag::ACTIVE as u64;
-const MANAGED_MODE: u64 = mailbox_mode::MANAGED as u64;
-const TAGGED_MODE: u64 = mailbox_mode::TAGGED as u64;
-const NACK_OFF: u64 = mailbox_mode::NACK_OFF as u64;
-const DROP: u64 = mailbox_mode::DROP as u64;
-const SPILL: u64 = mailbox_mode::SPILL as u64;
 
 /// The look-up stage. See the module text.
 #[block]
 pub struct Lookup {
     /// Packet from the packet engine.
     pub placement: Sink<PlacementDesc>,
-    /// Colour of packets that are taken now.
+    /// Fence phase of packets that enter now.
     pub fence_phase: Signal<In, Bit>,
-    /// A packet is taken.
+    /// A packet enters.
     pub taken: Signal<Out, Bit>,
-    /// Question of the doorbell.
+    /// Request of a command.
     pub command: Sink<TableRequest>,
-    /// Answer for the doorbell.
+    /// Result of the request.
     pub command_result: Pulse<TableResult>,
     /// Packet with its mailbox.
     pub looked_up: Source<LookedUpPacket>,
     mailbox_table: MailboxTable,
     /// The catch-all mailbox of each process: for packets, and for commands.
     catch_alls: [LutMemory<Bits<12>, 6>; 2],
-    /// Processes that have one.
+    /// Processes that have a catch-all mailbox.
     has_catch_alls: Reg<Bits<64>>,
     results: Fifo<LookedUpPacket, QUEUE_BITS>,
-    /// The doorbell's question.
+    /// Request of a command.
     command_out: DFF<TableRequest>,
     command_out_valid: Reg<Bit>,
-    /// The packet beside the table's pipeline.
+    /// The packet in step with the pipeline of the table.
     packets: [DFF<Packet>; mailbox_table::LATENCY],
     is_packet: [Reg<Bit>; mailbox_table::LATENCY],
-    /// Process of that packet, and whether there can be such a process.
+    /// {process number is valid, process} of that packet.
     owner: [DFF<Bits<7>>; mailbox_table::LATENCY],
     single_whole: DFF<Bit>,
     packet_end: DFF<Bits<32>>,
@@ -102,7 +93,15 @@ impl Lookup {
 #[hdl]
 impl Lookup {
     fn update(&mut self) {
-        // Cycle 0: the doorbell first, else a packet.
+        self.accept();
+        self.check();
+        self.resolve();
+        self.catch_all_mailboxes();
+        self.queue_result();
+    }
+
+    /// Cycle 0: a request of a command goes first, else a packet.
+    fn accept(&mut self) {
         let desc = self.placement.val();
         let ready = self.mailbox_table.ready.val();
         let command_waits = self.command_out_valid.q.val();
@@ -123,16 +122,13 @@ impl Lookup {
             pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
-            mode: bits::<9>(0),
-            window: bits::<9>(0),
-            mailbox: bits::<12>(0),
-            generation: bits::<4>(0),
+            ..TableRequest::default()
         };
         if command_waits {
             self.mailbox_table.request.next = self.command_out.q.val();
         }
-        // A managed mailbox chooses the message's place itself.
-        let managed = (desc.flags & MANAGED).any();
+        // A managed mailbox chooses the offset of the message itself.
+        let managed = (desc.flags & bits(flag::MANAGED)).any();
         let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
         let asks_bytes = desc.opcode == bits(opcode::GET);
         let gets = asks_bytes & !desc.redirected;
@@ -150,15 +146,15 @@ impl Lookup {
             msg_slot: desc.msg_slot,
             start: buf_off + desc.msg_off,
             end: buf_off + desc.msg_len,
-            sequenced: !(desc.flags & UNSEQ).any(),
+            sequenced: !(desc.flags & bits(flag::UNSEQ)).any(),
             managed: managed,
             fence_phase: self.fence_phase.val(),
             single: desc.redirected,
             inconsistent: false,
-            tagged: (desc.flags & EPOCH_VALID).any(),
+            tagged: (desc.flags & bits(flag::EPOCH_VALID)).any(),
             epoch: desc.epoch,
             get: gets,
-            active: (desc.flags & ACTIVE).any(),
+            active: (desc.flags & bits(flag::ACTIVE)).any(),
             unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes },
         };
         self.is_packet[0].d.next = self.accepts.val();
@@ -167,14 +163,16 @@ impl Lookup {
         self.packet_end.d.next = desc.msg_off + bit_cast::<32, 16>(desc.payload_len);
         self.buf_off.d.next = buf_off;
         self.msg_off.d.next = desc.msg_off;
-        // A message without state is this one packet, and what a GET wants is not in it.
+        // A message without state is this one packet; the bytes of a GET are not in the packet.
         self.single_whole.d.next = gets | desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
+    }
 
-        // Cycle 1: a sum that is below its summand has wrapped.
+    /// Cycle 1: a sum that is less than a summand has wrapped.
+    fn check(&mut self) {
         let first = self.packets[0].q.val();
         let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
         let inconsistent = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
-        // Each stage moves for a packet alone: registers, where a chain that always moves would be LUTs.
+        // A stage moves only for a packet, so it is made of registers; a chain that always moves would be LUTs.
         for i in 1..mailbox_table::LATENCY {
             self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
             if self.is_packet[i - 1].q.val() {
@@ -185,8 +183,10 @@ impl Lookup {
         if self.is_packet[0].q.val() {
             self.packets[1].d.next.inconsistent = inconsistent;
         }
+    }
 
-        // Cycle 7: the table's answer.
+    /// Cycle 7: the result of the table.
+    fn resolve(&mut self) {
         let found = self.mailbox_table.result.val();
         let packet = self.packets[mailbox_table::LATENCY - 1].q.val();
         let mine = self.is_packet[mailbox_table::LATENCY - 1].q.val();
@@ -197,9 +197,9 @@ impl Lookup {
         let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
         let has_catch_all = self.has_catch_alls.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
         let catch_all = self.catch_alls[0].read_data.val();
-        let by_tag = (found.mode & TAGGED_MODE).any();
-        let managed_one = (found.mode & MANAGED_MODE).any();
-        // Nothing is caught yet: these are the packets that a handler redirects.
+        let by_tag = (found.mode & bits(mailbox_mode::TAGGED)).any();
+        let managed_one = (found.mode & bits(mailbox_mode::MANAGED)).any();
+        // At this point only a packet that a handler redirects is a message of its own.
         let redirected = packet.single;
         let other_kind = (!redirected & (packet.managed != managed_one)) | (packet.tagged != by_tag);
         let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
@@ -220,9 +220,9 @@ impl Lookup {
                 mailbox: found.mailbox,
                 tagged: by_tag & !managed_one,
                 window: found.window,
-                silent: (found.mode & NACK_OFF).any(),
-                silent_unbound: (found.mode & DROP).any(),
-                spills: (found.mode & SPILL).any() & has_catch_all & !redirected,
+                silent: (found.mode & bits(mailbox_mode::NACK_OFF)).any(),
+                silent_unbound: (found.mode & bits(mailbox_mode::DROP)).any(),
+                spills: (found.mode & bits(mailbox_mode::SPILL)).any() & has_catch_all & !redirected,
                 catch_all: catch_all,
             };
             if redirected & managed_one {
@@ -232,14 +232,17 @@ impl Lookup {
             }
             if !found.hit & !packet.unsupported & !packet.get & has_catch_all & !redirected {
                 self.result.d.next =
-                    LookedUpPacket { packet: with_header(packet), mailbox: catch_all, ..Default::default() };
+                    LookedUpPacket { packet: with_header(packet), mailbox: catch_all, ..LookedUpPacket::default() };
             }
         }
+        self.catch_alls[0].read_address.next = owner.get_bits::<6>(0);
+    }
 
-        // Which mailboxes catch all.
+    /// The catch-all mailbox of each process.
+    fn catch_all_mailboxes(&mut self) {
         let command = self.command_out.q.val();
         let asker = command.pid.get_bits::<6>(0);
-        let command_taken = command_waits & ready;
+        let command_taken = self.command_out_valid.q.val() & self.mailbox_table.ready.val();
         let opens = command_taken & (command.op == INSERT) & (command.mode & bits::<9>(mailbox_mode::CATCH_ALL)).any();
         let closes = command_taken & (command.op == CLOSING) & (self.catch_alls[1].read_data.val() == command.mailbox);
         if opens | closes {
@@ -250,10 +253,11 @@ impl Lookup {
             self.catch_alls[i].write_address.next = asker;
             self.catch_alls[i].write_data.next = command.mailbox;
         }
-        self.catch_alls[0].read_address.next = owner.get_bits::<6>(0);
         self.catch_alls[1].read_address.next = asker;
+    }
 
-        // Cycle 8: into the queue, which has room by the credits.
+    /// Cycle 8: into the FIFO, which has room by the credits.
+    fn queue_result(&mut self) {
         self.results.write.next = self.result.q.val();
         self.results.write.valid.next = self.result_valid.q.val();
         self.results.read.join(&mut self.looked_up);

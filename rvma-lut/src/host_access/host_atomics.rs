@@ -2,12 +2,12 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPU array | in `host_atomic`, `host_atomic_valid`; out `host_atomic_ready`; out `done`, `done_valid` (pulse) |
-//! | DMA reader | out `read`, `read_valid`; in `read_ready`; in `word`, `word_error`, `word_valid` (pulse) |
-//! | DMA writer | out `write`, `write_valid`; in `write_ready`; in `finished`, `finished_error`, `finished_valid` (pulse) |
+//! | HPU array | in `host_atomic`; out `done` (pulse) |
+//! | DMA reader | out `read`; in `word` (pulse), `word_error` |
+//! | DMA writer | out `write`; in `finished` (pulse), `finished_error` |
 //!
-//! Up to four operations are under way, each on its own 8 bytes of memory: one on bytes that another works on waits for that one's
-//! end, and those behind it wait too. An operation ends with the host's answer to its write, or, if a comparison fails or the read
+//! Up to four operations are under way, each on its own 8 bytes of memory. An operation on the bytes of another one waits for that one's
+//! end, and the operations after it wait too. An operation ends with the host's answer to its write or, if its comparison or its read
 //! failed, with the read. So operations on one address are atomic among those of this unit; plain reads and writes of the NIC and
 //! accesses of the host are not ordered with them.
 //!
@@ -23,7 +23,7 @@ use spindle_verilog::prelude::*;
 /// Operations under way.
 const SLOTS: usize = 4;
 
-/// What the unit does with the oldest operation whose word is here.
+/// State of the oldest operation whose word has arrived.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum AtomicState {
     /// Waits for a word.
@@ -34,7 +34,7 @@ pub enum AtomicState {
     Decide,
     /// Offers the write.
     Write,
-    /// Answers: nothing is written.
+    /// Answers without a write.
     Answer,
 }
 
@@ -43,19 +43,19 @@ pub enum AtomicState {
 pub struct HostAtomics {
     /// Operation, its address naturally aligned.
     pub host_atomic: Sink<HostAtomic>,
-    /// Operation that is over.
+    /// Operation that is complete.
     pub done: Pulse<HostAtomicDone>,
-    /// Word that is wanted.
+    /// Read of a word.
     pub read: Source<HostRead>,
     /// Word of the oldest read.
     pub word: PulseSink<Bits<64>>,
-    /// The host answered with an error.
+    /// With `word`: the host answered with an error.
     pub word_error: Signal<In, Bit>,
     /// Word to write.
     pub write: Source<InternalWrite>,
-    /// A write was answered; `slot` is the operation's, `tag` its issuer.
+    /// Answered write; `slot` is the operation's, `tag` its issuer.
     pub finished: PulseSink<WriteOrigin>,
-    /// With an error.
+    /// With `finished`: the host answered with an error.
     pub finished_error: Signal<In, Bit>,
     request: DFF<HostAtomic>,
     waiting: Reg<Bit>,
@@ -66,7 +66,7 @@ pub struct HostAtomics {
     operations: LutMemory<HostAtomic, 2>,
     /// {error, value} of each operation's word: for the sum, and for the answer.
     values: LutRam<2, 65, 2>,
-    /// Next slot to be given, to get its word, to be worked on; modulo 2 · SLOTS.
+    /// Slot that is assigned next, that gets its word next, that is computed next; modulo 2 · SLOTS.
     next: Reg<Bits<3>>,
     answered: Reg<Bits<3>>,
     worked: Reg<Bits<3>>,
@@ -82,7 +82,7 @@ pub struct HostAtomics {
     leaves: Signal<Local, Bit>,
 }
 
-/// What `wide` leaves of a word.
+/// The word, or its lower half.
 #[hdl_fn]
 fn narrowed(word: Bits<64>, wide: Bit) -> Bits<64> {
     if wide {
@@ -95,9 +95,14 @@ fn narrowed(word: Bits<64>, wide: Bit) -> Bits<64> {
 #[hdl]
 impl HostAtomics {
     fn update(&mut self) {
-        // A request waits in a register until its bytes and a slot are free. What is compared a cycle too early only waits longer.
-        let request = self.request.q.val();
         let slot = self.next.q.val().get_bits::<2>(0);
+        let issues = self.take_request(slot);
+        self.work(slot, issues);
+    }
+
+    /// A request waits in a register until its bytes and a slot are free. A comparison that is a cycle early only waits longer.
+    fn take_request(&mut self, slot: Bits<2>) -> Bit {
+        let request = self.request.q.val();
         let mut clash: Bit = false;
         let mut taken: Bit = false;
         for i in 0..SLOTS {
@@ -120,7 +125,7 @@ impl HostAtomics {
         self.read.next = HostRead {
             address: request.address,
             length: if request.wide { bits::<16>(8) } else { bits::<16>(4) },
-            ..Default::default()
+            ..HostRead::default()
         };
         self.operations.write_enable.next = issues;
         self.operations.write_address.next = slot;
@@ -136,8 +141,12 @@ impl HostAtomics {
         if self.word.valid.val() {
             self.answered.d.next = self.answered.q.val() + 1;
         }
+        issues
+    }
 
-        // The oldest word that waits. Both RAMs show it until it has left.
+    /// Computes the oldest operation whose word has arrived, and answers. Both RAMs show the operation until it leaves.
+    fn work(&mut self, slot: Bits<2>, issues: Bit) {
+        let request = self.request.q.val();
         let present = self.worked.q.val().get_bits::<2>(0);
         self.operations.read_address.next = present;
         self.values.read_address[0].next = present;
@@ -191,9 +200,7 @@ impl HostAtomics {
                     self.state.d.next = AtomicState::Idle;
                 }
             }
-            _ => {
-                self.state.d.next = AtomicState::Idle;
-            }
+            _ => self.state.d.next = AtomicState::Idle,
         }
         if self.leaves.val() {
             self.worked.d.next = self.worked.q.val() + 1;
@@ -208,21 +215,18 @@ impl HostAtomics {
                 offset: bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(ATOMIC),
-                    posted: false,
                     slot: slot_of_job,
-                    frame: bits::<16>(0),
                     tag: issuer,
-                    // Tells the answer how wide the old value is.
+                    // Width of the old value, for the answer.
                     has_slot: job.wide,
-                    msg_slot: bits::<8>(0),
-                    fence_phase: false,
                     length: if job.wide { bits::<16>(8) } else { bits::<16>(4) },
+                    ..WriteOrigin::default()
                 },
             },
             data: bit_cast::<256, 64>(self.result.q.val()),
         };
 
-        // Answers: of writes first, they cannot wait.
+        // Answers to writes go first, they cannot wait.
         let origin = self.finished.val();
         let ended_slot = if finished { origin.slot.get_bits::<2>(0) } else { present };
         self.values.read_address[1].next = ended_slot;

@@ -1,59 +1,61 @@
-//! Mailbox table: {process, address} → mailbox, exact, four ways, one question per cycle.
+//! Mailbox table: {process, address} → mailbox, exact, four ways, one request per cycle.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | `lookup` | in `request`, `request_valid`; out `result`, `result_valid`, `ready` |
+//! | lookup | in `request` (pulse); out `result` (pulse), `ready` |
 //!
-//! No handshake: a request is taken in every cycle in which `ready` is high, and its result appears [`LATENCY`] cycles later.
-//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a cycle or a few when a mailbox is moved.
+//! A request is taken in every cycle in which `ready` is high; its result appears [`LATENCY`] cycles later.
+//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a few cycles when a mailbox is
+//! moved.
 //!
-//! | cycle | what |
+//! | cycle | step |
 //! |---|---|
-//! | 0 | the key is hashed, for each way differently; `INSERT`: into the [`Stash`] |
-//! | 1 | the key's place in each way is read; facts of a mailbox are written |
-//! | 3 | keys compared, of the places and of the stash |
-//! | 4 | number of the one that fits; facts of that mailbox read |
-//! | 6 | the packet's key compared |
+//! | 0 | the key is hashed, differently for each way; `INSERT`: the mailbox enters the [`Stash`] |
+//! | 1 | the place in each way is read; facts of a mailbox are written |
+//! | 3 | keys of the places and of the stash are compared |
+//! | 4 | number of the matching mailbox; its facts are read |
+//! | 6 | the packet's key is compared |
 //! | 7 | result |
 //!
-//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. It moves others for that, and look-ups
-//! find all of them meanwhile. So at random addresses nineteen twentieths of the table can be used before a `PROBE` says `full`, and the doorbell
-//! TABLE_FULL. `INSERT` and `CLOSING` write the facts before a look-up behind them reads them. `REMOVE` takes the mailbox out of the facts at once, so nobody
-//! finds it, and has the stash erase it. A number is given out
-//! again and again; the generation, counted on by `CLOSING`, tells its mailboxes apart, so that an old handle finds nothing.
+//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. The stash moves other
+//! mailboxes for that; look-ups find all of them meanwhile. So at random addresses the table is usable to 95 % load before a `PROBE` returns
+//! `full`, and the doorbell TABLE_FULL. `INSERT` and `CLOSING` write the facts before a later look-up reads them. `REMOVE` clears the
+//! facts at once, so no look-up finds the mailbox, and has the stash erase it. A number is reused; the generation, which `CLOSING`
+//! increments, distinguishes the mailboxes of a number, so an old handle finds nothing.
 
 use crate::lookup::stash::{Stash, Way};
 use crate::types::{TableRequest, TableResult, CLOSING, INSERT, NUMBER, REMOVE};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
-/// Cycles from `request_valid` to `result_valid`.
+/// Cycles from `request` to `result`.
 pub const LATENCY: usize = 7;
 /// Ways of a set.
 pub const WAYS: usize = 4;
 
-/// What is fixed when a mailbox is opened.
+/// Facts that are fixed when a mailbox is opened.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// It is open.
+    /// The mailbox is open.
     pub open: Bit,
     /// Process.
     pub pid: Bits<6>,
-    /// Key that packets must show.
+    /// Key that packets must carry.
     pub key: Bits<32>,
     /// `mailbox_mode`, and `MODE_CLOSING`.
     pub mode: Bits<9>,
-    /// TAGGED: its window.
+    /// TAGGED: window.
     pub window: Bits<9>,
-    /// Which of the mailboxes that had this number.
+    /// Generation of the mailbox number.
     pub generation: Bits<4>,
 }
 
-/// Sets of a key in the four ways. All its bits are folded onto ten, for each way turned differently, so that keys that share a place in one way do not in
-/// another; what is not linear keeps regular addresses from filling the same few places in all ways. A table with fewer sets folds the ten once more.
+/// Sets of a key in the four ways. All bits of the key are folded onto ten, rotated differently for each way, so that keys that share a
+/// place in one way do not in another; nonlinear terms keep regular addresses from filling the same few places in all ways. A table with fewer
+/// sets folds the ten bits once more.
 #[hdl_fn]
 fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
-    // Each part twice, so that turning it is a choice of ten bits.
+    // Each part twice, so that a rotation is a selection of ten bits.
     let a = (addr.get_bits::<10>(0), addr.get_bits::<10>(0)).cat::<20>();
     let b = (addr.get_bits::<10>(10), addr.get_bits::<10>(10)).cat::<20>();
     let c = (addr.get_bits::<10>(20), addr.get_bits::<10>(20)).cat::<20>();
@@ -110,11 +112,11 @@ fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
 /// The table. See the module text.
 #[block]
 pub struct MailboxTable {
-    /// Question.
+    /// Request.
     pub request: PulseSink<TableRequest>,
-    /// Answer to the question of [`LATENCY`] cycles ago.
+    /// Result of the request [`LATENCY`] cycles before.
     pub result: Pulse<TableResult>,
-    /// The table has been emptied.
+    /// A request may come in this cycle.
     pub ready: Signal<Out, Bit>,
     ways: [SdpMemory<Way, 10>; WAYS],
     facts: SdpMemory<Facts, 12>,
@@ -144,7 +146,7 @@ impl MailboxTable {
     pub fn new(mailboxes: usize) -> Self {
         assert!(
             mailboxes.is_power_of_two() && (64..=4096).contains(&mailboxes),
-            "MailboxTable: {mailboxes} mailboxes cannot be had; choose a power of two from 64 to 4096"
+            "MailboxTable: {mailboxes} mailboxes are not possible; choose a power of two from 64 to 4096"
         );
         let sets = mailboxes / WAYS;
         Self {
@@ -162,7 +164,15 @@ impl MailboxTable {
 #[hdl]
 impl MailboxTable {
     fn update(&mut self) {
-        // Cycle 0: hash. The stash goes first.
+        self.hash();
+        self.access_ways();
+        self.compare();
+        self.choose();
+        self.compare_key();
+    }
+
+    /// Cycle 0: hash. The stash goes first.
+    fn hash(&mut self) {
         let request_0 = self.request.val();
         let stash_reads = self.stash.fetch_ways.val();
         self.ready.next = !self.clearing.q.val() & !stash_reads & self.stash.room_now.val();
@@ -187,7 +197,7 @@ impl MailboxTable {
                 self.sets[i].d.next = folded & bits::<10>(self._last_set);
             }
         }
-        // Each stage moves for a question alone: registers, where a chain that always moves would be LUTs.
+        // A stage moves only for a request, so it is made of registers; a chain that always moves would be LUTs.
         for i in 1..6 {
             if self.valid[i - 1].q.val() {
                 self.stage[i].d.next = self.stage[i - 1].q.val();
@@ -196,9 +206,10 @@ impl MailboxTable {
         for i in 1..7 {
             self.valid[i].d.next = self.valid[i - 1].q.val();
         }
+    }
 
-        // Cycle 1: read the places. The stash writes beside that. After reset: empty all sets.
-        let first = self.stage[0].q.val();
+    /// Cycle 1: the places are read, while the stash may write. After reset all sets are emptied.
+    fn access_ways(&mut self) {
         if self.clearing.q.val() {
             self.clear_set.d.next = self.clear_set.q.val() + 1;
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
@@ -217,8 +228,10 @@ impl MailboxTable {
             self.stash.sets[i].next = self.sets[i].q.val();
             self.stash.way_entries[i].next = self.ways[i].read_data.val();
         }
+    }
 
-        // Cycle 3: compare.
+    /// Cycle 3: compares the keys.
+    fn compare(&mut self) {
         let third = self.stage[2].q.val();
         let known = !third.pid.get_bits::<10>(6).any();
         let pid = third.pid.get_bits::<6>(0);
@@ -235,8 +248,11 @@ impl MailboxTable {
             | (repeat::<12>(self.same[1].val()) & self.stash.held[1].val().number)
             | (repeat::<12>(self.same[2].val()) & self.stash.held[2].val().number)
             | (repeat::<12>(self.same[3].val()) & self.stash.held[3].val().number);
+    }
 
-        // Cycle 4: which mailbox. One that moves may be found twice, by the same number.
+    /// Cycle 4: chooses the mailbox. A mailbox that moves may be found twice, with the same number.
+    fn choose(&mut self) {
+        let first = self.stage[0].q.val();
         let hits = self.hits.q.val();
         let fourth = self.stage[3].q.val();
         let by_number = fourth.op == NUMBER;
@@ -257,13 +273,10 @@ impl MailboxTable {
             self.found[0].d.next = TableResult {
                 // A number that was never given out has no facts.
                 hit: if by_number { bit_cast::<13, 12>(fourth.mailbox) < self.stash.fresh.val() } else { hit },
-                key_fits: false,
                 full: self.stash.full.val(),
                 busy: self.stash.busy.val(),
                 mailbox: number,
-                mode: bits::<9>(0),
-                window: bits::<9>(0),
-                generation: bits::<4>(0),
+                ..TableResult::default()
             };
         }
         self.facts.read_enable.next = self.valid[3].q.val();
@@ -279,8 +292,10 @@ impl MailboxTable {
             window: first.window,
             generation: first.generation,
         };
+    }
 
-        // Cycle 6: compare the key.
+    /// Cycle 6: compares the key.
+    fn compare_key(&mut self) {
         if self.valid[4].q.val() {
             self.found[1].d.next = self.found[0].q.val();
         }

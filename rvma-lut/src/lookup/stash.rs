@@ -1,20 +1,21 @@
-//! Stash of the mailbox table: new mailboxes come here first, and go from here to a place of the table, for which others may have to move.
+//! Stash of the mailbox table: a new mailbox enters here and moves to a place of the table, for which other mailboxes may have to move.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | mailbox table, commands | in `insert`, `entry` (only while `room_now`); in `remove`, `removed` (pulse); out `next_number`, `full`, `busy`, `fresh` |
 //! | mailbox table, look-ups | out `held`, `held_open`: compared by every look-up |
-//! | mailbox table, ways | out `fetch_ways`: read the places of `held[0]`; in `sets` in the next cycle, in `way_entries` three later; out `write`, `write_way`, `write_set`, `write_entry` |
+//! | mailbox table, ways | out `fetch_ways`: read the places of `held[0]`; in `sets` one cycle later, `way_entries` three cycles later; out `write`, `write_way`, `write_set`, `write_entry` |
 //!
-//! The oldest entry looks at its place in each way. If one is free it goes there; else it takes the place of another mailbox, chosen at random, which
-//! comes into the stash first. So no mailbox is ever missing: it is written to where it goes before it leaves where it was, and stays two cycles longer,
-//! for look-ups that have read the ways and will look at the stash. A move takes nine cycles, in one of which no question is taken.
+//! The oldest entry checks its place in each way. If a place is free, the entry goes there; else it evicts a mailbox chosen at random, which
+//! enters the stash first. So no mailbox is ever missing: it is written to its new place before it leaves the stash, and stays two cycles
+//! longer, for look-ups that have read the ways and will compare the stash. A move takes nine cycles; in one of them the table takes no request.
 //!
-//! After [`MOVES`] moves without an entry coming to rest the stash waits for the next change of the table: then what it holds has
-//! most likely no place. Three entries at rest here leave no room for a new one.
+//! After [`MOVES`] moves without an end the stash rests until the table changes: its entries have most likely no place. Three resting entries
+//! leave no room for a new mailbox.
 //!
-//! A mailbox's number is not its place. Numbers that were given back go out first; they are chained through the RAM that knows where each
-//! mailbox is. A mailbox that is removed is erased here or there, which takes up to fifteen cycles, and only then its number is free.
+//! The number of a mailbox is not its place. Numbers that were given back go out first; they are chained through the RAM of the
+//! mailboxes' places. A mailbox that is removed is erased in the table or in the stash, which takes up to fifteen cycles; then its number is
+//! free.
 
 use crate::lookup::mailbox_table::WAYS;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -28,48 +29,61 @@ const SEED: u64 = 1;
 /// A mailbox in a place of the table or in the stash.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Way {
-    /// Taken.
+    /// The place holds a mailbox.
     pub open: Bit,
     /// Process.
     pub pid: Bits<6>,
     /// Mailbox address.
     pub addr: Bits<64>,
-    /// Its number.
+    /// Mailbox number.
     pub number: Bits<12>,
 }
 
-/// Bits of it.
+/// Bits of [`Way`].
 const WAY_BITS: usize = 83;
 
-/// What the stash does.
+/// States of the stash.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum StashState {
     /// Waits for a change.
     Rest,
-    /// Has the places of the oldest entry read.
+    /// The places of the oldest entry are requested.
     FetchWays,
-    /// They are being read.
+    /// The sets arrive.
     Read,
-    /// Likewise.
+    /// The places are being read.
     Fetch,
-    /// Looks at them.
+    /// Chooses a place.
     Choose,
-    /// Takes in who has to leave.
+    /// The evicted mailbox enters the stash.
     Admit,
-    /// Writes the entry to its place.
+    /// The entry is written to its place.
     Write,
-    /// Look-ups that did not see it there are on their way.
+    /// Waits for look-ups that read the place before the write.
     Linger,
     /// The entry leaves the stash.
     Leave,
-    /// Where is the mailbox that is removed?
+    /// Reads the place of the mailbox that is removed.
     Locate,
-    /// It is erased.
+    /// Erases that mailbox.
     Erase,
-    /// The free number behind the next one is read.
+    /// Reads the free number after the next one.
     Chain,
-    /// It is there.
+    /// The free number has been read.
     Link,
+}
+
+/// Room for a new mailbox.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Room {
+    /// A number was given back.
+    any: Bit,
+    /// The oldest entry looks for a place.
+    tries: Bit,
+    /// Positions 0 and 1 hold entries.
+    low: Bit,
+    /// Positions 2 and 3 hold entries.
+    high: Bit,
 }
 
 /// The stash. See the module text.
@@ -77,39 +91,39 @@ pub enum StashState {
 pub struct Stash {
     /// A mailbox is opened.
     pub insert: Signal<In, Bit>,
-    /// That one.
+    /// With `insert`: the mailbox.
     pub entry: Signal<In, Way>,
-    /// `insert` may come in this cycle.
+    /// `insert` is possible in this cycle.
     pub room_now: Signal<Out, Bit>,
     /// A mailbox is removed.
     pub remove: Signal<In, Bit>,
-    /// That one.
+    /// With `remove`: its number.
     pub removed: Signal<In, Bits<12>>,
     /// Number of the next mailbox.
     pub next_number: Signal<Out, Bits<12>>,
-    /// There is no number, or no room.
+    /// No number, or no room.
     pub full: Signal<Out, Bit>,
-    /// There may be soon: entries move.
+    /// Entries move: there may be room soon.
     pub busy: Signal<Out, Bit>,
     /// Numbers below this one have been given out.
     pub fresh: Signal<Out, Bits<13>>,
-    /// Mailboxes that are here.
+    /// Mailboxes in the stash, the oldest first.
     pub held: [Signal<Out, Way>; WAYS],
-    /// Those that are.
+    /// `held[i]` is a mailbox.
     pub held_open: [Signal<Out, Bit>; WAYS],
-    /// Read the places of the first of them.
+    /// Read the places of `held[0]`.
     pub fetch_ways: Signal<Out, Bit>,
-    /// Their sets.
+    /// Set of each place.
     pub sets: [Signal<In, Bits<10>>; WAYS],
-    /// Who is there.
+    /// Content of each place.
     pub way_entries: [Signal<In, Way>; WAYS],
     /// Write a place.
     pub write: Signal<Out, Bit>,
-    /// Of this way.
+    /// Way of that place.
     pub write_way: Signal<Out, Bits<2>>,
-    /// Of this set.
+    /// Set of that place.
     pub write_set: Signal<Out, Bits<10>>,
-    /// What is to be there.
+    /// Content of that place.
     pub write_entry: Signal<Out, Way>,
     entries: [DFF<Way>; WAYS],
     opens: [Reg<Bit>; WAYS],
@@ -120,17 +134,17 @@ pub struct Stash {
     evicted: DFF<Way>,
     moves: Reg<Bits<10>>,
     random: Reg<Bits<7>>,
-    /// Where each mailbox is; of a free number: the one behind it in the chain.
+    /// Place of each mailbox; of a free number: the next number of the chain.
     locations: SdpMemory<Bits<12>, 12>,
     removing: Reg<Bit>,
     removed_number: DFF<Bits<12>>,
     /// Numbers given out for the first time.
     used: Reg<Bits<13>>,
-    /// First of the chain of free numbers, and the one behind it.
+    /// First and second number of the chain of free numbers.
     chain: DFF<Bits<12>>,
     chain_next: DFF<Bits<12>>,
     chained: Reg<Bits<13>>,
-    /// `chain_next` is to be read.
+    /// `chain_next` has to be read.
     relinks: Reg<Bit>,
     matches: [Signal<Local, Bit>; WAYS],
     stays: [Signal<Local, Bit>; WAYS],
@@ -153,7 +167,7 @@ impl Stash {
     }
 }
 
-/// The lowest place without a one.
+/// Index of the lowest zero.
 #[hdl_fn]
 fn first_free(marks: Bits<4>) -> Bits<2> {
     if !marks.get_bit(0) {
@@ -177,7 +191,30 @@ impl Stash {
         self.writes.next = state == StashState::Write;
         self.erases.next = state == StashState::Erase;
 
-        // The entries sink to the lowest free place; new ones come in at the top.
+        self.sink();
+        let room = self.number();
+        self.write_place();
+        self.step(room);
+        if self.remove.val() {
+            self.removing.d.next = true;
+            self.removed_number.d.next = self.removed.val();
+        }
+        if insert {
+            self.moves.d.next = bits::<10>(0);
+            if room.any {
+                self.chain.d.next = self.chain_next.q.val();
+                self.chained.d.next = self.chained.q.val() - 1;
+                self.relinks.d.next = true;
+            } else {
+                self.used.d.next = self.used.q.val() + 1;
+            }
+        }
+    }
+
+    /// The entries sink to the lowest free position; new ones enter at the top.
+    fn sink(&mut self) {
+        let state = self.state.q.val();
+        let insert = self.insert.val();
         for i in 0..WAYS {
             self.matches[i].next =
                 self.opens[i].q.val() & (self.entries[i].q.val().number == self.removed_number.q.val());
@@ -202,9 +239,13 @@ impl Stash {
         if enters {
             self.entries[3].d.next = if insert { self.entry.val() } else { self.evicted.q.val() };
         }
-        self.room_now.next = !top_open;
+        self.room_now.next = !self.opens[3].q.val();
+    }
 
-        // Numbers.
+    /// Number of the next mailbox, and whether there is room for it.
+    fn number(&mut self) -> Room {
+        let state = self.state.q.val();
+        let top_open = self.opens[3].q.val();
         let any = self.chained.q.val().any();
         let fresh = self.used.q.val();
         self.next_number.next = if any { self.chain.q.val() } else { fresh.get_bits::<12>(0) };
@@ -216,8 +257,12 @@ impl Stash {
         self.full.next = crowded | (!any & (fresh == bits::<13>(self._numbers)));
         let tries = self.opens[0].q.val() & !self.moves.q.val().get_bit(9);
         self.busy.next = (state != StashState::Rest) | self.removing.q.val() | self.opens[0].q.val() & tries;
+        Room { any, tries, low, high }
+    }
 
-        // Places. What is written in the cycle in which it is read is not seen by that look-up, which finds the entry here.
+    /// Writes a place. A look-up that reads the place in the cycle of the write finds the entry in the stash.
+    fn write_place(&mut self) {
+        let state = self.state.q.val();
         self.locations.read_enable.next = (state == StashState::Locate) | (state == StashState::Chain);
         self.locations.read_address.next =
             if state == StashState::Locate { self.removed_number.q.val() } else { self.chain.q.val() };
@@ -243,21 +288,23 @@ impl Stash {
             self.locations.write_address.next = oldest.number;
             self.locations.write_data.next = (set, way).cat::<12>();
         }
+    }
 
-        self.fetch_ways.next = state == StashState::FetchWays;
-        match state {
+    /// The sequencer.
+    fn step(&mut self, room: Room) {
+        let location = self.locations.read_data.val();
+        self.fetch_ways.next = self.state.q.val() == StashState::FetchWays;
+        match self.state.q.val() {
             StashState::Rest => {
                 if self.removing.q.val() {
                     self.state.d.next = StashState::Locate;
                 } else if self.relinks.q.val() {
                     self.state.d.next = StashState::Chain;
-                } else if tries {
+                } else if room.tries {
                     self.state.d.next = StashState::FetchWays;
                 }
             }
-            StashState::FetchWays => {
-                self.state.d.next = StashState::Read;
-            }
+            StashState::FetchWays => self.state.d.next = StashState::Read,
             StashState::Read => {
                 for i in 0..WAYS {
                     self.targets[i].d.next = self.sets[i].val();
@@ -269,46 +316,19 @@ impl Stash {
                 self.random.d.next = (random.get_bits::<6>(0), random.get_bit(6) ^ random.get_bit(5)).cat::<7>();
                 self.state.d.next = StashState::Choose;
             }
-            StashState::Choose => {
-                let taken = (
-                    self.way_entries[3].val().open,
-                    self.way_entries[2].val().open,
-                    self.way_entries[1].val().open,
-                    self.way_entries[0].val().open,
-                )
-                    .cat::<4>();
-                let any_way = (self.random.q.val().get_bit(3), self.random.q.val().get_bit(0)).cat::<2>();
-                self.evicted.d.next = unpack::<Way, WAY_BITS>(
-                    (repeat::<WAY_BITS>(any_way == 0) & pack(self.way_entries[0].val()))
-                        | (repeat::<WAY_BITS>(any_way == 1) & pack(self.way_entries[1].val()))
-                        | (repeat::<WAY_BITS>(any_way == 2) & pack(self.way_entries[2].val()))
-                        | (repeat::<WAY_BITS>(any_way == 3) & pack(self.way_entries[3].val())),
-                );
-                self.way.d.next = any_way;
-                self.state.d.next = StashState::Admit;
-                if !taken.all() {
-                    self.way.d.next = first_free(taken);
-                    self.state.d.next = StashState::Write;
-                }
-            }
+            StashState::Choose => self.choose(),
             StashState::Admit => {
                 if self.admits.val() {
                     self.moves.d.next = self.moves.q.val() + 1;
                     self.state.d.next = StashState::Write;
-                } else if low & high {
+                } else if room.low & room.high {
                     self.state.d.next = StashState::Rest;
                     self.moves.d.next = bits::<10>(MOVES);
                 }
             }
-            StashState::Write => {
-                self.state.d.next = StashState::Linger;
-            }
-            StashState::Linger => {
-                self.state.d.next = StashState::Leave;
-            }
-            StashState::Locate => {
-                self.state.d.next = StashState::Erase;
-            }
+            StashState::Write => self.state.d.next = StashState::Linger,
+            StashState::Linger => self.state.d.next = StashState::Leave,
+            StashState::Locate => self.state.d.next = StashState::Erase,
             StashState::Erase => {
                 self.removing.d.next = false;
                 self.moves.d.next = bits::<10>(0);
@@ -317,31 +337,37 @@ impl Stash {
                 self.chained.d.next = self.chained.q.val() + 1;
                 self.state.d.next = StashState::Rest;
             }
-            StashState::Chain => {
-                self.state.d.next = StashState::Link;
-            }
+            StashState::Chain => self.state.d.next = StashState::Link,
             StashState::Link => {
                 self.chain_next.d.next = location;
                 self.relinks.d.next = false;
                 self.state.d.next = StashState::Rest;
             }
-            _ => {
-                self.state.d.next = StashState::Rest;
-            }
+            _ => self.state.d.next = StashState::Rest,
         }
-        if self.remove.val() {
-            self.removing.d.next = true;
-            self.removed_number.d.next = self.removed.val();
-        }
-        if insert {
-            self.moves.d.next = bits::<10>(0);
-            if any {
-                self.chain.d.next = self.chain_next.q.val();
-                self.chained.d.next = self.chained.q.val() - 1;
-                self.relinks.d.next = true;
-            } else {
-                self.used.d.next = fresh + 1;
-            }
+    }
+
+    /// Chooses a free way, or a way at random whose mailbox is evicted.
+    fn choose(&mut self) {
+        let taken = (
+            self.way_entries[3].val().open,
+            self.way_entries[2].val().open,
+            self.way_entries[1].val().open,
+            self.way_entries[0].val().open,
+        )
+            .cat::<4>();
+        let any_way = (self.random.q.val().get_bit(3), self.random.q.val().get_bit(0)).cat::<2>();
+        self.evicted.d.next = unpack::<Way, WAY_BITS>(
+            (repeat::<WAY_BITS>(any_way == 0) & pack(self.way_entries[0].val()))
+                | (repeat::<WAY_BITS>(any_way == 1) & pack(self.way_entries[1].val()))
+                | (repeat::<WAY_BITS>(any_way == 2) & pack(self.way_entries[2].val()))
+                | (repeat::<WAY_BITS>(any_way == 3) & pack(self.way_entries[3].val())),
+        );
+        self.way.d.next = any_way;
+        self.state.d.next = StashState::Admit;
+        if !taken.all() {
+            self.way.d.next = first_free(taken);
+            self.state.d.next = StashState::Write;
         }
     }
 }

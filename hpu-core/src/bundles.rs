@@ -9,7 +9,6 @@ use spindle_verilog::prelude::*;
 
 /// A task for a cluster, with its context.
 #[bundle(mirror = TaskSink)]
-#[derive(Clone, Debug)]
 pub struct TaskSource {
     /// The task.
     pub desc: Signal<Out, TaskDesc>,
@@ -23,7 +22,6 @@ pub struct TaskSource {
 
 /// Words of code that the host writes, predecoded.
 #[bundle(mirror = CodeWriteSink)]
-#[derive(Clone, Debug)]
 pub struct CodeWrite {
     /// Write in this cycle.
     pub write: Signal<Out, Bit>,
@@ -35,7 +33,6 @@ pub struct CodeWrite {
 
 /// Accesses of L2 by a cluster; answers come in the order of the requests and are always taken.
 #[bundle(mirror = L2PortSink)]
-#[derive(Clone, Debug)]
 pub struct L2Port {
     /// The access.
     pub request: Signal<Out, RemoteRequest>,
@@ -57,7 +54,6 @@ pub struct L2Port {
 
 /// [`L2Port`] for a user that knows from the order of the answers whose they are.
 #[bundle(mirror = OrderedL2PortSink, part_of(L2Port, L2PortSink))]
-#[derive(Clone, Debug)]
 pub struct OrderedL2Port {
     /// The access.
     pub request: Signal<Out, RemoteRequest>,
@@ -77,7 +73,6 @@ pub struct OrderedL2Port {
 
 /// Halves of a task page for L1.
 #[bundle(mirror = PageWriteSink)]
-#[derive(Clone, Debug)]
 pub struct PageWrite {
     /// A half is offered.
     pub write: Signal<Out, Bit>,
@@ -91,7 +86,6 @@ pub struct PageWrite {
 
 /// Beats of L1 that are zeroed.
 #[bundle(mirror = ScrubSink)]
-#[derive(Clone, Debug)]
 pub struct Scrub {
     /// A beat is offered.
     pub write: Signal<Out, Bit>,
@@ -103,7 +97,6 @@ pub struct Scrub {
 
 /// Reads of whole beats of L1. The data are two ports, one for each group.
 #[bundle(mirror = WideReadSink)]
-#[derive(Clone, Debug)]
 pub struct WideRead {
     /// A beat is read in the next cycle,
     pub next: Signal<Out, Bit>,
@@ -119,7 +112,6 @@ pub struct WideRead {
 
 /// Events of the HPUs of a cluster, for counters and trace lanes; a bit per HPU unless stated.
 #[bundle(mirror = HpuEventsSink)]
-#[derive(Clone, Debug)]
 pub struct HpuEvents {
     /// A handler runs.
     pub busy: Signal<Out, Bits<8>>,

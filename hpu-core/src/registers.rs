@@ -234,7 +234,7 @@ impl Registers {
             write: request.write,
             address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
             size_less_one: bits::<2>(3),
-            data: data,
+            data,
             ..Default::default()
         };
         let l2_done = self.l2_pending.q.val() & self.l2_answer.valid.val();

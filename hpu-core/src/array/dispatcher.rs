@@ -134,7 +134,6 @@ impl Dispatcher {
         self.contexts.read_enable.next = self.arbiter.any.val();
         self.contexts.read_index.next = entry_index;
         let task_desc = self.tasks.read_data.val();
-        self.job.next =
-            Job { task_desc: task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };
+        self.job.next = Job { task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };
     }
 }

@@ -239,8 +239,8 @@ impl L2Bank {
             hpu: self.chosen.q.val().hpu,
             thread: held.thread,
             write: held.write,
-            lane: lane,
-            conditional: conditional,
+            lane,
+            conditional,
             failed: !succeeds,
         };
 
@@ -261,10 +261,8 @@ impl L2Bank {
         if passage.conditional {
             data = bit_cast::<32, 1>(passage.failed.into());
         }
-        self.answer.next = L2Answer {
-            answer: RemoteAnswer { thread: passage.thread, write: passage.write, data: data },
-            hpu: passage.hpu,
-        };
+        self.answer.next =
+            L2Answer { answer: RemoteAnswer { thread: passage.thread, write: passage.write, data }, hpu: passage.hpu };
         self.answer_to.next = self.read.q.val();
     }
 }

@@ -212,7 +212,7 @@ impl L2Copy {
         if moves & (load_wanted | wants_store) {
             self.stored.d.next = is_store;
         }
-        WordAccess { load_wanted: load_wanted, is_store: is_store, last_store_word: last_store_word }
+        WordAccess { load_wanted, is_store, last_store_word }
     }
 
     /// Moves a beat of the host to L2.
@@ -277,7 +277,7 @@ impl L2Copy {
             let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { stage_request.length };
             self.copying.d.next = Copying {
                 cluster: number,
-                word: word,
+                word,
                 left: (length + 3).get_bits::<10>(2),
                 beat: bits::<5>(0),
                 requested: bits::<5>(0),

@@ -206,16 +206,7 @@ impl OffClusterUnit {
         let is_read = whole & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
         let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
-        GatheredCommand {
-            opcode: opcode,
-            address: address,
-            handle: handle,
-            is_put: is_put,
-            is_host_put: is_host_put,
-            is_read: is_read,
-            is_swap: is_swap,
-            is_atomic: is_atomic,
-        }
+        GatheredCommand { opcode, address, handle, is_put, is_host_put, is_read, is_swap, is_atomic }
     }
 
     /// Offers reads and atomics of host memory; at most 16 atomics are in flight.
@@ -266,7 +257,7 @@ impl OffClusterUnit {
         let node = self.words[4].q.val();
         let waiting = WaitingPut {
             cluster: number,
-            header: header,
+            header,
             node: node.get_bits::<8>(0),
             pid: node.get_bits::<16>(16),
             length: length.get_bits::<12>(0),
@@ -279,7 +270,7 @@ impl OffClusterUnit {
         self.host_puts.write.next = WaitingHostPut {
             put: waiting,
             length_high: length.get_bits::<20>(12),
-            source: source,
+            source,
             other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
             reply_key: self.words[9].q.val(),
         };

@@ -196,7 +196,7 @@ impl CommandPort {
         let half = self.half.q.val();
         self.half.d.next = if self.result.valid.val() & has_owner { half ^ keeps } else { false };
         self.result.ready.next = !has_owner | (keeps & half);
-        ResultWrite { owners: owners, owned: owned, of_second: of_second, keeps: keeps }
+        ResultWrite { owners, owned, of_second, keeps }
     }
 
     /// Writes the words.
@@ -260,7 +260,7 @@ impl CommandPort {
         let exists = self.store.read_data.val().get_bits::<5>(32) == run;
         self.argument.next = value;
         self.argument_written.next = exists;
-        StoredWord { value: value, exists: exists }
+        StoredWord { value, exists }
     }
 
     /// Follows the handlers of both threads, and what their WAIT waits for.

@@ -59,11 +59,11 @@ pub(crate) fn class_of(opcode: Bits<4>) -> CommandClass {
     CommandClass {
         off_cluster: by_offset | put | host_put,
         reads: (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(DMA_OUT)) | put,
-        writes: writes,
+        writes,
         is_message: (opcode == bits::<4>(PRINT)) | (opcode == bits::<4>(EVENT)) | (opcode == bits::<4>(COMPLETE)),
-        put: put,
-        host_put: host_put,
-        by_offset: by_offset,
+        put,
+        host_put,
+        by_offset,
     }
 }
 
@@ -186,8 +186,8 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
             & aligned
             & !address.get_bits::<8>(20).any()
             & not_left.get_bit(21),
-        in_packet: in_packet,
-        in_context: in_context,
+        in_packet,
+        in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },
         not_left: not_left.get_bits::<12>(0),
         plenty: !not_left.get_bits::<9>(12).all(),

@@ -372,15 +372,7 @@ impl CommandUnit {
         self.refused.next = self.refused_mask.q.val();
         self.full.next = self.full_mask.q.val();
         self.issued.next = self.issued_mask.q.val();
-        Decision {
-            takes: takes,
-            fills: fills,
-            misses: misses,
-            stays: stays,
-            staged: staged,
-            is_place: is_place,
-            off_cluster_full: off_cluster_full,
-        }
+        Decision { takes, fills, misses, stays, staged, is_place, off_cluster_full }
     }
 
     /// Gives the stage to commands and segments in turn. A command that found it in use goes before the next segment; the claim
@@ -427,7 +419,7 @@ impl CommandUnit {
         let segment_moves = self.segment_moves.q.val() & !moves;
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
-            issuer: issuer,
+            issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
             with_packet: source.in_packet & (command_class.reads | command_class.writes),
@@ -461,7 +453,7 @@ impl CommandUnit {
         if places {
             self.place_reg.d.next = Command {
                 version: bits::<4>(spindle_contract::VERSION),
-                opcode: opcode,
+                opcode,
                 context: limits.origin.context,
                 cluster: self.number.val(),
                 hpu: issuer.hpu,
@@ -494,7 +486,7 @@ impl CommandUnit {
         self.message_reg_valid.d.next = sends_message | (message_full & !self.message.ready.val());
         if sends_message {
             self.message_reg.d.next = Message {
-                opcode: opcode,
+                opcode,
                 piece: PrintPiece {
                     who: (
                         bits::<6>(0),
@@ -510,7 +502,7 @@ impl CommandUnit {
                     high: self.value.q.val(),
                 },
                 msg_slot: limits.origin.msg_slot,
-                length: length,
+                length,
             };
         }
         self.message.next = self.message_reg.q.val();

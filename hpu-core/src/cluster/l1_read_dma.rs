@@ -131,7 +131,7 @@ impl L1ReadDma {
                 tag: Tag {
                     odd: false,
                     last: false,
-                    tail: tail,
+                    tail,
                     destination: next.destination,
                     frame: next.frame,
                     issuer: next.issuer,

@@ -143,7 +143,7 @@ impl RemoteRouter {
         self.l2.hpu.next = head.hpu;
         self.l2.second.next = second;
         self.l2.valid.next = head_offered;
-        self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second: second, offset: offset };
+        self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second, offset };
         self.in_flight.write.valid.next = moves;
 
         // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.

@@ -8,7 +8,6 @@ use spindle_verilog::prelude::*;
 
 /// Fetches of instruction memory.
 #[bundle(mirror = FetchPortSink)]
-#[derive(Clone, Debug)]
 pub struct FetchPort {
     /// Word to fetch.
     pub address: Signal<Out, Bits<14>>,
@@ -20,7 +19,6 @@ pub struct FetchPort {
 
 /// Loads from instruction memory.
 #[bundle(mirror = CodePortSink)]
-#[derive(Clone, Debug)]
 pub struct CodePort {
     /// Word to load.
     pub address: Signal<Out, Bits<14>>,
@@ -34,7 +32,6 @@ pub struct CodePort {
 
 /// A half port of L1: words whose address bit 2 is 0, or those in which it is 1.
 #[bundle(mirror = WordPortSink)]
-#[derive(Clone, Debug)]
 pub struct WordPort {
     /// The access.
     pub payload: Signal<Out, WordRequest>,
@@ -50,7 +47,6 @@ pub struct WordPort {
 
 /// Accesses of the command port, which takes them at once.
 #[bundle(mirror = CommandAccessSink)]
-#[derive(Clone, Debug)]
 pub struct CommandAccess {
     /// The access.
     pub payload: Signal<Out, PortAccess>,
@@ -68,7 +64,6 @@ pub struct CommandAccess {
 
 /// Answer of the command unit to a write of ISSUE: one pulse.
 #[bundle(mirror = IssueAnswerSink)]
-#[derive(Clone, Debug)]
 pub struct IssueAnswer {
     /// The command is in flight.
     pub done: Signal<Out, Bit>,
@@ -80,7 +75,6 @@ pub struct IssueAnswer {
 
 /// A handler begins: its first instruction is fetched.
 #[bundle(mirror = HandlerStartSink)]
-#[derive(Clone, Debug)]
 pub struct HandlerStart {
     /// A handler begins.
     pub valid: Signal<Out, Bit>,
@@ -92,7 +86,6 @@ pub struct HandlerStart {
 
 /// Writes of the region table.
 #[bundle(mirror = RegionWriteSink)]
-#[derive(Clone, Debug)]
 pub struct RegionWrite {
     /// The region.
     pub payload: Signal<Out, Region>,
@@ -104,7 +97,6 @@ pub struct RegionWrite {
 
 /// The instruction in D, as the fetch hands it over.
 #[bundle(mirror = FetchedSink)]
-#[derive(Clone, Debug)]
 pub struct Fetched {
     /// D holds an instruction.
     pub valid: Signal<Out, Bit>,
@@ -124,7 +116,6 @@ pub struct Fetched {
 
 /// A resolved branch, jump or prediction, for the branch predictor.
 #[bundle(mirror = PredictorUpdateSink)]
-#[derive(Clone, Debug)]
 pub struct PredictorUpdate {
     /// A branch, a jump or a predicted instruction is resolved.
     pub valid: Signal<Out, Bit>,
@@ -142,7 +133,6 @@ pub struct PredictorUpdate {
 
 /// A result that is injected into X in place of an instruction, from the threads to the issue stage.
 #[bundle(mirror = InjectionSink)]
-#[derive(Clone, Debug)]
 pub struct Injection {
     /// A result has to be injected, and is there.
     pub valid: Signal<Out, Bit>,
@@ -162,7 +152,6 @@ pub struct Injection {
 
 /// Operands of an injection, which take the place of those in D.
 #[bundle(mirror = InjectedOperandsSink)]
-#[derive(Clone, Debug)]
 pub struct InjectedOperands {
     /// X gets these operands.
     pub valid: Signal<Out, Bit>,
@@ -174,7 +163,6 @@ pub struct InjectedOperands {
 
 /// Result of a division.
 #[bundle(mirror = DivisionSink)]
-#[derive(Clone, Debug)]
 pub struct Division {
     /// Magnitude of the quotient.
     pub quotient: Signal<Out, Bits<32>>,
@@ -186,7 +174,6 @@ pub struct Division {
 
 /// State of the divider, for the threads.
 #[bundle(mirror = DividerStatusSink)]
-#[derive(Clone, Debug)]
 pub struct DividerStatus {
     /// The result is there.
     pub done: Signal<Out, Bit>,
@@ -200,7 +187,6 @@ pub struct DividerStatus {
 
 /// What the memory stage finds out about the access in M1.
 #[bundle(mirror = AccessCheckSink)]
-#[derive(Clone, Debug)]
 pub struct AccessCheck {
     /// The instruction stays in M1.
     pub stalls: Signal<Out, Bit>,
@@ -218,7 +204,6 @@ pub struct AccessCheck {
 
 /// Accesses that go from M1 into the store buffer, and what a load in X has to know of the buffer.
 #[bundle(mirror = StoreQueueSink)]
-#[derive(Clone, Debug)]
 pub struct StoreQueue {
     /// An access leaves M1.
     pub push: Signal<Out, Bit>,
@@ -250,7 +235,6 @@ pub struct StoreQueue {
 
 /// Remote accesses that go into the store buffer, for the tracker of their answers.
 #[bundle(mirror = RemotePushSink)]
-#[derive(Clone, Debug)]
 pub struct RemotePush {
     /// The push is a posted write.
     pub write: Signal<Out, Bit>,
@@ -264,7 +248,6 @@ pub struct RemotePush {
 
 /// Results of M1, M2 and M3, for forwarding.
 #[bundle(mirror = ResultsSink)]
-#[derive(Clone, Debug)]
 pub struct Results {
     /// M1.
     pub first: Signal<Out, Producer>,

@@ -104,7 +104,7 @@ impl Endings {
             sum: trap.address,
             stray: trap.stray,
             of_access: trap.of_access,
-            thread: thread,
+            thread,
             first_cycles: self.elapsed[0].q.val(),
             second_cycles: self.elapsed[1].q.val(),
         };

@@ -185,21 +185,21 @@ impl Execute {
             self.takes_product.d.next = issued.traits.multiplies;
             self.executed_reg.d.next = Executed {
                 rd: issued.rd,
-                funct3: funct3,
+                funct3,
                 funct5: issued.funct5,
                 pc: issued.pc,
                 block: issued.block,
-                after: after,
+                after,
                 outside: issued.outside,
                 predicted: issued.predicted,
                 sure: issued.sure,
                 micro: issued.micro,
-                taken: taken,
+                taken,
                 target: issued.target,
-                target_missed: target_missed,
+                target_missed,
                 exits: to_register & issued.no_offset & to_exit & !issued.traits.illegal,
                 sum: self.sum.val(),
-                b: b,
+                b,
                 traits: issued.traits,
             };
         }

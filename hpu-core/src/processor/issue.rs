@@ -137,7 +137,7 @@ impl Issue {
                 target: self.fetched.pc.val() + decoded.distance,
                 alu: if injects { control } else { decoded.alu },
                 unit: decoded.unit,
-                traits: traits,
+                traits,
             };
         }
         self.issued.next = self.slot.q.val();

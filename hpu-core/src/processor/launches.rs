@@ -119,7 +119,7 @@ impl Launches {
         };
         self.kept.write_enable.next = accepts;
         self.kept.write_address.next = self.choice.q.val();
-        self.kept.write_data.next = Kept { code: code, frame: offered.frame };
+        self.kept.write_data.next = Kept { code, frame: offered.frame };
         self.bases.write_enable.next = accepts;
         self.bases.write_address.next = self.choice.q.val();
         self.bases.write_data.next = code.base;

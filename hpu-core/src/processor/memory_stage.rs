@@ -254,7 +254,7 @@ impl MemoryStage {
             self.wrong.d.next = false;
             self.overlaps.d.next = repeat::<2>(access.is_load);
         }
-        Place { offset: offset, next_row: next_row, physical: physical, even_row: even_row }
+        Place { offset, next_row, physical, even_row }
     }
 
     /// X: a load reads at once; whether it moves on comes too late to matter. But if M1 waits for the store buffer, the ports are left
@@ -280,15 +280,7 @@ impl MemoryStage {
         let first_odd = first_sum.get_bit(2) | first_crosses;
         let loads_l1 = loads & (entry.target == Target::L1);
         let loads_code = loads & (entry.target == Target::Code);
-        EarlyLoad {
-            conflict: conflict,
-            loads: loads,
-            first_crosses: first_crosses,
-            first_even: first_even,
-            first_odd: first_odd,
-            loads_l1: loads_l1,
-            loads_code: loads_code,
-        }
+        EarlyLoad { conflict, loads, first_crosses, first_even, first_odd, loads_l1, loads_code }
     }
 
     /// M1: rights. The offset after the last byte is compared with the bound.
@@ -325,7 +317,7 @@ impl MemoryStage {
         } else {
             bits::<4>(FAULT_STORE)
         };
-        Shape { size: size, crosses: crosses }
+        Shape { size, crosses }
     }
 
     /// M1: reads that have not been granted, or were granted too early.
@@ -370,7 +362,7 @@ impl MemoryStage {
         self.queue.may_use.next = !early.loads & !self.retries.q.val();
         self.code_valid.next = early.loads_code | retries_code;
         self.code_address.next = place.physical.get_bits::<14>(2);
-        Read { fast: fast, fetched: fetched }
+        Read { fast, fetched }
     }
 
     /// What the store buffer compares: regions do not overlap, so bytes that are the same in L1 have the same address, and the comparison

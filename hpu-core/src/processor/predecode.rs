@@ -353,7 +353,7 @@ pub fn predecode(word: Bits<32>) -> CodeWord {
         word: (word.get_bits::<25>(7), if legal { operation.get_bits::<7>(0) } else { word.get_bits::<7>(0) })
             .cat::<32>(),
         other: if legal { operation.get_bit(7) } else { (opcode == major::SYSTEM) & breaks(word) },
-        legal: legal,
+        legal,
     }
 }
 

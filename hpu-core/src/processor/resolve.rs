@@ -167,7 +167,7 @@ impl Resolve {
                 stray: stray & !overdue,
                 of_access: !overdue & !illegal,
                 address: (executed.sum.get_bits::<31>(1), executed.sum.get_bit(0) & !traits.to_register).cat::<32>(),
-                again: again,
+                again,
                 reason: if divides {
                     if self.divides.val() {
                         Wait::Quotient

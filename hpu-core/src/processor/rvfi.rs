@@ -173,7 +173,7 @@ impl RetirementPort {
         let modifies = late & record.mem_rmask.any() & record.mem_wmask.any();
         let conditional = late & record.mem_wmask.any() & !record.mem_rmask.any();
         self.rvfi.next = Rvfi {
-            valid: valid,
+            valid,
             order: if third_thread { self.order[1].q.val() } else { self.order[0].q.val() },
             rd_wdata: if record.rd_addr.any() { value } else { zero },
             mem_rdata: value,

@@ -156,7 +156,7 @@ impl AlignControl {
             end: self.running.q.val().dst_sum.get_bits::<6>(0),
             first: self.first.q.val(),
             last: final_step,
-            emit: emit,
+            emit,
         };
     }
 }
@@ -255,7 +255,7 @@ impl Funnel {
 
         let turned = self.turned.q.val();
         let data = down_ones(turned.data, turned.rest);
-        self.beat.next = AlignedBeat { data: data, strobe: turned.strobe, last: turned.last };
+        self.beat.next = AlignedBeat { data, strobe: turned.strobe, last: turned.last };
         self.beat.valid.next = self.turned_valid.q.val() & turned.emit;
     }
 }

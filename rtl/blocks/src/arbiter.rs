@@ -207,8 +207,7 @@ impl StreamArbiter {
         // The mask is made once, behind the choice.
         let partial = chosen.last & chosen.tail.any();
         let keep = if partial { !(repeat::<64>(true) << chosen.tail) } else { repeat::<64>(true) };
-        self.output.write.next =
-            TaggedBeat { beat: Beat { data: chosen.data, keep: keep, last: chosen.last }, index: index };
+        self.output.write.next = TaggedBeat { beat: Beat { data: chosen.data, keep, last: chosen.last }, index };
         self.output.write.valid.next = self.arbiter.any.val();
         self.output.read.ready.next = self.source.ready.val();
         self.source.data.next = self.output.read.val().beat.data;

@@ -8,7 +8,6 @@ use spindle_verilog::prelude::*;
 
 /// Beats of 512 bits.
 #[bundle(mirror = BeatSink)]
-#[derive(Clone, Debug)]
 pub struct BeatSource {
     /// Bytes, the first in bits 7:0.
     pub payload: Signal<Out, Bits<512>>,
@@ -22,7 +21,6 @@ pub struct BeatSource {
 
 /// Beats that host memory answers a read with; `Tag` is the read.
 #[bundle(mirror = ReadDataSink)]
-#[derive(Clone, Debug)]
 pub struct ReadDataSource<Tag: Synth> {
     /// Bytes, the first in bits 7:0.
     pub payload: Signal<Out, Bits<512>>,
@@ -40,7 +38,6 @@ pub struct ReadDataSource<Tag: Synth> {
 
 /// Frames as AXI4-Stream; rules in `docs/streams.md`.
 #[bundle(mirror = AxiStreamSink)]
-#[derive(Clone, Debug)]
 pub struct AxiStreamSource {
     /// Bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<512>>,
@@ -58,7 +55,6 @@ pub struct AxiStreamSource {
 
 /// [`AxiStreamSource`] without `user`.
 #[bundle(mirror = FrameSink, part_of(AxiStreamSource, AxiStreamSink))]
-#[derive(Clone, Debug)]
 pub struct FrameSource {
     /// Bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<512>>,
@@ -74,7 +70,6 @@ pub struct FrameSource {
 
 /// Frames from the wire, which cannot wait.
 #[bundle(mirror = RxSink, part_of(AxiStreamSource, AxiStreamSink))]
-#[derive(Clone, Debug)]
 pub struct RxSource {
     /// Bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<512>>,
@@ -90,7 +85,6 @@ pub struct RxSource {
 
 /// Frames that handlers send, from the HPU array to the initiator.
 #[bundle(mirror = EgressSink)]
-#[derive(Clone, Debug)]
 pub struct EgressSource {
     /// Bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<512>>,
@@ -112,7 +106,6 @@ pub struct EgressSource {
 
 /// Frames that the handlers of one cluster send: the last beat has a count of bytes instead of a mask.
 #[bundle(mirror = TailedSink)]
-#[derive(Clone, Debug)]
 pub struct TailedSource {
     /// Bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<512>>,
@@ -134,7 +127,6 @@ pub struct TailedSource {
 
 /// AXI4 master of 512 bits without `lock`, `cache`, `prot`, `qos` and `region`.
 #[bundle(mirror = AxiSink)]
-#[derive(Clone, Debug)]
 pub struct AxiSource {
     /// Id of the write.
     pub awid: Signal<Out, Bits<8>>,
@@ -198,7 +190,6 @@ pub struct AxiSource {
 
 /// AXI4-Lite master of 32 bits: accesses to the BAR.
 #[bundle(mirror = AxiLiteSink)]
-#[derive(Clone, Debug)]
 pub struct AxiLiteSource {
     /// Write address.
     pub awaddr: Signal<Out, Bits<BAR_BITS>>,
@@ -238,7 +229,6 @@ pub struct AxiLiteSource {
 
 /// Write channels of [`AxiSource`].
 #[bundle(mirror = AxiWriteSink, part_of(AxiSource, AxiSink))]
-#[derive(Clone, Debug)]
 pub struct AxiWriteSource {
     /// Id of the write.
     pub awid: Signal<Out, Bits<8>>,
@@ -276,7 +266,6 @@ pub struct AxiWriteSource {
 
 /// Read address channel of [`AxiSource`].
 #[bundle(mirror = AxiReadAddressSink, part_of(AxiSource, AxiSink))]
-#[derive(Clone, Debug)]
 pub struct AxiReadAddressSource {
     /// Id of the read.
     pub arid: Signal<Out, Bits<8>>,
@@ -296,7 +285,6 @@ pub struct AxiReadAddressSource {
 
 /// Read data channel, for one id and bursts whose beats are counted, of [`AxiSource`].
 #[bundle(mirror = AxiReadDataSink, part_of(AxiSource, AxiSink))]
-#[derive(Clone, Debug)]
 pub struct AxiReadDataSource {
     /// Read data.
     pub rdata: Signal<In, Bits<512>>,

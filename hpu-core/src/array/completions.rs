@@ -11,8 +11,7 @@
 //! has written it down. There is room for a completion of every handle, so nothing is lost.
 
 use crate::types::{Issuer, OffClusterDone};
-use spindle_blocks::desc::{HostAtomicDone, PutDone};
-use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::{HostAtomicDone, LutFifo, PutDone};
 use spindle_contract::descriptors::put_op;
 use spindle_verilog::prelude::*;
 

@@ -3,11 +3,7 @@
 use crate::array::context_table::ContextTable;
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::types::{context_of_task, ContextEntry, TaskContext};
-use spindle_blocks::desc::TaskDesc;
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::ram::SdpMemory;
-use spindle_blocks::replicate;
-use spindle_blocks::RamStyle;
+use spindle_blocks::{replicate, LutFifo, RamStyle, SdpMemory, TaskDesc};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 

@@ -1,10 +1,7 @@
 //! Joins the host-memory writes of all clusters: a descriptor and its data at a time.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use spindle_blocks::bundles::{BeatSink, BeatSource};
-use spindle_blocks::desc::DmaDesc;
-use spindle_blocks::replicate;
-use spindle_blocks::skid::Slice;
+use spindle_blocks::{replicate, BeatSink, BeatSource, DmaDesc, Slice};
 use spindle_verilog::prelude::*;
 
 /// A beat towards host memory.

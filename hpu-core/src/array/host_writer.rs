@@ -13,10 +13,7 @@
 //! goes by before the first beat of a transfer; each beat of the L2 copy is one. What goes to L2 does not need the bus. `keep` covers the bytes that were asked for; what a failed read brought is written none the less.
 
 use crate::types::{Issuer, OffClusterDone};
-use spindle_blocks::desc::HostRead;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::replicate;
-use spindle_blocks::RamStyle;
+use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// The host writer. See the module text.

@@ -2,8 +2,7 @@
 
 use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
 use crate::bundles::L2PortSink;
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, LutFifo};
 use spindle_verilog::prelude::*;
 
 /// Banks, interleaved by the lowest bits of the word address.

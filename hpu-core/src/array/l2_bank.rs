@@ -4,8 +4,7 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_OPERAND};
 use crate::processor::byte_lanes::rotate_bytes;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use spindle_blocks::ram::{ByteRam, RamStyle};
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, ByteRam, RamStyle};
 use spindle_verilog::prelude::*;
 
 /// Requesters of a bank: up to eight clusters and the host.

@@ -18,8 +18,7 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::StageRequest;
-use spindle_blocks::desc::HostRead;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, HostRead};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 

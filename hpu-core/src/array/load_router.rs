@@ -1,10 +1,7 @@
 //! Shares the packet buffer's read port among the clusters.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use spindle_blocks::desc::ReadRequest;
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::replicate;
-use spindle_blocks::skid::Skid;
+use spindle_blocks::{replicate, LutFifo, ReadRequest, Skid};
 use spindle_verilog::prelude::*;
 
 /// Requests go out in the order of a round robin; data comes back in the same order and goes to whoever asked.

@@ -47,15 +47,11 @@ use crate::cluster::Cluster;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
 use crate::types::{report_of, Fault, Message};
-use spindle_blocks::arbiter::StreamArbiter;
-use spindle_blocks::bundles::{BeatSink, BeatSource, EgressSource, ReadDataSink};
-use spindle_blocks::desc::{
-    Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead,
-    PutDesc, PutDone, ReadRequest, TaskDesc, TaskDone,
+use spindle_blocks::{
+    replicate, BeatSink, BeatSource, Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource,
+    EventDesc, HostAtomic, HostAtomicDone, HostRead, LutFifo, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
+    Slice, StreamArbiter, TaskDesc, TaskDone,
 };
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::replicate;
-use spindle_blocks::{RamStyle, Slice};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 

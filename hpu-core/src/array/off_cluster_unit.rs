@@ -21,10 +21,7 @@
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
-use spindle_blocks::desc::{ContextPolicy, HostAtomic, HostRead, PutDesc};
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::ram::LutMemory;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, ContextPolicy, HostAtomic, HostRead, LutFifo, LutMemory, PutDesc};
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;

@@ -13,9 +13,7 @@
 
 use crate::cluster::command_rules::{EVENT, PRINT};
 use crate::types::{FaultReport, Message, PrintPiece};
-use spindle_blocks::desc::{ContextPolicy, EventDesc};
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{LutMemory, RamStyle};
+use spindle_blocks::{BlockFifo, ContextPolicy, EventDesc, LutMemory, RamStyle};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 

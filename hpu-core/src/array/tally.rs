@@ -1,7 +1,6 @@
 //! The counters of the array: small ones beside their sources, whole ones in one memory.
 
-use spindle_blocks::replicate;
-use spindle_blocks::CountMemory;
+use spindle_blocks::{replicate, CountMemory};
 use spindle_verilog::prelude::*;
 
 /// Groups of counters: cycles in a handler by HPU, tasks by HPU, and all others.

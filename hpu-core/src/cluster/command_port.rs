@@ -18,8 +18,8 @@
 
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
-use spindle_blocks::ram::LutMemory;
 use spindle_blocks::shift_count::next_of_32;
+use spindle_blocks::LutMemory;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 

@@ -61,8 +61,7 @@ use crate::cluster::command_rules::{
     PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
-use spindle_blocks::desc::Command;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, Command};
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 

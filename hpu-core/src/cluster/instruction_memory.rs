@@ -14,8 +14,7 @@
 use crate::bundles::CodeWriteSink;
 use crate::processor::bundles::{CodePortSink, FetchPortSink};
 use crate::processor::predecode::{image_word, CodeWord};
-use spindle_blocks::ram::TdpRam;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, TdpRam};
 use spindle_verilog::prelude::*;
 
 /// The instruction memory. See the module text.

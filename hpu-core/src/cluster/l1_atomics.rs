@@ -22,8 +22,7 @@
 
 use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_NOTHING};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
-use spindle_blocks::ram::LutMemory;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, LutMemory};
 use spindle_verilog::prelude::*;
 
 /// funct5 of LR and SC.

@@ -15,9 +15,7 @@
 
 use crate::bundles::WideRead;
 use crate::types::{Destination, Issuer, MoveJob};
-use spindle_blocks::bundles::{BeatSource, TailedSource};
-use spindle_blocks::desc::DmaDesc;
-use spindle_blocks::fifo::LutFifo;
+use spindle_blocks::{BeatSource, DmaDesc, LutFifo, TailedSource};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 

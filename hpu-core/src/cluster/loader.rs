@@ -34,8 +34,7 @@ use crate::cluster::loader_tables::{
 };
 use crate::processor::types::{Launch, Region};
 use crate::types::{Limits, TaskContext};
-use spindle_blocks::desc::{ReadRequest, TaskDesc};
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::{LutMemory, ReadRequest, TaskDesc};
 use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 

@@ -63,9 +63,7 @@ use crate::cluster::task_records::TaskRecords;
 use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::types::Rvfi;
 use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
-use spindle_blocks::bundles::{BeatSink, BeatSource, TailedSource};
-use spindle_blocks::desc::{Command, DmaDesc, DmaDone, ReadRequest, TaskDone};
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, ReadRequest, TailedSource, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 

@@ -15,8 +15,7 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::bundles::OrderedL2Port;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use spindle_blocks::fifo::LutFifo;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, LutFifo};
 use spindle_verilog::prelude::*;
 
 /// A request and who made it.

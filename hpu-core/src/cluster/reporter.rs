@@ -13,8 +13,7 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::Ending;
 use crate::types::{EndedTask, Fault};
-use spindle_blocks::desc::TaskDone;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, TaskDone};
 use spindle_verilog::prelude::*;
 
 const ENDING_BITS: usize = Ending::BITS;

@@ -17,8 +17,7 @@
 //! take turns: an HPU waits at most 7 cycles. The lock comes on top.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use spindle_blocks::ram::TdpRam;
-use spindle_blocks::replicate;
+use spindle_blocks::{replicate, TdpRam};
 use spindle_verilog::prelude::*;
 
 /// The super-bank. See the module text.

@@ -1,8 +1,8 @@
 //! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
 
 use super::bundles::PredictorUpdateSink;
-use spindle_blocks::ram::LutMemory;
 use spindle_blocks::shift_count::next_of_32;
+use spindle_blocks::LutMemory;
 use spindle_verilog::prelude::*;
 
 /// The row that is cleared last, in the order of [`next_of_32`].

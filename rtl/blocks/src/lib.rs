@@ -38,7 +38,7 @@ pub use count_memory::CountMemory;
 pub use counter::CounterBank;
 pub use csr::CsrBlock;
 pub use desc::*;
-pub use fifo::Fifo;
+pub use fifo::{BlockFifo, Fifo, LutFifo};
 pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};

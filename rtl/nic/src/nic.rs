@@ -10,10 +10,10 @@ use hpu_core::processor::types::Rvfi;
 use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
-use spindle_blocks::bundles::{AxiLiteSink, AxiSource, AxiStreamSink, AxiStreamSource};
-use spindle_blocks::csr::CsrBlock;
-use spindle_blocks::desc::{CsrResponse, EndTrace, JoinTrace, TaskTrace};
-use spindle_blocks::replicate;
+use spindle_blocks::{
+    replicate, AxiLiteSink, AxiSource, AxiStreamSink, AxiStreamSource, CsrBlock, CsrResponse, EndTrace, JoinTrace,
+    TaskTrace,
+};
 use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::reasons::{TRACE_HPUS, TRACE_LANES, TRACE_TAG_BITS};

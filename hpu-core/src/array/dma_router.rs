@@ -52,7 +52,6 @@ impl DmaRouter {
 #[hdl]
 impl DmaRouter {
     fn update(&mut self) {
-        let owner = self.owner.q.val();
         let owned = self.owned.q.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
@@ -61,18 +60,17 @@ impl DmaRouter {
         let room = !owned & self.descs.write.ready.val();
         self.arbiter.request.next = request;
         self.arbiter.accept.next = room;
-        let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();
         // By number: four sources and two bits are one LUT.
         let mut desc: DmaDesc = self.desc[0].val();
         let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.data[0].last.val() };
         let mut offered: Bit = self.data[0].valid.val();
         for i in 0..self._clusters {
-            self.desc[i].ready.next = room & grant.get_bit(i);
+            self.desc[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
             if index == bits::<3>(i) {
                 desc = self.desc[i].val();
             }
-            let passes = owner == bits::<3>(i);
+            let passes = self.owner.q.val() == bits::<3>(i);
             if passes {
                 chosen = DmaBeat { data: self.data[i].val(), last: self.data[i].last.val() };
                 offered = self.data[i].valid.val();

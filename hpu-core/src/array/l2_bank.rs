@@ -154,10 +154,9 @@ impl L2Bank {
             self.grant[i].next = grant.get_bit(i);
         }
         // By number: four sources and two bits are one LUT.
-        let index = self.arbiter.index.val();
         let mut chosen: L2Request = self.request[0].val();
         for i in 0..self._requesters - 1 {
-            if index == bits::<3>(i) {
+            if self.arbiter.index.val() == bits::<3>(i) {
                 chosen = self.request[i].val();
             }
         }

@@ -157,19 +157,16 @@ impl L2Copy {
     /// Chooses the next command. A request that was staged in the last cycle is still offered in this one.
     fn choose(&mut self) {
         // Which command is next. One that was told in the last cycle still stands in this one.
-        let active = self.active.q.val();
-        let staged_mask = self.staged_mask.q.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            request = request.replace_bit(i, self.request[i].valid.val() & !staged_mask.get_bit(i));
+            request = request.replace_bit(i, self.request[i].valid.val() & !self.staged_mask.q.val().get_bit(i));
         }
         self.arbiter.request.next = request;
-        self.arbiter.accept.next = !active;
-        let number = self.arbiter.index.val();
+        self.arbiter.accept.next = !self.active.q.val();
         self.chosen.next = StageRequest::default();
         self.chosen_lent.next = false;
         for i in 0..self._clusters {
-            if number == bits::<3>(i) {
+            if self.arbiter.index.val() == bits::<3>(i) {
                 self.chosen.next = self.request[i].val();
                 self.chosen_lent.next = self.lent[i].val();
             }
@@ -178,17 +175,14 @@ impl L2Copy {
 
     /// Accesses the next word: of the copy, or of the host's beat.
     fn access_word(&mut self) -> WordAccess {
-        let active = self.active.q.val();
         // The next word: of the copy, or of the host's beat.
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
-        let load_wanted = active & !beat_complete & copy.left.any() & !copy.requested.get_bit(4);
+        let load_wanted = self.active.q.val() & !beat_complete & copy.left.any() & !copy.requested.get_bit(4);
         let bytes = self.store_bytes.val();
         let store_word = self.store_word.q.val();
-        let store_sent = self.store_sent.q.val();
-        let wants_store = self.store.valid.val() & !store_sent;
+        let wants_store = self.store.valid.val() & !self.store_sent.q.val();
         let is_store = wants_store & !(load_wanted & self.stored.q.val());
-        let moves = self.l2_request.ready.val();
         let last_store_word = (bytes - 1).get_bits::<4>(2);
         self.store_data.next = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
         self.l2_request.next = RemoteRequest {
@@ -208,7 +202,7 @@ impl L2Copy {
             ..Default::default()
         };
         self.l2_request.valid.next = load_wanted | wants_store;
-        if moves & (load_wanted | wants_store) {
+        if self.l2_request.ready.val() & (load_wanted | wants_store) {
             self.stored.d.next = is_store;
         }
         WordAccess { load_wanted, is_store, last_store_word }
@@ -216,18 +210,16 @@ impl L2Copy {
 
     /// Moves a beat of the host to L2.
     fn move_host_beat(&mut self, access: WordAccess) {
-        let moves = self.l2_request.ready.val();
         let store_word = self.store_word.q.val();
-        let store_sent = self.store_sent.q.val();
         let stores = self.stores.q.val();
-        let store_goes = access.is_store & moves;
+        let store_goes = access.is_store & self.l2_request.ready.val();
         let store_ends = self.l2_answer.valid.val() & self.l2_answer.val().write;
         if store_goes & !store_ends {
             self.stores.d.next = stores + 1;
         } else if !store_goes & store_ends {
             self.stores.d.next = stores - 1;
         }
-        let taken = store_sent & !(self.store_last.val() & stores.any());
+        let taken = self.store_sent.q.val() & !(self.store_last.val() & stores.any());
         self.store.ready.next = taken;
         if store_goes {
             self.store_word.d.next = if store_word == access.last_store_word { bits::<4>(0) } else { store_word + 1 };
@@ -240,18 +232,15 @@ impl L2Copy {
     /// Gathers the beats of a copy for a stage.
     fn gather_beat(&mut self, access: WordAccess) {
         let active = self.active.q.val();
-        let staged_mask = self.staged_mask.q.val();
-        let number = self.arbiter.index.val();
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
-        let moves = self.l2_request.ready.val();
         let received_now = self.l2_answer.valid.val() & !self.l2_answer.val().write;
         for i in 0..16 {
             if received_now & (copy.received.get_bits::<4>(0) == bits::<4>(i)) {
                 self.gathered[i].d.next = self.l2_answer.val().data;
             }
         }
-        if access.load_wanted & moves & !access.is_store {
+        if access.load_wanted & self.l2_request.ready.val() & !access.is_store {
             self.copying.d.next.word = copy.word + 1;
             self.copying.d.next.left = copy.left - 1;
             self.copying.d.next.requested = copy.requested + 1;
@@ -275,7 +264,7 @@ impl L2Copy {
             let word = if by_lent { self.segment_word.q.val() } else { (stage_request.beat, bits::<4>(0)).cat::<18>() };
             let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { stage_request.length };
             self.copying.d.next = Copying {
-                cluster: number,
+                cluster: self.arbiter.index.val(),
                 word,
                 left: (length + 3).get_bits::<10>(2),
                 beat: bits::<5>(0),
@@ -284,7 +273,7 @@ impl L2Copy {
             };
         }
         self.staged_mask.d.next = if ends { bits::<8>(1) << copy.cluster } else { bits::<8>(0) };
-        self.staged.next = staged_mask;
+        self.staged.next = self.staged_mask.q.val();
         self.cluster.next = copy.cluster;
         self.beat.next = (bits::<5>(STAGE), copy.beat).cat::<10>();
         self.data.next = (

@@ -58,10 +58,9 @@ impl LoadRouter {
         }
         self.arbiter.request.next = requests;
         let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val();
         let mut chosen: ReadRequest = self.request[0].val();
         for i in 0..self._clusters {
-            if index == bits::<3>(i) {
+            if self.arbiter.index.val() == bits::<3>(i) {
                 chosen = self.request[i].val();
             }
         }

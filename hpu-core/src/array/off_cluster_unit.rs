@@ -210,7 +210,6 @@ impl OffClusterUnit {
     fn offer_host_accesses(&mut self, command: GatheredCommand) -> Bit {
         let header = self.header.q.val();
         let number = self.number.q.val();
-        let source = self.words[0].q.val();
         let length = self.words[1].q.val();
         self.host_read.next = HostRead {
             client: bits::<2>(client::HANDLER),
@@ -222,7 +221,7 @@ impl OffClusterUnit {
             address: command.address,
             length: length.get_bits::<16>(0),
         };
-        self.target.next = source.get_bits::<15>(0);
+        self.target.next = self.words[0].q.val().get_bits::<15>(0);
         self.host_read.valid.next = command.is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = command.is_atomic & may_start & self.host_atomic.ready.val();
@@ -248,12 +247,11 @@ impl OffClusterUnit {
     /// Puts puts and gets into the queues of the initiator.
     fn queue_puts(&mut self, command: GatheredCommand, starts: Bit) {
         let header = self.header.q.val();
-        let number = self.number.q.val();
         let source = self.words[0].q.val();
         let length = self.words[1].q.val();
         let node = self.words[4].q.val();
         let waiting = WaitingPut {
-            cluster: number,
+            cluster: self.number.q.val(),
             header,
             node: node.get_bits::<8>(0),
             pid: node.get_bits::<16>(16),

@@ -37,13 +37,11 @@ impl<T: Synth> RrMux<T> {
         self.arbiter.request.next = request;
         let room = self.read.ready.val();
         self.arbiter.accept.next = room;
-        let grant = self.arbiter.grant.val();
-        let index = self.arbiter.index.val();
         let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
-            self.write[i].ready.next = room & grant.get_bit(i);
+            self.write[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
             // By number: four sources and two bits are one LUT.
-            if index == bits::<3>(i) {
+            if self.arbiter.index.val() == bits::<3>(i) {
                 chosen = self.write[i].val();
             }
         }

@@ -154,7 +154,6 @@ impl CommandPort {
     fn take_issue(&mut self) {
         let port = self.port.val();
         let busy = self.busy.q.val();
-        let issued = self.issued.q.val();
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = if !busy.get_bit(0) {
             bits::<2>(0)
@@ -174,7 +173,7 @@ impl CommandPort {
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
-        self.request.next = issued;
+        self.request.next = self.issued.q.val();
         self.request.next.opcode = self.opcode.q.val();
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
@@ -231,13 +230,12 @@ impl CommandPort {
             self.result.val().get_bits::<32>(0)
         };
         self.store.write_data.next = (run_written, word).cat::<37>();
-        let begins = self.begin.valid.val();
         let beginner = self.begin.thread.val();
         let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
         if !cleared {
             self.wipe_at.d.next = next_of_32(wipe_at);
             self.cleared.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
-        } else if begins {
+        } else if self.begin.valid.val() {
             self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
             self.dirty.d.next = true;
         } else if at == wipe_at {
@@ -250,9 +248,8 @@ impl CommandPort {
     /// Reads a word: for the command unit as long as an ISSUE has no answer, else for the HPU.
     fn read_store(&mut self, runs: Bits<10>) -> StoredWord {
         let port = self.port.val();
-        let issued = self.issued.q.val();
         let unanswered = self.unanswered.q.val();
-        let read_thread = if unanswered { issued.thread } else { port.thread };
+        let read_thread = if unanswered { self.issued.q.val().thread } else { port.thread };
         let read_word = if unanswered { self.word.val() } else { port.word };
         self.store.read_address.next = (read_thread, read_word).cat::<5>();
         let run = if read_thread { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
@@ -267,9 +264,6 @@ impl CommandPort {
     fn follow_threads(&mut self, stores: Bit, result: ResultWrite, run_begun: Bits<5>) {
         let port = self.port.val();
         let busy = self.busy.q.val();
-        let issued = self.issued.q.val();
-        let begins = self.begin.valid.val();
-        let beginner = self.begin.thread.val();
         let mut pending: Bits<2> = bits::<2>(0);
         for t in 0..2 {
             let all = repeat::<4>(!self.waits_for_one[t].q.val());
@@ -279,8 +273,8 @@ impl CommandPort {
         }
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
-            let of_thread = issued.thread == (t == 1);
-            if begins & (beginner == (t == 1)) {
+            let of_thread = self.issued.q.val().thread == (t == 1);
+            if self.begin.valid.val() & (self.begin.thread.val() == (t == 1)) {
                 self.banks[t].d.next = self.begin.bank.val();
                 self.runs[t].d.next = run_begun;
                 self.waits_for_one[t].d.next = false;
@@ -302,17 +296,15 @@ impl CommandPort {
 
     /// Keeps the table of commands in flight. A command may end in the cycle in which it is accepted.
     fn follow_commands(&mut self, accepted: Bits<4>) {
-        let busy = self.busy.q.val();
-        let issued = self.issued.q.val();
         let begins = self.begin.valid.val();
         let beginner = self.begin.thread.val();
-        self.busy.d.next = (busy | accepted) & !self.complete.val();
+        self.busy.d.next = (self.busy.q.val() | accepted) & !self.complete.val();
         self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
         let mut used: Bit = false;
         for i in 0..HANDLES {
             // A handle is its handler's until the next one of the thread begins.
             let request_taken = accepted.get_bit(i);
-            let owner = if request_taken { issued.thread } else { self.owner[i].q.val() };
+            let owner = if request_taken { self.issued.q.val().thread } else { self.owner[i].q.val() };
             self.owner[i].d.next = owner;
             self.owned[i].d.next = (request_taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
             self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
@@ -327,14 +319,13 @@ impl CommandPort {
     /// Answers the HPU.
     fn answer(&mut self, result: ResultWrite, stored: StoredWord) {
         let port = self.port.val();
-        let busy = self.busy.q.val();
         let owned = result.owned & !(result.owners ^ repeat::<4>(port.thread));
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
         let special =
             (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));
         self.answer_low.d.next = match port.word.to_u64() {
             ISSUE => bit_cast::<4, 2>(last),
-            STATUS => busy & owned,
+            STATUS => self.busy.q.val() & owned,
             ERROR => self.error.q.val() & owned,
             _ => stored.value.get_bits::<4>(0) & repeat::<4>(stored.exists),
         };

@@ -317,7 +317,6 @@ impl CommandUnit {
 
     /// Judges the command: whether it is legal, and whether there is room for it.
     fn decide(&mut self, opcode: Bits<4>, command_class: CommandClass, ends: Bit) -> Decision {
-        let current = self.current.q.val();
         let limits = self.limits.val();
         let mask = self.mask.q.val();
         let staged = self.stage_full.q.val() & (self.stage_owner.q.val() & mask).any();
@@ -330,7 +329,6 @@ impl CommandUnit {
         self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
         self.check.ring_open.next = self.rings_open.val().get_bit(limits.origin.context.index());
         let legal = self.check.legal.val();
-        let source = self.check.source.val();
 
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
         let place_full = self.place_reg_valid.q.val();
@@ -342,7 +340,7 @@ impl CommandUnit {
         let occupied = if command_class.is_message {
             message_full
         } else {
-            current.full
+            self.current.q.val().full
                 | (is_place & place_full)
                 | (command_class.off_cluster & off_cluster_full)
                 | (command_class.put & put_leaves)
@@ -353,7 +351,7 @@ impl CommandUnit {
 
         // A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
         let decides = ends & legal;
-        let stages = command_class.reads & source.in_context & !staged;
+        let stages = command_class.reads & self.check.source.val().in_context & !staged;
         let fills = decides & stages & !occupied & !stage_used;
         let misses = decides & stages & !occupied & stage_used;
         let stays = fills | (decides & staged & occupied);

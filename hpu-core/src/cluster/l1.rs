@@ -271,7 +271,6 @@ impl L1 {
 
     /// Joins the super-banks with the wide side: word w of a beat lies in super-bank w[2:0], half w[3].
     fn join_wide_side(&mut self, guest: Bit, written: Bit) {
-        let beat = self.beat.q.val();
         // The super-banks. Word w of a beat lies in super-bank w[2:0], half w[3].
         let mut even: Bits<512> = bits::<512>(0);
         let mut odd: Bits<512> = bits::<512>(0);
@@ -289,7 +288,7 @@ impl L1 {
                 self.super_banks[s].wide_strobe[g].next =
                     (keep.get_bits::<4>(4 * (s + 8)), keep.get_bits::<4>(4 * s)).cat::<8>();
                 self.super_banks[s].wide_row[g].next =
-                    if write { beat.get_bits::<9>(1) } else { self.wide.beat.val().get_bits::<9>(1) };
+                    if write { self.beat.q.val().get_bits::<9>(1) } else { self.wide.beat.val().get_bits::<9>(1) };
             }
             let words = self.super_banks[s].wide_read[0].val();
             even = even

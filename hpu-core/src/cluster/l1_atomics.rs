@@ -180,11 +180,10 @@ impl L1Atomics {
         self.reservation.write_data.next = word_address;
         self.reservation.read_address.next = owner;
         let is_same = self.reservation.read_data.val() == word_address;
-        let disturbed = self.shared_write.val();
         let mut reserved: Bits<16> = self.reserved.q.val();
         for i in 0..2 * self._hpus {
             let mine = owner == bits::<4>(i);
-            let lost = (disturbed >> self.reserved_in[i].q.val()).get_bit(0);
+            let lost = (self.shared_write.val() >> self.reserved_in[i].q.val()).get_bit(0);
             if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & is_same {
                 self.failed.d.next = false;
             }

@@ -182,9 +182,8 @@ impl Loader {
 
     /// Takes the next task: its slot, and the bank of the HPU that it names.
     fn accept_task(&mut self) -> Bit {
-        let regions_left = self.regions_left.q.val();
         let in_idle = self.state.q.val() == LoaderState::Idle;
-        let is_open = in_idle & (regions_left < 2);
+        let is_open = in_idle & (self.regions_left.q.val() < 2);
         let ready = is_open & self.slot.valid.val();
         let accept = ready & self.task.valid.val();
         self.task.ready.next = ready;
@@ -268,12 +267,11 @@ impl Loader {
         self.owners.write_address.next = task_index;
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
         self.owners.read_address.next = task_index;
-        let is_dirty = self.dirty.read_data.val();
         let scrub_not_left = self.scrub_not_left.q.val();
         let scrubs = !scrub_not_left.all();
         if fresh {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
-            self.scratch_due.d.next = is_dirty;
+            self.scratch_due.d.next = self.dirty.read_data.val();
         }
         let installed = self.installed.valid.val();
         let cleans = fresh | self.cleans.q.val();
@@ -305,11 +303,10 @@ impl Loader {
 
     /// The next state.
     fn advance(&mut self, accept: Bit, ends: Bit, launches: Bit) {
-        let state = self.state.q.val();
         let step = self.step.q.val();
         let task_index = self.task_index.q.val();
         let offered = self.task.desc.val();
-        match state {
+        match self.state.q.val() {
             LoaderState::SetUp => {
                 self.step.d.next = step + 1;
                 if step.all() {
@@ -381,7 +378,6 @@ impl Loader {
 
     /// Writes the task records, and hands the launch over.
     fn hand_over(&mut self, launches: Bit) {
-        let fresh = self.fresh.q.val();
         let held = self.held.q.val();
         let entry = self.held_entry.q.val();
         let slot = self.held_slot.q.val();
@@ -391,7 +387,7 @@ impl Loader {
         self.entry.next = entry;
         self.hpu.next = task_index.get_bits::<3>(2);
         self.bank.next = task_index.get_bits::<2>(0);
-        self.record_write.next = if fresh { self.hpu_mask.q.val() } else { bits::<8>(0) };
+        self.record_write.next = if self.fresh.q.val() { self.hpu_mask.q.val() } else { bits::<8>(0) };
         self.limits.next = limits_of(held, entry, slot, self.size.q.val());
         self.launch.next = launch_of(held, entry, self.a0.q.val());
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };

@@ -65,10 +65,9 @@ impl Reporter {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = free;
-        let grant = self.arbiter.grant.val();
         let index = self.arbiter.index.val();
         for i in 0..self._hpus {
-            self.ending[i].ready.next = grant.get_bit(i) & free;
+            self.ending[i].ready.next = self.arbiter.grant.val().get_bit(i) & free;
         }
         // A sum of products of four is one LUT a bit.
         let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);

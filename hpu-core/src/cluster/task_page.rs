@@ -15,38 +15,6 @@ use spindle_verilog::prelude::*;
 
 const PACKET_BASE: u64 = base(map::PACKET) as u64;
 
-const KIND: usize = map::TASK_KIND as usize / 4;
-const PACKET: usize = map::TASK_PACKET as usize / 4;
-const PACKET_LEN: usize = map::TASK_PACKET_LEN as usize / 4;
-const FRAME_LEN: usize = map::TASK_FRAME_LEN as usize / 4;
-const PAYLOAD: usize = map::TASK_PAYLOAD as usize / 4;
-const PAYLOAD_LEN: usize = map::TASK_PAYLOAD_LEN as usize / 4;
-const L3: usize = map::TASK_L3 as usize / 4;
-const OPCODE: usize = map::TASK_OPCODE as usize / 4;
-const SRC_NID: usize = map::TASK_SRC_NID as usize / 4;
-const SRC_PID: usize = map::TASK_SRC_PID as usize / 4;
-const DST_PID: usize = map::TASK_DST_PID as usize / 4;
-const ADDR_LO: usize = map::TASK_ADDR_LO as usize / 4;
-const ADDR_HI: usize = map::TASK_ADDR_HI as usize / 4;
-const MSG_ID: usize = map::TASK_MSG_ID as usize / 4;
-const MSG_LEN: usize = map::TASK_MSG_LEN as usize / 4;
-const MSG_OFF: usize = map::TASK_MSG_OFF as usize / 4;
-const BUF_OFF: usize = map::TASK_BUF_OFF as usize / 4;
-const CONTEXT: usize = map::TASK_CONTEXT as usize / 4;
-const CLUSTER: usize = map::TASK_CLUSTER as usize / 4;
-const HPU: usize = map::TASK_HPU as usize / 4;
-const MSG_SLOT: usize = map::TASK_MSG_SLOT as usize / 4;
-const FRAME: usize = map::TASK_FRAME as usize / 4;
-const STAMP: usize = map::TASK_STAMP as usize / 4;
-const DROPPED: usize = map::TASK_DROPPED as usize / 4;
-const FLOW: usize = map::TASK_FLOW as usize / 4;
-const STATE_SIZE: usize = map::TASK_STATE_SIZE as usize / 4;
-const HOST_LO: usize = map::TASK_HOST_LO as usize / 4;
-const HOST_HI: usize = map::TASK_HOST_HI as usize / 4;
-const HOST_SIZE: usize = map::TASK_HOST_SIZE as usize / 4;
-const CYCLE: usize = map::TASK_CYCLE as usize / 4;
-const SCRATCH_SIZE: usize = map::TASK_SCRATCH_SIZE as usize / 4;
-
 /// The task page. See the module text.
 #[block(combinational)]
 pub struct TaskPage {
@@ -77,39 +45,40 @@ impl TaskPage {
         for i in 0..32 {
             self.words[i].next = bits::<32>(0);
         }
-        self.words[KIND].next = bit_cast::<32, 2>(desc.kind);
-        self.words[PACKET_LEN].next = bit_cast::<32, 12>(self.size.val());
+        self.words[map::TASK_KIND as usize / 4].next = bit_cast::<32, 2>(desc.kind);
+        self.words[map::TASK_PACKET_LEN as usize / 4].next = bit_cast::<32, 12>(self.size.val());
         if desc.has_packet {
-            self.words[PACKET].next = bits::<32>(PACKET_BASE);
-            self.words[PAYLOAD].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(desc.payload_offset);
-            self.words[L3].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(desc.l3_offset);
+            self.words[map::TASK_PACKET as usize / 4].next = bits::<32>(PACKET_BASE);
+            self.words[map::TASK_PAYLOAD as usize / 4].next =
+                bits::<32>(PACKET_BASE) | bit_cast::<32, 7>(desc.payload_offset);
+            self.words[map::TASK_L3 as usize / 4].next = bits::<32>(PACKET_BASE) | bit_cast::<32, 6>(desc.l3_offset);
         }
-        self.words[FRAME_LEN].next = bit_cast::<32, 14>(desc.length);
-        self.words[PAYLOAD_LEN].next = bit_cast::<32, 16>(desc.payload_len);
-        self.words[OPCODE].next = bit_cast::<32, 8>(desc.opcode);
-        self.words[SRC_NID].next = desc.src_nid;
-        self.words[SRC_PID].next = bit_cast::<32, 16>(desc.src_pid);
-        self.words[DST_PID].next = bit_cast::<32, 16>(desc.dst_pid);
-        self.words[ADDR_LO].next = desc.addr.get_bits::<32>(0);
-        self.words[ADDR_HI].next = desc.addr.get_bits::<32>(32);
-        self.words[MSG_ID].next = desc.msg_id;
-        self.words[MSG_LEN].next = desc.msg_len;
-        self.words[MSG_OFF].next = desc.msg_off;
-        self.words[BUF_OFF].next = desc.buf_off;
-        self.words[CONTEXT].next = bit_cast::<32, 4>(desc.context);
-        self.words[CLUSTER].next = bit_cast::<32, 3>(self.number.val());
-        self.words[HPU].next = bit_cast::<32, 3>(self.hpu.val());
-        self.words[MSG_SLOT].next = bit_cast::<32, 8>(desc.msg_slot);
-        self.words[FRAME].next = bit_cast::<32, 16>(desc.frame);
-        self.words[STAMP].next = desc.stamp;
-        self.words[DROPPED].next = desc.dropped_bytes;
-        self.words[FLOW].next = bit_cast::<32, 1>(desc.flow_control.into());
-        self.words[STATE_SIZE].next = bit_cast::<32, 21>(entry.limits.state_size);
-        self.words[HOST_LO].next = entry.limits.host_lo;
-        self.words[HOST_HI].next = entry.limits.host_hi;
-        self.words[HOST_SIZE].next = entry.limits.host_size;
-        self.words[CYCLE].next = self.cycle.val();
-        self.words[SCRATCH_SIZE].next = bit_cast::<32, 16>(entry.limits.scratch_size);
+        self.words[map::TASK_FRAME_LEN as usize / 4].next = bit_cast::<32, 14>(desc.length);
+        self.words[map::TASK_PAYLOAD_LEN as usize / 4].next = bit_cast::<32, 16>(desc.payload_len);
+        self.words[map::TASK_OPCODE as usize / 4].next = bit_cast::<32, 8>(desc.opcode);
+        self.words[map::TASK_SRC_NID as usize / 4].next = desc.src_nid;
+        self.words[map::TASK_SRC_PID as usize / 4].next = bit_cast::<32, 16>(desc.src_pid);
+        self.words[map::TASK_DST_PID as usize / 4].next = bit_cast::<32, 16>(desc.dst_pid);
+        self.words[map::TASK_ADDR_LO as usize / 4].next = desc.addr.get_bits::<32>(0);
+        self.words[map::TASK_ADDR_HI as usize / 4].next = desc.addr.get_bits::<32>(32);
+        self.words[map::TASK_MSG_ID as usize / 4].next = desc.msg_id;
+        self.words[map::TASK_MSG_LEN as usize / 4].next = desc.msg_len;
+        self.words[map::TASK_MSG_OFF as usize / 4].next = desc.msg_off;
+        self.words[map::TASK_BUF_OFF as usize / 4].next = desc.buf_off;
+        self.words[map::TASK_CONTEXT as usize / 4].next = bit_cast::<32, 4>(desc.context);
+        self.words[map::TASK_CLUSTER as usize / 4].next = bit_cast::<32, 3>(self.number.val());
+        self.words[map::TASK_HPU as usize / 4].next = bit_cast::<32, 3>(self.hpu.val());
+        self.words[map::TASK_MSG_SLOT as usize / 4].next = bit_cast::<32, 8>(desc.msg_slot);
+        self.words[map::TASK_FRAME as usize / 4].next = bit_cast::<32, 16>(desc.frame);
+        self.words[map::TASK_STAMP as usize / 4].next = desc.stamp;
+        self.words[map::TASK_DROPPED as usize / 4].next = desc.dropped_bytes;
+        self.words[map::TASK_FLOW as usize / 4].next = bit_cast::<32, 1>(desc.flow_control.into());
+        self.words[map::TASK_STATE_SIZE as usize / 4].next = bit_cast::<32, 21>(entry.limits.state_size);
+        self.words[map::TASK_HOST_LO as usize / 4].next = entry.limits.host_lo;
+        self.words[map::TASK_HOST_HI as usize / 4].next = entry.limits.host_hi;
+        self.words[map::TASK_HOST_SIZE as usize / 4].next = entry.limits.host_size;
+        self.words[map::TASK_CYCLE as usize / 4].next = self.cycle.val();
+        self.words[map::TASK_SCRATCH_SIZE as usize / 4].next = bit_cast::<32, 16>(entry.limits.scratch_size);
         let mut low: Bits<512> = bits::<512>(0);
         let mut high: Bits<512> = bits::<512>(0);
         for i in 0..16 {

@@ -75,7 +75,6 @@ pub struct Launches {
 #[hdl]
 impl Launches {
     fn update(&mut self) {
-        let launch = self.next_launch.q.val();
         let accepts = self.launch.valid.val() & self.chosen.q.val() & !self.full.q.val();
         self.launch.ready.next = self.chosen.q.val() & !self.full.q.val();
         self.launch_bank.next = self.choice.q.val();
@@ -147,6 +146,6 @@ impl Launches {
         self.begin_bank.next = self.next_bank.q.val();
         self.bank_of.next = (self.banks[1].q.val(), self.banks[0].q.val()).cat::<4>();
         self.waiting.next = self.full.q.val();
-        self.launched.next = launch;
+        self.launched.next = self.next_launch.q.val();
     }
 }

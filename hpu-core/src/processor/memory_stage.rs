@@ -262,11 +262,10 @@ impl MemoryStage {
     fn load_early(&mut self, access: Access) -> EarlyLoad {
         let issued = self.issued.val();
         let executed = self.executed.val();
-        let live = self.live.val();
         let first_sum = self.first_sum.val();
         let entry = self.regions.entry.val();
         let conflict = (self.overlaps.q.val() & self.queue.waiting.val()).any();
-        self.yields.d.next = live
+        self.yields.d.next = self.live.val()
             & ((((access.is_load & self.in_port.q.val()) | executed.traits.fences) & !self.queue.empty.val())
                 | (self.issue_left.q.val() & !self.replied.val()));
         let waits = conflict
@@ -299,16 +298,13 @@ impl MemoryStage {
         self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < end_offset);
         let in_range = !access.sum.get_bit(31) & !access.sum.get_bits::<7>(21).any();
         let is_lr = access.is_atomic & (executed.funct5 == LR);
-        let in_l1 = self.in_l1.q.val();
-        let in_l2 = self.in_l2.q.val();
-        let in_code = self.in_code.q.val();
         let in_port = self.in_port.q.val();
         let granted = (found.readable | access.is_store)
             & (found.writable | access.is_load | is_lr)
-            & (!access.is_atomic | in_l1 | in_l2);
+            & (!access.is_atomic | self.in_l1.q.val() | self.in_l2.q.val());
         let allowed = in_range & granted & self.in_bound.val();
         let whole = aligned & (!in_port | size.all());
-        let wrong_shape = (access.is_atomic | in_code | in_port) & !whole;
+        let wrong_shape = (access.is_atomic | self.in_code.q.val() | in_port) & !whole;
         self.check.faults.next = executed.traits.accesses & access.right & (!allowed | wrong_shape);
         self.check.cause.next = if allowed {
             bits::<4>(FAULT_MISALIGNED)
@@ -322,10 +318,9 @@ impl MemoryStage {
 
     /// M1: reads that have not been granted, or were granted too early.
     fn read_again(&mut self, access: Access, early: EarlyLoad, shape: Shape, place: Place) -> Read {
-        let live = self.live.val();
         let in_l1 = self.in_l1.q.val();
         let in_code = self.in_code.q.val();
-        let fast = live & access.is_load & access.right & (in_l1 | in_code);
+        let fast = self.live.val() & access.is_load & access.right & (in_l1 | in_code);
         let fetched = self.settled.q.val() & !early.conflict;
         let first_half = shape.crosses & !self.other_done.q.val();
         let retries_l1 = self.retries.q.val() & in_l1;
@@ -369,14 +364,12 @@ impl MemoryStage {
     /// need not wait for the region.
     fn compare_rows(&mut self, access: Access, early: EarlyLoad, shape: Shape) {
         let first_sum = self.first_sum.val();
-        let executed = self.executed.val();
-        let live = self.live.val();
         // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
         self.queue.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
         self.queue.entry_row.next = (access.sum.get_bits::<3>(28), access.sum.get_bits::<12>(3)).cat::<15>();
         self.queue.look_crosses.next = early.first_crosses & first_sum.get_bit(2);
         self.queue.entry_crosses.next = shape.crosses;
-        self.queue.may_push.next = live & executed.traits.accesses;
+        self.queue.may_push.next = self.live.val() & self.executed.val().traits.accesses;
         self.from.next = self.found.q.val().target;
     }
 
@@ -384,7 +377,6 @@ impl MemoryStage {
     fn leave(&mut self, access: Access, shape: Shape, read: Read) {
         let executed = self.executed.val();
         let live = self.live.val();
-        let found = self.found.q.val();
         let in_l2 = self.in_l2.q.val();
         let in_port = self.in_port.q.val();
         let word = access.sum.get_bits::<4>(2);
@@ -400,7 +392,7 @@ impl MemoryStage {
         self.remote.write.next = push & access.is_store & in_l2;
         self.check.leaves_long.next = pushes & has_room & long;
         self.queue.entry.next = Leaving {
-            target: found.target,
+            target: self.found.q.val().target,
             thread: self.thread.val(),
             bank: self.bank.val(),
             remote: access.is_atomic | in_l2,

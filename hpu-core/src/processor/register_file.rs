@@ -98,7 +98,6 @@ impl RegisterFile {
         self.words.write_address.next = address;
         self.words.write_data.next = (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>();
         self.current.d.next = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
-        let number = self.current.q.val();
         self.words.read_address[0].next = (thread, self.read_a.val()).cat::<6>();
         self.words.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
         let mut known: Bits<2> = bits::<2>(0);
@@ -109,7 +108,7 @@ impl RegisterFile {
             self.tops[i].read_address[0].next = self.words.read_address[i].val();
             let low = self.words.read_data[i].val().get_bits::<3>(32);
             // Register 0 is never written, so it is never known.
-            known = known.replace_bit(i, (self.tops[i].read_data[0].val(), low).cat::<4>() == number);
+            known = known.replace_bit(i, (self.tops[i].read_data[0].val(), low).cat::<4>() == self.current.q.val());
         }
         self.data_a.next = self.words.read_data[0].val().get_bits::<32>(0);
         self.data_b.next = self.words.read_data[1].val().get_bits::<32>(0);

@@ -134,7 +134,6 @@ impl Threads {
         self.wakes.next = wakes;
         self.forgets.next = forgets;
         self.cancel.next = cancel;
-        let waking = self.wakes.val();
 
         let current_alive = if thread { self.has_handler[1].q.val() } else { self.has_handler[0].q.val() };
         let other_alive = if thread { self.has_handler[0].q.val() } else { self.has_handler[1].q.val() };
@@ -182,7 +181,7 @@ impl Threads {
 
         for i in 0..2 {
             let mine = thread == (i == 1);
-            if waking.get_bit(i) {
+            if self.wakes.val().get_bit(i) {
                 self.blocked[i].d.next = false;
             }
             if mine & self.injection.taken.val() {

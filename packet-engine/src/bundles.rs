@@ -5,7 +5,6 @@ use spindle_verilog::prelude::*;
 
 /// Beats of a frame with their place in the frame. The sink takes every beat.
 #[bundle(mirror = ParserBeatSink)]
-#[derive(Clone, Debug)]
 pub struct ParserBeatSource {
     /// Bytes; 0 after the end of the frame.
     pub data: Signal<Out, Bits<512>>,
@@ -25,7 +24,6 @@ pub struct ParserBeatSource {
 
 /// [`ParserBeatSource`] without headers: what the packet buffer stores.
 #[bundle(mirror = StoredBeatSink, part_of(ParserBeatSource, ParserBeatSink))]
-#[derive(Clone, Debug)]
 pub struct StoredBeatSource {
     /// Bytes; 0 after the end of the frame.
     pub data: Signal<Out, Bits<512>>,
@@ -37,7 +35,6 @@ pub struct StoredBeatSource {
 
 /// Descriptor of a frame, one pulse per frame, with the decision to drop the frame.
 #[bundle(mirror = FrameDescSink)]
-#[derive(Clone, Debug)]
 pub struct FrameDescSource {
     /// Descriptor.
     pub payload: Signal<Out, PacketDesc>,
@@ -51,7 +48,6 @@ pub struct FrameDescSource {
 
 /// [`FrameDescSource`] without the reason.
 #[bundle(mirror = HeadersSink, part_of(FrameDescSource, FrameDescSink))]
-#[derive(Clone, Debug)]
 pub struct HeadersSource {
     /// Descriptor.
     pub payload: Signal<Out, PacketDesc>,
@@ -63,7 +59,6 @@ pub struct HeadersSource {
 
 /// A frame that the packet buffer has stored, one pulse per frame.
 #[bundle(mirror = WrittenSink)]
-#[derive(Clone, Debug)]
 pub struct WrittenSource {
     /// Head cell, which names the packet.
     pub pkt: Signal<Out, Bits<10>>,
@@ -77,7 +72,6 @@ pub struct WrittenSource {
 
 /// Policy of a context, one pulse when the context is installed.
 #[bundle(mirror = PolicySink)]
-#[derive(Clone, Debug)]
 pub struct PolicySource {
     /// Policy.
     pub payload: Signal<Out, ContextPolicy>,

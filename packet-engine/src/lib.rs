@@ -1,4 +1,4 @@
-//! Parser, header matcher, packet buffer, message table, payload scheduler, egress.
+//! The packet engine: ingress, schedule, dispatch, transmit, in the order in which a packet passes.
 
 pub mod bundles;
 pub mod dispatch;

@@ -1,13 +1,16 @@
-//! The packet engine's trace points: which of its stages a frame passed, one cycle later.
+//! The packet engine's trace points: the stages that a frame passed, one cycle later.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser, header matcher, ingress join, scheduler, egress | in `started`, `parsed`, `matched`, `buffered`, `dispatched`, `placement`, `egress_first`, `egress_last`: pulses, each with its frame's number or its task |
+//! | parser, header matcher, ingress join | in `started`, `parsed`, `matched`, `buffered`: pulses with the frame's number |
+//! | scheduler | in `dispatched`: a task; `placement`: a pulse with the frame's number |
+//! | egress | in `egress_first`, `egress_last`, `egress_frame`: the first and the last beat of a frame |
 //! | packet engine's edge | out `valid`, `tags`: points 0 to 4 and 9 to 11 of contract `reasons::TRACE_POINTS`, 16 bits of tag each |
 //! | packet engine's edge | out `sent`: the task of point 4, in the same cycle |
 //! | registers | out `scheduled`: point 4 |
 //!
-//! Each pulse is registered here but `started`, which comes with the parser's copy of the first beat, a cycle behind the wire's.
+//! Each pulse is registered here except `started`, which comes with the parser's copy of the first beat, one cycle after the
+//! wire's.
 
 use spindle_blocks::{TaskDesc, TaskTrace};
 use spindle_verilog::prelude::*;

@@ -1,6 +1,6 @@
 //! Counts the frames and bytes of one stream.
 //!
-//! Ports: in `keep`, `last`, `moves` (a beat moves in this cycle); out `frames`, `bytes` (modulo 2^32, 3 cycles behind), from
+//! Ports: in `keep`, `last`, `moves` (a beat moves in this cycle); out `frames`, `bytes` (modulo 2^32, 3 cycles later), from
 //! registers. `keep` must be contiguous from bit 0, which turns the count into a binary search. Never stalls.
 
 use spindle_verilog::prelude::*;

@@ -1,14 +1,15 @@
-//! Tasks that wait for an HPU: a queue per context, in one memory.
+//! Tasks that wait for an HPU: a queue for each context, in one memory.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `push`, `order`, `push_context` | dispatch: a task |
-//! | in `queue` / out `has_task` | dispatch: does this context have a task, the same cycle |
-//! | in `pop`, `queue` / out `popped` | dispatch: its oldest task leaves; it is at `popped` 2 cycles later |
+//! | in `queue` / out `has_task` | dispatch: whether this context has a task, in the same cycle |
+//! | in `pop`, `queue` / out `popped` | dispatch: the oldest task of the context leaves, and is at `popped` 2 cycles later |
 //! | out `backlog` | dispatch: contexts with a task |
 //!
-//! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue holds as many
-//! tasks as the packet buffer has cells, so none overflows. After reset the pointers are cleared, which takes 16 cycles; tasks come later.
+//! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue
+//! holds as many tasks as the packet buffer has cells, so none overflows. After reset the pointers are cleared, which takes 16
+//! cycles; tasks come later.
 
 use crate::schedule::message::TaskOrder;
 use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};

@@ -1,4 +1,4 @@
-//! What the ingress join and the scheduler make of a packet that arrives, before anything is looked up.
+//! What the ingress join and the scheduler derive from a packet that arrives, before anything is looked up.
 
 use crate::schedule::message::*;
 use crate::schedule::message_index::key_hash;
@@ -7,16 +7,17 @@ use spindle_contract::descriptors::action;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
 
-/// Which way a packet goes. It is made as the packet comes to the head of those that wait, since all that the scheduler does with it begins here.
+/// Route of a packet. It is derived when the packet comes to the head of the waiting ones, because the scheduler needs it
+/// before anything else.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Intake {
     /// To a mailbox, not to a context.
     pub for_mailbox: Bit,
-    /// With an opcode that mailboxes serve.
+    /// The opcode is one that mailboxes serve.
     pub served: Bit,
     /// Its message is named by a field of the frame.
     pub by_field: Bit,
-    /// It is its message: no other packet joins it.
+    /// The packet is a message by itself: no other packet joins it.
     pub single: Bit,
     /// Straight to placement: a whole message for a mailbox.
     pub fast: Bit,
@@ -24,7 +25,7 @@ pub struct Intake {
     pub hash: Bits<8>,
 }
 
-/// Which way this packet goes.
+/// Route of this packet.
 #[hdl_fn]
 pub fn intake_of(packet: PacketDesc) -> Intake {
     let for_mailbox = packet.action == bits(action::MAILBOX);
@@ -32,14 +33,14 @@ pub fn intake_of(packet: PacketDesc) -> Intake {
         | (packet.opcode == bits(opcode::GET))
         | (packet.opcode == bits(opcode::GET_RESP));
     let by_field = packet.by_field & !for_mailbox;
-    // What a GET wants is not in it.
+    // A GET does not carry the bytes that it requests.
     let whole = !packet.is_spindle
         | (packet.opcode == bits(opcode::GET))
         | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
     Intake {
-        for_mailbox: for_mailbox,
-        served: served,
-        by_field: by_field,
+        for_mailbox,
+        served,
+        by_field,
         single: !by_field & (whole | (!packet.per_message & !for_mailbox)),
         fast: for_mailbox & served & whole,
         hash: key_hash(pack(key_of(packet, for_mailbox, by_field))),
@@ -59,12 +60,12 @@ pub fn key_of(packet: PacketDesc, for_mailbox: Bit, by_field: Bit) -> MessageKey
     }
 }
 
-/// What of an arrival the stages before the decision need.
+/// Fields of an arrival that the stages before the decision need.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Arrival {
     /// Which message it belongs to.
     pub key: MessageKey,
-    /// Hash of that.
+    /// Hash of the key.
     pub hash: Bits<8>,
     /// Match bits.
     pub addr: Bits<64>,
@@ -76,7 +77,7 @@ pub struct Arrival {
     pub foremost: Bit,
 }
 
-/// What the scheduler makes of a packet that arrives, before anything is looked up.
+/// The arrival of a packet.
 #[hdl_fn]
 pub fn arrival_of(packet: PacketDesc, intake: Intake) -> Arrival {
     Arrival {

@@ -2,38 +2,39 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | writer | out `next_cell`, `available`; in `take`: the cell is used, the next one follows in the next cycle; in `rewind`, `rewind_count`: the last `rewind_count` cells taken are free again |
+//! | writer | out `next_cell`, `available`; in `take`: the cell is used, the next one follows in the next cycle |
+//! | writer | in `rewind`, `rewind_count`: the last `rewind_count` cells taken are free again |
 //! | releaser | in `give`, `give_cell`: a cell is free again |
-//! | everybody | out `count`: cells in the list |
+//! | packet buffer | out `count`: cells in the list |
 //!
-//! A ring of cell numbers in block RAM, as deep as there are cells, read a cycle ahead; a number that is written as its slot is read is
-//! kept beside it. One `take` and one `give` per cycle; a cell given can be
-//! taken 1 cycle later. After reset every slot of the ring stands for the cell of its own number until the reading side has passed
-//! it once, so nothing has to be filled in.
+//! A ring of cell numbers in block RAM, as deep as there are cells, read a cycle ahead; a number that is written in the cycle in
+//! which its slot is read is kept beside the ring. One `take` and one `give` per cycle; a cell given can be taken 1 cycle later.
+//! After reset every slot of the ring stands for the cell of its own number until the reading side has passed it once, so the ring
+//! needs no initial contents.
 //!
-//! `rewind` only moves the reading side back: the slots of cells that one frame has taken cannot have been overwritten, because a
-//! list of all cells has exactly as many slots as there are cells. No `take` in the cycle of a `rewind`.
+//! `rewind` only moves the reading side back: the slots of cells that one frame has taken cannot have been overwritten, because
+//! the ring has exactly as many slots as there are cells. No `take` in the cycle of a `rewind`.
 
 use spindle_blocks::ram::{RamStyle, SdpRam};
 use spindle_contract::params::CELL_BITS;
 use spindle_verilog::prelude::*;
 
-/// The list. See the module text.
+/// See the head of this file.
 #[block]
 pub struct CellList {
     /// The oldest free cell.
     pub next_cell: Signal<Out, Bits<CELL_BITS>>,
-    /// There is one.
+    /// The list is not empty.
     pub available: Signal<Out, Bit>,
-    /// It is used.
+    /// `next_cell` is used.
     pub take: Signal<In, Bit>,
-    /// Take back.
+    /// Cells return to the list.
     pub rewind: Signal<In, Bit>,
-    /// This many.
+    /// How many.
     pub rewind_count: Signal<In, Bits<5>>,
     /// A cell is free again.
     pub give: Signal<In, Bit>,
-    /// This one.
+    /// That cell.
     pub give_cell: Signal<In, Bits<CELL_BITS>>,
     /// Cells in the list.
     pub count: Signal<Out, Bits<11>>,

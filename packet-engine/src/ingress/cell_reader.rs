@@ -2,16 +2,16 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | consumer | in `request`, `request_valid` / out `request_ready` (a register); out `data`, `last`, `valid` / in `ready` |
-//! | links of the buffer | out `link_cell`, `link_read` / in `link_next` (1 cycle later, held): the cell behind a cell |
+//! | consumer | in `request` (its `ready` is a register); out `data`, `last`, `valid` / in `ready` |
+//! | links of the buffer | out `link_cell`, `link_read` / in `link_next` (1 cycle later, held): the next cell of the packet |
 //! | memory of the buffer | out `fetch`, `fetch_address`; in `fetched` [`MEMORY_LATENCY`] cycles later |
 //!
 //! Requests are served in order. The first beat is `valid` [`LATENCY`] cycles after an idle port takes a request, plus one cycle
 //! for each whole cell that `skip` passes over. From then on one beat per cycle while `ready`, without a bubble inside a
 //! packet or between packets whose `skip` is below 8. `skip` must be below the number of beats.
 //!
-//! Two beats are fetched ahead of the consumer: one stands in the memory's own output, the other in the register behind it. Both stand still
-//! when the consumer does; what `ready` allows is fetched in the same cycle, so nothing is queued.
+//! Two beats are fetched ahead of the consumer: one in the memory's own output, the other in the register after it. Both hold
+//! while the consumer stalls; `ready` fetches the next beat in the same cycle, so no queue is needed.
 
 use spindle_blocks::desc::ReadRequest;
 use spindle_verilog::prelude::*;
@@ -21,7 +21,7 @@ pub const LATENCY: usize = 3;
 /// Read latency that the memory must have; its output must stay until the next read.
 pub const MEMORY_LATENCY: usize = 1;
 
-/// A beat on its way out.
+/// A beat of a request.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CellBeat {
     data: Bits<512>,
@@ -40,28 +40,28 @@ pub struct Job {
     pass: Bits<5>,
 }
 
-/// The reader. See the module text.
+/// See the head of this file.
 #[block]
 pub struct CellReader {
-    /// What to stream.
+    /// Packet to stream.
     pub request: Sink<ReadRequest>,
     /// Beat.
     pub data: Signal<Out, Bits<512>>,
-    /// The last of the request.
+    /// Last beat of the request.
     pub last: Signal<Out, Bit>,
-    /// There is a beat.
+    /// A beat is offered.
     pub valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub ready: Signal<In, Bit>,
-    /// Whose successor is asked for.
+    /// Cell whose successor is read.
     pub link_cell: Signal<Out, Bits<10>>,
-    /// It is.
+    /// Read the successor.
     pub link_read: Signal<Out, Bit>,
-    /// The successor of the last one that was asked for.
+    /// Successor of the cell that was read last.
     pub link_next: Signal<In, Bits<10>>,
     /// Read the memory.
     pub fetch: Signal<Out, Bit>,
-    /// Where.
+    /// Address of the beat.
     pub fetch_address: Signal<Out, Bits<13>>,
     /// The beat there.
     pub fetched: Signal<In, Bits<512>>,
@@ -69,9 +69,9 @@ pub struct CellReader {
     active: Reg<Bit>,
     waiting: DFF<Job>,
     waiting_valid: Reg<Bit>,
-    /// A beat stands in the memory's output.
+    /// A beat is in the memory's output.
     fetched_valid: Reg<Bit>,
-    /// It is the last of its request.
+    /// That beat is the last of its request.
     fetched_last: DFF<Bit>,
     /// The beat that is offered.
     beat: DFF<CellBeat>,
@@ -129,7 +129,7 @@ impl CellReader {
         self.link_cell.next = here;
         self.link_read.next = begins | leaves;
 
-        // Beats on their way out of the memory.
+        // Beats between the memory and the consumer.
         if room {
             self.fetched_valid.d.next = fetch;
         }

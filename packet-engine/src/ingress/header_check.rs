@@ -161,7 +161,7 @@ impl HeaderCheck {
         self.facts.d.next = Facts {
             frame: self.frame.val(),
             stamp: self.stamp.val(),
-            vlan: vlan,
+            vlan,
             disabled: self.disabled.val(),
             bad_frame: self.bad_frame.val(),
             runt: (frame_end < 13)
@@ -171,7 +171,7 @@ impl HeaderCheck {
             too_long: frame_end >= LIMIT,
             length: frame_end + 1,
             raw_len: frame_end - (if vlan { bits::<14>(17) } else { bits::<14>(13) }),
-            ip: ip,
+            ip,
             ip_header_good: (header.get_bits::<4>(116) == 4) & (ihl >= 5),
             no_options: ihl == 5,
             no_fragment: !(be16(header.get_bits::<16>(160)).get_bits::<14>(0).any()),
@@ -190,7 +190,7 @@ impl HeaderCheck {
                 & (op <= bits(opcode::LAST))
                 & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
             announced: zext::<17, 16>(be16(header.get_bits::<16>(688))) + zext::<17, 7>(overhead),
-            get: get,
+            get,
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
@@ -304,13 +304,13 @@ impl HeaderCheck {
             is_spindle: layers.spindle,
             l3_offset: trunc::<6, 7>(l3_offset),
             payload_offset: l3_offset + behind_l3,
-            ip_src: ip_src,
-            ip_dst: ip_dst,
-            src_port: src_port,
-            dst_port: dst_port,
-            opcode: opcode,
-            flags: flags,
-            psn: psn,
+            ip_src,
+            ip_dst,
+            src_port,
+            dst_port,
+            opcode,
+            flags,
+            psn,
             src_nid: if layers.spindle { sp_src_nid } else { ip_src },
             src_pid: if layers.spindle { sp_src_pid } else { src_port },
             dst_pid: if layers.spindle { sp_dst_pid } else { dst_port },
@@ -318,9 +318,9 @@ impl HeaderCheck {
             key: if layers.spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
             msg_id: if layers.spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
             msg_len: if layers.spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
-            msg_off: msg_off,
+            msg_off,
             buf_off: if layers.spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
-            payload_len: payload_len,
+            payload_len,
             epoch: if layers.spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
             ecn: if layers.plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
             ..Default::default()

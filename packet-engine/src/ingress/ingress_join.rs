@@ -1,24 +1,24 @@
-//! Ingress join: brings together what the matcher and the packet buffer know of a frame; passes it on or drops it.
+//! Ingress join: joins the results of the matcher and of the packet buffer for a frame, and passes the frame on or drops it.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header matcher | in `matched`, `matched_drop`, `matched_reason`, `matched_valid`; no ready |
-//! | PSN filter | in `verdict`, with `matched_valid`; out `psn_commit`, `fate_valid`: one pulse per held frame that ends here |
-//! | packet buffer | in `written_pkt`, `written_cells`, `written_overflow`, `written_valid`; no ready; out `free_pkt`, `free_valid` / in `free_ready` |
-//! | responder | out `report`, `report_valid`: one pulse per frame that ends here and whose source is to know |
-//! | scheduler | out `packet`, `packet_intake`: which way it goes, `packet_valid` / in `packet_ready` |
+//! | header matcher | in `matched`; no ready |
+//! | PSN filter | in `verdict`, with `matched_valid`; out `psn_commit`: one pulse per held frame that ends here |
+//! | packet buffer | in `written`; no ready; out `free` |
+//! | responder | out `report`: one pulse per frame that ends here and whose source gets an answer |
+//! | scheduler | out `packet`, `packet_intake` |
 //! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
 //! | trace ports | out `trace`: one record per frame, in the cycle of `drop_valid` if the frame is dropped |
 //!
-//! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's, else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells
-//! are freed in order.
+//! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's,
+//! else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells are freed in order.
 //!
 //! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
 //! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the
 //! buffer has cells. While the sink stalls, frames wait in a block RAM FIFO (3 cycles), from which they follow without gaps.
 //!
-//! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's, because both delays
-//! behind the last beat are constant; its pulses wait in a FIFO.
+//! Both sides come in frame order. The buffer is always first: its pulse comes [`WRITTEN_AHEAD`] cycles before the matcher's,
+//! because both delays after the last beat are constant; its pulses wait in a FIFO.
 
 use crate::bundles::{FrameDescSink, WrittenSink};
 use crate::ingress::arrival::{intake_of, Intake};
@@ -41,7 +41,7 @@ pub const WRITTEN_AHEAD: usize =
 // The FIFO of written frames has 16 places and a latency of 1.
 const _: () = assert!(WRITTEN_AHEAD >= 1 && WRITTEN_AHEAD < 16);
 
-/// What the packet buffer says of a frame.
+/// Result of the packet buffer for a frame.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Written {
     pkt: Bits<10>,
@@ -49,23 +49,23 @@ pub struct Written {
     overflow: Bit,
 }
 
-/// What stands at the head.
+/// The frame at the head, with its route.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     packet: PacketDesc,
     intake: Intake,
 }
 
-/// The join. See the module text.
+/// See the head of this file.
 #[block]
 pub struct IngressJoin {
     /// Frame with its rule.
     pub matched: FrameDescSink,
-    /// What the PSN filter says of the matched frame.
+    /// Verdict of the PSN filter on the matched frame.
     pub verdict: Signal<In, PsnVerdict>,
-    /// Fate of a frame whose sequence number is held.
+    /// Commit of a frame whose sequence number is held.
     pub psn_commit: Pulse<PsnCommit>,
-    /// What became of a frame that ends here and whose source is to know.
+    /// Report of a frame that ends here and whose source gets an answer.
     pub report: Pulse<PacketReport>,
     /// Frame that the packet buffer stored.
     pub written: WrittenSink,
@@ -73,11 +73,11 @@ pub struct IngressJoin {
     pub free: Source<Bits<10>>,
     /// Frame for the scheduler.
     pub packet: Source<PacketDesc>,
-    /// Which way it goes.
+    /// Route of that frame.
     pub packet_intake: Signal<Out, Intake>,
     /// A frame was dropped.
     pub drop_valid: Signal<Out, Bit>,
-    /// Why.
+    /// Reason of the drop.
     pub drop_reason: Signal<Out, Bits<5>>,
     /// Rule and context of a frame, and whether it goes on.
     pub trace: Signal<Out, JoinTrace>,
@@ -95,7 +95,7 @@ pub struct IngressJoin {
 }
 
 impl IngressJoin {
-    /// A join behind a packet buffer of `cells` cells: that many frames can wait, of 602 bits each.
+    /// A join for a packet buffer of `cells` cells: that many frames can wait.
     pub fn new(cells: usize) -> Self {
         Self {
             frees: Fifo::with_depth(RamStyle::sparing(cells), cells),
@@ -158,7 +158,7 @@ impl IngressJoin {
             action: self.matched.val().action,
             context: self.matched.val().context,
             dropped: refused | cells.overflow,
-            reason: reason,
+            reason,
         };
         // A control packet has taken its number; the number of a packet that is dropped is free again.
         self.commit_out_valid.d.next = self.matched.valid.val() & verdict.held & (refused | cells.overflow);
@@ -167,7 +167,7 @@ impl IngressJoin {
             peer: self.matched.val().src_nid.get_bits::<8>(0),
             psn: self.matched.val().psn.get_bits::<11>(0),
         };
-        // Sources of numbers that count here are told: what was there before or is control at once, the others that it was refused.
+        // Sources of sequenced packets get an answer: an acknowledgement for a duplicate or a control packet, else a refusal.
         let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
         let repeated = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
         let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));

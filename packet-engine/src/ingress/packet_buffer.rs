@@ -2,21 +2,22 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser | in `beat_data`, `beat_last`, `beat_valid`; no ready: what does not fit is dropped whole |
-//! | ingress join | out `written_pkt`, `written_cells`, `written_overflow`, `written_valid`: one pulse per frame, in order, [`WRITTEN_LATENCY`] cycle behind its last beat; no ready |
-//! | scheduler, ingress join | in `free_pkt`, `free_valid` / out `free_ready` (a register) |
-//! | loader | in `load_request`, `load_request_valid` / out `load_request_ready`; out `load_data`, `load_last`, `load_valid` / in `load_ready` |
-//! | placement | in `place_request`, `place_request_valid` / out `place_request_ready`; out `place_data`, `place_last`, `place_data_valid` / in `place_data_ready` |
+//! | parser | in `beat`; no ready: a frame that does not fit is dropped whole |
+//! | ingress join | out `written`: one pulse per frame, in order, [`WRITTEN_LATENCY`] cycle after its last beat; no ready |
+//! | scheduler, ingress join | in `free` (its `ready` is a register) |
+//! | loader | in `load_request`; out `load_data` |
+//! | placement | in `place_request`; out `place_data` |
 //! | registers | out `cells_free`: free cells, 2 cycles old |
 //!
-//! Writing takes one beat per cycle for ever, also one-beat frames, each of which needs a cell. A frame overflows when no cell is free
-//! for its next 512 bytes, or when it is longer than `MAX_FRAME`; its cells are free again in the next cycle, the rest of it
-//! is ignored, and `written_pkt` and `written_cells` mean nothing. Freeing takes one cycle per cell; a cell freed can be written 3 cycles
-//! after its turn. Reading: see [`cell_reader`](crate::ingress::cell_reader); first beat [`READ_LATENCY`] cycles after the request, one
-//! beat per cycle. `keep` is not stored: whoever reads knows the length. A packet may be read from the cycle of its `written_valid` on.
+//! Writing takes one beat per cycle for ever, also one-beat frames, each of which needs a cell. A frame overflows when no cell is
+//! free for its next 512 bytes, or when it is longer than `MAX_FRAME`; its cells are free again in the next cycle, the rest of it
+//! is ignored, and `written_pkt` and `written_cells` mean nothing. Freeing takes one cycle per cell; a freed cell can be written
+//! 3 cycles after its turn. Reading: see [`cell_reader`](crate::ingress::cell_reader); first beat [`READ_LATENCY`] cycles after
+//! the request, one beat per cycle. `keep` is not stored: readers know the length. A packet may be read from the cycle of its
+//! `written_valid` on.
 //!
-//! The entry of a cell in the link table is written together with the last beat that the cell takes: it names the next cell,
-//! or says that there is none.
+//! The entry of a cell in the link table is written together with the cell's last beat: it names the next cell, or marks the
+//! end of the frame.
 
 use crate::bundles::{StoredBeatSink, WrittenSource};
 use crate::ingress::cell_list::CellList;
@@ -32,12 +33,12 @@ use spindle_verilog::prelude::*;
 pub const WRITTEN_LATENCY: usize = 1;
 /// Cycles from a request to its first beat.
 pub const READ_LATENCY: usize = cell_reader::LATENCY;
-/// Who follows links: loader, placement, releaser.
+/// Readers of links: loader, placement, releaser.
 const READERS: usize = 3;
 /// Cells of the longest frame.
 const MAX_CELLS: u64 = (MAX_FRAME / CELL_BYTES) as u64;
 
-/// The buffer. See the module text.
+/// See the head of this file.
 #[block]
 pub struct PacketBuffer {
     /// Beat to store.
@@ -46,24 +47,24 @@ pub struct PacketBuffer {
     pub written: WrittenSource,
     /// Packet whose cells return.
     pub free: Sink<Bits<10>>,
-    /// What the loader wants.
+    /// Packet that the loader reads.
     pub load_request: Sink<ReadRequest>,
     /// Beat for the loader.
     pub load_data: BeatSource,
-    /// What placement wants.
+    /// Packet that is read for a placement.
     pub place_request: Sink<ReadRequest>,
-    /// Beat for placement.
+    /// Beat for the placement.
     pub place_data: BeatSource,
     /// Free cells.
     pub cells_free: Signal<Out, Bits<11>>,
     memory: Ram1w2r<13, 512>,
-    /// Per cell: the next cell; bit 10: there is none. A copy for each reader, and one for the releaser.
+    /// Per cell: the next cell; bit 10: the frame ends. A copy for each reader, and one for the releaser.
     links: [SdpRam<10, 11>; READERS],
     list: CellList,
     load: CellReader,
     place: CellReader,
     returns: Skid<Bits<10>>,
-    // Writer. `at_hand` is where the next beat goes; it is held before the frame comes.
+    // Writer. `at_hand` is the cell of the next beat; it is taken before the frame comes.
     at_hand: DFF<Bits<10>>,
     at_hand_valid: Reg<Bit>,
     beat_index: Reg<Bits<3>>,

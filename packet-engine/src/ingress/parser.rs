@@ -2,23 +2,25 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | wire | in `rx_data`, `rx_keep`, `rx_last`, `rx_user` (with `rx_last`: bad frame), `rx_valid`; no ready |
-//! | packet buffer, header matcher | out `beat_data`, `beat_last`, `beat_valid`: the stream [`BEAT_LATENCY`] cycle later, 0 behind the end of the frame; no ready |
-//! | header matcher | out `beat_first`, `beat_second`, `beat_vlan`, `beat_end` beside the beat; `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid`: one pulse per frame, in frame order, [`LATENCY`] cycles behind its last beat, also for malformed frames; `parsed_flags` one cycle before; no ready |
+//! | wire | in `rx` (`rx_user` with `rx_last`: bad frame); no ready |
+//! | packet buffer, header matcher | out `beat`: the stream [`BEAT_LATENCY`] cycle later, 0 after the end of the frame; no ready |
+//! | header matcher | out `parsed`: one pulse per frame, in frame order, also for malformed frames; no ready |
+//! | header matcher | out `parsed_flags`: one cycle before `parsed` |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: of the frame whose `parsed` comes in the next cycle |
-//! | trace | out `started`, `started_frame`: pulse with the first beat on `beat_*` |
-//! | registers | in `rx_enable` (looked at with the first beat of a frame), `spindle_port` |
+//! | trace | out `started`, `started_frame`: pulse with the first beat on `beat` |
+//! | registers | in `rx_enable` (sampled with the first beat of a frame), `spindle_port` |
 //!
-//! Never stalls: one beat per cycle for ever, so one-beat frames at one frame per cycle.
+//! `parsed_valid` comes [`LATENCY`] cycles after the frame's last beat. Never stalls: one beat per cycle for ever, so one-beat
+//! frames at one frame per cycle.
 //!
-//! A frame is dropped for the first of these that holds: RX_DISABLED (nothing else is looked at), then in the order of
+//! A frame is dropped for the first of these that holds: RX_DISABLED (nothing else is checked), then in the order of
 //! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`. What is checked:
 //!
-//! * RUNT: less than an Ethernet header, than the tag it announces, or than an IPv4 header behind EtherType 0x0800.
-//! * IPv4: version 4 and a header length of at least 5; the total length covers the header (and 8 bytes of UDP or ICMP) and does not pass the
-//!   end of the frame, which may be padded. With options (header length above 5) the header checksum is not checked; such
-//!   packets and fragments are raw frames (`is_ipv4` = 0), their payload is the whole IP packet.
-//! * UDP: length equal to what IP carries; checksum unless 0. ICMP: checksum.
+//! * RUNT: less than an Ethernet header, than the tag it announces, or than an IPv4 header after EtherType 0x0800.
+//! * IPv4: version 4 and a header length of at least 5; the total length covers the header (and 8 bytes of UDP or ICMP) and does
+//!   not pass the end of the frame, which may be padded. With options (header length above 5) the header checksum is not checked;
+//!   such packets and fragments are raw frames (`is_ipv4` = 0), their payload is the whole IP packet.
+//! * UDP: length equal to the IP payload; checksum unless 0. ICMP: checksum.
 //! * Spindle (UDP to `spindle_port`): version 1, known opcode, header length 6 (GET: 8) words, and header, payload and
 //!   ICRC fill the datagram exactly.
 //!
@@ -50,7 +52,7 @@ const INDEX_BIT_3: u64 = 0xFF00_FF00_FF00_FF00;
 const INDEX_BIT_4: u64 = 0xFFFF_0000_FFFF_0000;
 const INDEX_BIT_5: u64 = 0xFFFF_FFFF_0000_0000;
 
-/// The parser. See the module text.
+/// See the head of this file.
 #[block]
 pub struct Parser {
     /// Bytes from the wire.
@@ -95,11 +97,11 @@ pub struct Parser {
     frame: DFF<Bits<16>>,
     stamp: DFF<Bits<32>>,
     disabled: DFF<Bit>,
-    // The window: the first two beats as one header without tag. Byte k of it is byte k of the frame, behind a tag byte k + 4 for
+    // The window: the first two beats as one header without tag. Byte k of it is byte k of the frame, with a tag byte k + 4 for
     // k >= 12; bytes of a second beat that has not come are zero.
     macs: DFF<Bits<96>>,
     front: DFF<Bits<384>>,
-    /// Bytes 60 to 63: of the first beat, or of the second behind a tag.
+    /// Bytes 60 to 63: of the first beat, or with a tag of the second.
     seam: DFF<Bits<32>>,
     back: DFF<Bits<208>>,
     // Beside the window.

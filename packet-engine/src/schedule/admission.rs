@@ -1,4 +1,4 @@
-//! What becomes of an arrival once its message has been looked for: it joins one, begins one, or is turned away.
+//! Admission of an arrival whose message has been looked up: it joins a message, begins one, or is turned away.
 
 use crate::ingress::arrival::Arrival;
 use crate::schedule::evaluator::{ends_of, Event};
@@ -68,12 +68,12 @@ pub fn admission_of(
     let no_slot = fresh & (!inputs.free | (event.named & !inputs.can_insert));
     let refused = arrives & (arrival.unsupported | inactive | paused | no_slot);
     Admission {
-        hit: hit,
+        hit,
         starts: fresh & !refused,
-        refused: refused,
+        refused,
         reason: refusal_of(arrival.unsupported, inactive, paused, inputs.overload),
-        full: full,
-        has_user_header: has_user_header,
+        full,
+        has_user_header,
         short: event.payload_len < bit_cast::<16, 7>(inputs.user_header),
     }
 }
@@ -90,7 +90,7 @@ pub fn admitted(
 ) -> Event {
     let over = admission.hit & admission.full;
     Event {
-        slot: slot,
+        slot,
         hit: admission.hit,
         ends: ends_of(event),
         starts: admission.starts,

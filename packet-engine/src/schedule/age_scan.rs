@@ -1,13 +1,13 @@
-//! Says when the age of which message is to be looked at; behind reset it gives every slot its first state.
+//! Decides when the age of which message is checked; after reset it gives every slot its first state.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `timeout` | registers: MESSAGE_TIMEOUT, 0 = never |
-//! | out `due`, `slot`, `clear` / in `taken` | event chooser |
+//! | out `check` | event arbiter |
 //!
-//! Behind reset: all slots, one a cycle, with `clear`. Then each slot once per `timeout` × 512 cycles, evenly spread, from
-//! registers. A message that is found without an event at the third look in a row ages, so `timeout` × 1024 to `timeout` × 1536
-//! cycles after its last event. A look that is not taken in time is late, and so are those behind it.
+//! After reset: all slots, one per cycle, with `clear`. Then each slot once per `timeout` × 512 cycles, evenly spread. A message
+//! ages at the third check in a row without an event, so `timeout` × 1024 to `timeout` × 1536 cycles after its last event. A check
+//! that is not taken in time delays the following ones.
 
 use spindle_verilog::prelude::*;
 
@@ -18,7 +18,6 @@ const COUNT_BITS: usize = 22;
 
 /// A check of a message's age.
 #[bundle(mirror = AgeCheckSink)]
-#[derive(Clone, Debug)]
 pub struct AgeCheckSource {
     /// Slot of the message.
     pub slot: Signal<Out, Bits<8>>,

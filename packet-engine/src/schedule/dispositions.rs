@@ -1,16 +1,16 @@
-//! Dispositions: tells the PSN filter and the responder what became of packets.
+//! Dispositions: reports to the PSN filter and the responder what became of packets.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `store`, `packet` | scheduler: remember whose packet this is |
-//! | in `lookup_pkt` / out `frame` | scheduler: the packet whose fate may be told 2 cycles later; then its frame number, for the trace |
-//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
-//! | in `dispose`, `arrived`, `accepted`, `reason` | scheduler: that packet's fate is known; as it arrived, or as it was placed |
-//! | out `psn_commit`, `fate_valid` | PSN filter: one pulse per sequenced packet |
-//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
+//! | in `store`, `packet` | scheduler: a packet arrives, and its origin is kept |
+//! | in `lookup_pkt` / out `frame` | scheduler: a packet that may be disposed of 2 cycles later; then its frame number |
+//! | in `placement_outcome` | RVMA engine: the mailbox's answer to a packet, before its `placement_done` |
+//! | in `dispose`, `arrived`, `accepted`, `reason` | scheduler: the packet's disposition is known, at its arrival or after its placement |
+//! | out `psn_commit` | PSN filter: one pulse per sequenced packet |
+//! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
 //!
-//! 1 cycle from `dispose` to both outputs. One packet per cycle, never stalls. What is kept of a packet is written when it arrives and read when
-//! its fate is told, however late; a packet that is placed without the scheduler is told of in the same way.
+//! 1 cycle from `dispose` to both outputs. One packet per cycle, never stalls. The origin of a packet is written when the packet
+//! arrives and read when its disposition is known, however late that is.
 
 use crate::schedule::message::PsnCommit;
 use crate::transmit::responder::nack_code;
@@ -19,9 +19,7 @@ use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
 
-const ACK_REQ: u64 = flag::ACK_REQ as u64;
-
-/// Whose packet it is, as the PSN filter and the responder know it.
+/// Origin of a packet, as the PSN filter and the responder know it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Origin {
     /// Its source may be answered.
@@ -47,7 +45,7 @@ fn origin_of(packet: PacketDesc) -> Origin {
                 | (packet.opcode == bits(opcode::GET))
                 | (packet.opcode == bits(opcode::GET_RESP))),
         sequenced: packet.sequenced,
-        urgent: (packet.flags & ACK_REQ).any(),
+        urgent: (packet.flags & bits(flag::ACK_REQ)).any(),
         node: packet.src_nid.get_bits::<8>(0),
         src_pid: packet.src_pid,
         dst_pid: packet.dst_pid,
@@ -63,28 +61,28 @@ fn origin_of(packet: PacketDesc) -> Origin {
 pub struct Dispositions {
     /// A packet is taken.
     pub store: Signal<In, Bit>,
-    /// This one.
+    /// That packet.
     pub packet: Signal<In, PacketDesc>,
-    /// Head cell of the packet that is looked at.
+    /// Head cell of the packet that is looked up.
     pub lookup_pkt: Signal<In, Bits<10>>,
-    /// What a mailbox said.
+    /// Answer of a mailbox to a packet.
     pub placement_outcome: PulseSink<PlacementOutcome>,
-    /// The fate of the packet that was looked at two cycles ago is known.
+    /// The disposition of the packet that was looked up two cycles ago is known.
     pub dispose: Signal<In, Bit>,
-    /// As it arrived.
+    /// The packet has just arrived.
     pub arrived: Signal<In, Bit>,
-    /// It was taken, or placed.
+    /// The packet was taken, or placed.
     pub accepted: Signal<In, Bit>,
-    /// Why not.
+    /// Reason of the refusal.
     pub reason: Signal<In, Bits<5>>,
-    /// Frame number of the packet that was looked at two cycles ago.
+    /// Frame number of the packet that was looked up two cycles ago.
     pub frame: Signal<Out, Bits<16>>,
-    /// What became of a sequenced packet.
+    /// Commit of a sequenced packet.
     pub psn_commit: Pulse<PsnCommit>,
-    /// What became of a packet whose source is to know.
+    /// Report of a packet whose source gets an answer.
     pub report: Pulse<PacketReport>,
     origins: SdpMemory<Origin, 10>,
-    /// What mailboxes said, by packet.
+    /// Answers of mailboxes, by packet.
     outcomes: SdpMemory<PlacementOutcome, 10>,
     commit_out: DFF<PsnCommit>,
     commit_out_valid: Reg<Bit>,
@@ -128,8 +126,7 @@ impl Dispositions {
         self.commit_out_valid.d.next = disposes & origin.sequenced;
         self.report_out_valid.d.next = disposes & origin.answered & (if accepted { origin.sequenced } else { refused });
         if disposes {
-            self.commit_out.d.next =
-                PsnCommit { accepted: accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
+            self.commit_out.d.next = PsnCommit { accepted, peer: origin.node, psn: origin.psn.get_bits::<11>(0) };
             self.report_out.d.next = PacketReport {
                 node: origin.node,
                 src_pid: origin.src_pid,

@@ -2,20 +2,22 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
-//! | in `place`, `place_valid` / out `place_ready` | HPU array |
-//! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
-//! | in `arrival`, `arrival_pkt`, `walk_any`, `walk`, `age_due`, `age_slot`, `age_clear`, `room` | scheduler: what else waits, and whether there is room for what an event may leave |
-//! | in `flight_pkt` | pipeline: packets whose state is on its way |
-//! | out `redirect_to` | dispatch: where the REDIRECT in stage A sends its packet |
-//! | out `chosen`, `chosen_valid`, `take_arrival`, `take_ready`, `take_age` | pipeline: combinational |
+//! | in `task_done`, `place` | HPU array |
+//! | in `placement_done` | RVMA engine |
+//! | in `ready_packet` | ready list: a packet whose wait is over |
+//! | in `age_check` | age scan |
+//! | in `arrival`, `arrival_pkt` / out `take_arrival` | scheduler: an arrival |
+//! | in `room` | scheduler: there is room for what an event may release |
+//! | in `flight_pkt` | pipeline: packets whose state is in the pipeline |
+//! | out `redirect_to` | dispatch: destination of the REDIRECT in stage A |
+//! | out `chosen` | pipeline: combinational |
 //!
-//! The sources take turns: commands, ended tasks, ended placements, waiting packets and arrivals, ages. One event a cycle; an
-//! event that concerns a packet of the pipeline lets the others go first, for at most three cycles. Waiting packets go before
-//! arrivals; there are at most as many as the buffer has cells. Words from outside pass a register.
+//! The sources take turns: commands, ended tasks, ended placements, ready packets and arrivals, ages. One event per cycle. An
+//! event of a packet that is in the pipeline lets the others go first, for at most three cycles. Ready packets go before arrivals;
+//! there are at most as many as the buffer has cells. Words from outside pass a register.
 //!
-//! What a REDIRECT names is kept here until stage A, so one of them is chosen in four cycles, as many as its placement takes later. In stage A
-//! it takes the port by which arrivals are stored: no arrival is chosen in that cycle.
+//! The destination of a REDIRECT is kept here until stage A, so one REDIRECT is chosen in four cycles, as many as its placement
+//! takes later. In stage A a REDIRECT uses the port that stores arrivals: no arrival is chosen in that cycle.
 
 use crate::ingress::header_matcher::types::lowest;
 use crate::schedule::age_scan::AgeCheckSink;

@@ -1,4 +1,4 @@
-//! What the blocks behind the packet buffer hand to each other: messages, stored packets and what is to be done with them.
+//! What the blocks after the packet buffer hand to each other: messages, stored packets, orders.
 
 use spindle_blocks::{PacketDesc, PlacementDesc, TaskDesc};
 use spindle_contract::{descriptors, VERSION};
@@ -10,7 +10,7 @@ pub const PHASE_HEADER: u64 = 0;
 pub const PHASE_ACTIVE: u64 = 1;
 /// [`MessageState::phase`]: every packet is placed, no payload handlers.
 pub const PHASE_PLACING: u64 = 2;
-/// [`MessageState::phase`]: the header handler said DROP; a tombstone until all bytes have arrived.
+/// [`MessageState::phase`]: the header handler returned DROP; a tombstone until all bytes have arrived.
 pub const PHASE_DROPPING: u64 = 3;
 /// [`MessageState::phase`]: a handler failed; a tombstone until all bytes have arrived.
 pub const PHASE_FAILED: u64 = 4;
@@ -22,10 +22,10 @@ pub const PHASE_WAITING: u64 = 6;
 pub const PHASE_AGED: u64 = 7;
 
 /// What makes two packets belong to one message. The execution context (or mailbox) is part of it, so that a packet can never
-/// join a message that a rule gave to somebody else.
+/// join a message that a rule gave to another context.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageKey {
-    /// Opcode, which tells a PUT from the answer to a GET with the same number; bit 3: the message is named by a field of the
+    /// Opcode, which distinguishes a PUT from the answer to a GET with the same number; bit 3: the message is named by a field of the
     /// frame.
     pub class: Bits<4>,
     /// 1 = on its way to a mailbox.
@@ -92,11 +92,11 @@ pub struct PacketState {
     pub payload_len: Bits<16>,
     /// It has a sequence number, which is free again if the packet is refused.
     pub sequenced: Bit,
-    /// A handler was asked for or runs, or it waits for the header handler.
+    /// A handler was ordered or runs, or the packet waits for the header handler.
     pub task_busy: Bit,
-    /// A placement was asked for or is under way.
+    /// A placement was ordered or is under way.
     pub placement_busy: Bit,
-    /// A placement was asked for once: never again.
+    /// A placement was ordered once: never again.
     pub placement_requested: Bit,
     /// The RVMA engine wrote it to host memory.
     pub placed: Bit,
@@ -147,7 +147,7 @@ pub struct StoredPacket {
     pub context: Bits<4>,
 }
 
-/// What else is kept of a packet, for its placement alone.
+/// Fields of a packet that are kept for its placement alone.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PlacementTerms {
     /// Packet sequence number.
@@ -160,7 +160,7 @@ pub struct PlacementTerms {
     pub epoch: Bits<16>,
 }
 
-/// Where a handler sends its packet. It is kept in place of the packet's [`PlacementTerms`], which such a placement does not ask for.
+/// Destination of a REDIRECT. It is kept in place of the packet's [`PlacementTerms`], which such a placement does not need.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Redirection {
     /// Mailbox address.
@@ -185,7 +185,7 @@ pub struct Link {
     pub slot: Bits<8>,
 }
 
-/// What the scheduler wants done with a packet: a task or a placement.
+/// Order of the scheduler for a packet: a task or a placement.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Order {
     /// Head cell of the packet.
@@ -196,11 +196,11 @@ pub struct Order {
     pub context: Bits<4>,
     /// Kind of handler; unused for a placement.
     pub kind: Bits<2>,
-    /// Placement: asked for by a handler, or made in place of one.
+    /// Placement: commanded by a handler, or made in place of one.
     pub from_handler: Bit,
     /// Placement: its message is pending.
     pub pending: Bit,
-    /// Placement: where a handler said.
+    /// Placement: to the destination of a REDIRECT.
     pub redirected: Bit,
     /// Completion: bytes dropped.
     pub dropped: Bits<32>,
@@ -241,15 +241,15 @@ pub struct PlacementOrder {
     pub pkt: Bits<10>,
     /// Message table slot.
     pub slot: Bits<8>,
-    /// Asked for by a handler.
+    /// Commanded by a handler.
     pub from_handler: Bit,
     /// Its message returned a `*_PENDING` code.
     pub pending: Bit,
-    /// It goes where a handler said.
+    /// The placement goes to the destination of a REDIRECT.
     pub redirected: Bit,
 }
 
-/// What became of a frame at its end: exactly one of these per frame.
+/// Outcome of a frame: exactly one of these per frame.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// All its handlers ended well.
@@ -262,10 +262,10 @@ pub struct Outcome {
     pub reason: Bits<5>,
 }
 
-/// What became of a sequenced packet, for the PSN filter: one per packet with `sequenced`, once it is known.
+/// Commit of a sequenced packet's number, for the PSN filter: one per packet with `sequenced`.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PsnCommit {
-    /// It joined a message of a context or was placed; else its sequence number is free again.
+    /// The packet joined a message of a context or was placed; else its number is free again.
     pub accepted: Bit,
     /// Low bits of its `src_nid`.
     pub peer: Bits<8>,
@@ -338,9 +338,9 @@ pub fn task_of(
         buf_off: packet.buf_off,
         dropped_bytes: order.dropped,
         flow_control: order.flow_control,
-        cluster: cluster,
-        hpu: hpu,
-        dispatched: dispatched,
+        cluster,
+        hpu,
+        dispatched,
         spare: bits::<14>(0),
     }
 }
@@ -374,7 +374,7 @@ pub fn placement_of(
         msg_off: packet.msg_off,
         buf_off: packet.buf_off,
         epoch: terms.epoch,
-        has_slot: has_slot,
+        has_slot,
         msg_slot: order.slot,
         from_handler: order.from_handler,
         pending: order.pending,

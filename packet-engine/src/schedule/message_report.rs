@@ -1,14 +1,15 @@
-//! Tells processes of the end of their contexts' messages.
+//! Reports the ends of messages to the processes of their contexts.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `starts`, `start_slot`, `start_name` | scheduler: a message begins |
-//! | in `report`, `slot`, `ended` / out `pid_index`, in `pid` | scheduler, quotas: a message ended whose event is due |
+//! | in `report`, `slot`, `ended` | scheduler: a message ended, and its event is due |
+//! | out `pid_index` / in `pid` | quotas: the process of a context |
 //! | out `room` | scheduler: 8 more reports have room |
-//! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine |
+//! | out `message_event` | RVMA engine |
 //!
-//! Latency of `report` to `message_event_valid`: 3 cycles. `room` falls while the RVMA engine takes nothing; then nothing new is begun, so that
-//! nothing is lost. A slot may begin a new message 2 cycles after its report.
+//! Latency from `report` to `message_event_valid`: 3 cycles. `room` falls while the RVMA engine takes no event; then no new event
+//! is begun, so none is lost. A slot may begin a new message 2 cycles after its report.
 
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{EventDesc, Fifo, Slice};

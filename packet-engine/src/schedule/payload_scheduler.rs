@@ -1,44 +1,43 @@
 //! The payload scheduler: packets in, tasks and placements out, in sPIN's order.
 //!
 //! One event per cycle goes through a pipeline: a packet arrived, a packet's wait for its header handler is over, a task ended, a
-//! placement ended, a handler wants its packet placed, the age of a message is looked at.
+//! placement ended, a handler commands a placement, the age of a message is checked.
 //!
 //! | stage | what happens |
 //! |---|---|
 //! | C, choose | the [`EventArbiter`] takes an event; an arrival is looked up and stored |
 //! | L, look up | the packet's state is addressed, the context's limits are read |
-//! | R, resolve | the arrival's message is known, or that it begins one, or that it is turned away; the message's state is addressed |
+//! | R, resolve | an arrival joins its message, begins one, or is turned away; the message's state is addressed |
 //! | E, evaluate | the [`Evaluator`] decides |
 //! | A, act | states, lists, orders, free cells, counters |
 //!
-//! Packets that wait for a header handler form a list per message; when it returns, the list is appended to the *ready list*,
-//! from which they are taken one at a time. [`Dispatch`] holds the packets' fields and what cannot leave at once.
+//! Packets that wait for a header handler form a list per message. When the handler returns, the list is appended to the *ready
+//! list*, from which packets are taken one at a time. [`Dispatch`] holds the packets' fields and the orders that cannot leave at
+//! once.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `packet`, `packet_intake`, `packet_valid` / out `packet_ready` | ingress join |
-//! | out `free_pkt`, `free_valid` / in `free_ready` | packet buffer: cells to return |
+//! | in `packet`, `packet_intake` | ingress join |
+//! | out `free` | packet buffer: cells to return |
 //! | out `task_desc`, `task_valid` | HPU array: always taken |
-//! | in `task_done`, `task_done_valid` / out `task_done_ready` | HPU array |
-//! | in `place`, `place_valid` / out `place_ready` | HPU array; must be taken before the `task_done` of the same handler is offered |
-//! | in `contexts`, `policy`, `policy_index`, `policy_valid`, `task_room` | HPU array: 4 bits a context; what a context was installed with; HPUs that can take one task more |
-//! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
-//! | in `placement_done`, `placement_done_valid` / out `placement_done_ready` | RVMA engine |
-//! | out `message_event`, `message_event_valid` / in `message_event_ready` | RVMA engine: ends of messages |
-//! | out `psn_commit`, `fate_valid` | PSN filter: one pulse per sequenced packet that was taken, once its fate is known |
-//! | out `report`, `report_valid` | responder: in the same cycle, of every sequenced packet and of others that were refused |
-//! | in `placement_outcome`, `placement_outcome_valid` | RVMA engine: what a mailbox said to a packet, before its `placement_done` |
+//! | in `task_done` | HPU array |
+//! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
+//! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
+//! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
+//! | out `message_event` | RVMA engine: ends of messages |
+//! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
+//! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
 //! | in `timeout`, `live_index` / out `live` | registers |
-//! | out `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
+//! | out `outcome`, `message_*`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
 //! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `outcome`, from registers |
 //!
 //! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
-//! fresh message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
-//! buffer to take back cells and for the RVMA engine to take the events of ended messages. Behind reset nothing is taken for as
+//! new message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
+//! buffer to take back cells and for the RVMA engine to take the events of ended messages. After reset nothing is taken for as
 //! many cycles as there are message slots.
 //!
-//! A packet that is a whole message for a mailbox needs none of this: it goes straight to `placement` (1 per cycle, 1 cycle),
-//! with `has_slot` = 0, and its cells return when the RVMA engine is done with it.
+//! A packet that is a whole message for a mailbox takes the fast path: it goes straight to `placement` (1 per cycle, 1 cycle),
+//! with `has_slot` = 0, and its cells return when the RVMA engine has ended its placement.
 
 use crate::dispatch::Dispatch;
 use crate::ingress::arrival::{arrival_of, Arrival, Intake};
@@ -69,13 +68,13 @@ const FREE_STOP: u64 = 24;
 pub struct PayloadScheduler {
     /// Accepted packet.
     pub packet: Sink<PacketDesc>,
-    /// Which way it goes.
+    /// Route of that packet.
     pub packet_intake: Signal<In, Intake>,
     /// Packet whose cells return.
     pub free: Source<Bits<10>>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
-    /// There is one.
+    /// A task leaves.
     pub task_valid: Signal<Out, Bit>,
     /// HPUs that can take one task more than before.
     pub task_room: Signal<In, Bits<32>>,
@@ -95,15 +94,15 @@ pub struct PayloadScheduler {
     pub placement_done: Sink<PlacementDone>,
     /// End of a message.
     pub message_event: Source<EventDesc>,
-    /// What became of a sequenced packet.
+    /// Commit of a sequenced packet.
     pub psn_commit: Pulse<PsnCommit>,
-    /// What became of a packet whose source is to know.
+    /// Report of a packet whose source gets an answer.
     pub report: Pulse<PacketReport>,
-    /// What a mailbox said to a packet, before its `placement_done`.
+    /// Answer of a mailbox to a packet, before its `placement_done`.
     pub placement_outcome: PulseSink<PlacementOutcome>,
     /// Time after which a message ages, in units of 1024 cycles; 0 = never.
     pub timeout: Signal<In, Bits<16>>,
-    /// Context whose messages alive are asked for.
+    /// Context whose live messages are counted in `live`.
     pub live_index: Signal<In, Bits<4>>,
     /// Their number, 1 cycle later.
     pub live: Signal<Out, Bits<9>>,
@@ -258,7 +257,7 @@ impl PayloadScheduler {
         self.packets.read_enable.next = true;
         self.packets.read_address.next = l_event.pkt;
         self.quota.enters.next = l_arrives & !l_event.mailbox;
-        self.quota.asker.next = l_event.context;
+        self.quota.lookup_context.next = l_event.context;
         self.r_valid.d.next = self.l_valid.q.val();
         self.r_event.d.next = l_event;
         if self.l_valid.q.val() {
@@ -292,7 +291,7 @@ impl PayloadScheduler {
             known_slot = self.a_event.q.val().slot;
         }
         let inputs = AdmissionInputs {
-            known: known,
+            known,
             free: self.message_index.free.val(),
             can_insert: self.message_index.can_insert.val(),
             packets_full: self.quota.packets_full.val(),

@@ -2,18 +2,18 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `policy`, `policy_index`, `policy_valid` | HPU array: a context was installed |
-//! | in `enters`, `asker` | scheduler, stage L: an arrival for a context; its packet counts from here on |
-//! | out `messages_full`, `packets_full`, `overload`, `user_header` | scheduler, stage R (the cycle behind L): what holds for that arrival |
+//! | in `policy` | HPU array: a context is installed |
+//! | in `enters`, `lookup_context` | scheduler, stage L: an arrival for a context; its packet counts from here on |
+//! | out `messages_full`, `packets_full`, `overload`, `user_header` | scheduler, stage R (one cycle later): limits of its context |
 //! | in `starts` | scheduler, stage R: that arrival begins a message |
-//! | in `packet_leaves`, `message_ends`, `owner` | scheduler, stage A: of context `owner` |
-//! | in `clear`, `clear_index` | scheduler, behind reset: the counts of this context become 0 |
+//! | in `packet_leaves`, `message_ends`, `owner` | scheduler, stage A: a packet or a message of context `owner` |
+//! | in `clear`, `clear_index` | scheduler, after reset: the counts of this context become 0 |
 //! | in `pid_index` / out `pid` | event reports: the process that gets a context's events; asynchronous |
-//! | in `redirect_context` / out `redirect_pid` | dispatch: the process into whose mailboxes a context may redirect; asynchronous |
-//! | in `live_index` / out `live` | registers: messages alive of a context; 1 cycle later |
+//! | in `redirect_context` / out `redirect_pid` | dispatch: the process to whose mailboxes a context may redirect; asynchronous |
+//! | in `live_index` / out `live` | registers: live messages of a context, 1 cycle later |
 //!
-//! Messages are counted exactly: the one before is known when the next is judged. A packet or message that leaves makes room 2
-//! cycles later. Ups and downs are two counts modulo 2^n, so that each has one writer. Never stalls.
+//! Messages are counted exactly: the message before is known when the next one is judged. A packet or a message that leaves makes
+//! room 2 cycles later. Arrivals and ends are two counts modulo 2^n, so that each count has one writer. Never stalls.
 
 use spindle_blocks::ram::{LutMemory, LutRam};
 use spindle_blocks::ContextPolicy;
@@ -42,7 +42,7 @@ pub struct Quota {
     /// An arrival for a context is in stage L.
     pub enters: Signal<In, Bit>,
     /// Its context.
-    pub asker: Signal<In, Bits<4>>,
+    pub lookup_context: Signal<In, Bits<4>>,
     /// Its context has its quota of messages.
     pub messages_full: Signal<Out, Bit>,
     /// Its context has its quota of packets, not counting this one.
@@ -113,20 +113,20 @@ impl Quota {
 
         // Stage L.
         let clear = self.clear.val();
-        let asker = self.asker.val();
+        let lookup_context = self.lookup_context.val();
         let owner = self.owner.val();
-        self.limits.read_address.next = asker;
-        self.packets_in.read_address.next = asker;
-        self.packets_out.read_address[0].next = asker;
-        self.messages_in.read_address[0].next = asker;
-        self.messages_out.read_address[0].next = asker;
+        self.limits.read_address.next = lookup_context;
+        self.packets_in.read_address.next = lookup_context;
+        self.packets_out.read_address[0].next = lookup_context;
+        self.messages_in.read_address[0].next = lookup_context;
+        self.messages_out.read_address[0].next = lookup_context;
         let entered = self.packets_in.read_data.val();
-        self.here.d.next = asker;
+        self.here.d.next = lookup_context;
         self.limit.d.next = self.limits.read_data.val();
         self.packets.d.next = entered - self.packets_out.read_data[0].val();
         self.messages.d.next = self.messages_in.read_data[0].val() - self.messages_out.read_data[0].val();
         self.packets_in.write_enable.next = self.enters.val() | clear;
-        self.packets_in.write_address.next = if clear { self.clear_index.val() } else { asker };
+        self.packets_in.write_address.next = if clear { self.clear_index.val() } else { lookup_context };
         self.packets_in.write_data.next = if clear { bits::<11>(0) } else { entered + 1 };
 
         // Stage R.
@@ -135,7 +135,7 @@ impl Quota {
         self.messages_in.write_enable.next = self.starts.val() | clear;
         self.messages_in.write_address.next = if clear { self.clear_index.val() } else { here };
         self.messages_in.write_data.next = if clear { bits::<9>(0) } else { self.messages_in.read_data[1].val() + 1 };
-        self.one_more.d.next = self.starts.val() & (here == asker);
+        self.one_more.d.next = self.starts.val() & (here == lookup_context);
         let limit = self.limit.q.val();
         let messages = self.messages.q.val();
         self.messages_full.next = (messages > limit.messages) | (self.one_more.q.val() & (messages == limit.messages));

@@ -1,13 +1,14 @@
-//! The lists of packets that wait for a header handler, and of those whose wait is over.
+//! The lists of packets that wait for a header handler, and the ready list of packets whose wait is over.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `append`, `linked`, `pkt`, `slot`, `wait_tail` | scheduler: the packet is appended to the list of its message, behind `wait_tail` if one waits already |
+//! | in `append`, `linked`, `pkt`, `slot`, `wait_tail` | scheduler: appends a packet to its message's list, after `wait_tail` if linked |
 //! | in `splice`, `slot`, `wait_head`, `wait_tail` | scheduler: the list of a message is appended to the ready list |
-//! | out `any`, `head` / in `take` | event chooser: the first packet of the ready list, of which one per cycle is taken |
+//! | out `head` | event arbiter: the first packet of the ready list |
 //!
-//! One append or splice and one take per cycle, never stalls: 1 cycle from a splice to `any`. A message's list is named by its first and last
-//! packet, which the message's state has; here are the links, one per cell in block RAM, and the ends of the ready list.
+//! One append or splice and one packet out per cycle, never stalls: 1 cycle from a splice to `head_valid`. A message's list is
+//! given by its first and its last packet, which are in the message's state; this block has the links, one per cell in block RAM,
+//! and the ends of the ready list.
 
 use crate::schedule::message::Link;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -36,7 +37,7 @@ pub struct ReadyList {
     ready_any: Reg<Bit>,
     ready_head: DFF<Link>,
     ready_tail: DFF<Bits<10>>,
-    /// The link behind the head, while `links` does not have it yet.
+    /// The link after the head, while `links` does not have it yet.
     ready_next: DFF<Link>,
     ready_next_holds: Reg<Bit>,
 }
@@ -63,10 +64,10 @@ impl ReadyList {
         let joins = self.ready_any.q.val() & !empties;
         let write_link = (appends & self.linked.val()) | (splices & joins);
         let link_at = if appends { self.wait_tail.val() } else { self.ready_tail.q.val() };
-        let link = Link { pkt: if appends { self.pkt.val() } else { wait_head }, slot: slot };
+        let link = Link { pkt: if appends { self.pkt.val() } else { wait_head }, slot };
         let mut head: Link = self.ready_head.q.val();
         if splices & !joins {
-            head = Link { pkt: wait_head, slot: slot };
+            head = Link { pkt: wait_head, slot };
         } else if takes {
             head = if self.ready_next_holds.q.val() { self.ready_next.q.val() } else { self.links.read_data.val() };
         }

@@ -1,16 +1,16 @@
-//! Egress: frames on their way to the wire.
+//! Egress: sends frames to the wire.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `beat`, `beat_valid` / out `beat_ready` | initiator |
-//! | out `tx_data`, `tx_keep`, `tx_last`, `tx_valid` / in `tx_ready` | wire |
+//! | in `beat` | initiator |
+//! | out `tx` | wire |
 //! | out `frames`, `bytes` | counters |
-//! | out `first`, `ends`, `frame` | trace: the first, the last beat of this frame is taken by the wire in this cycle |
+//! | out `first`, `ends`, `frame` | trace: the wire takes the first, the last beat of this frame in this cycle |
 //!
 //! A MAC must not see a gap inside a frame. The array guarantees one beat in every cycle from the first beat of a frame to its
-//! last (it reads them from L1, ahead of everybody else), and segments of host memory are whole when they are offered, so a frame
-//! may start at once: a [`Slice`] passes on what it gets, one beat per cycle, and adds no gaps of its own. Latency 1 cycle; `tx_ready` reaches no further
-//! than the registers in front of the initiator. Padding to 60 bytes is the MAC's business.
+//! last (it reads them from L1 with the highest priority), and segments of host memory are offered as a whole, so a frame may
+//! start at once: a [`Slice`] passes on beats, one per cycle, and adds no gaps. Latency 1 cycle; `tx_ready` reaches no further
+//! than the registers in front of the initiator. Padding to 60 bytes is the MAC's task.
 
 use crate::traffic::Traffic;
 use spindle_blocks::bundles::FrameSource;

@@ -1,18 +1,18 @@
-//! PSN filter: lets each sequence number of a peer through once.
+//! PSN filter: passes each sequence number of a peer once.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `early_spindle`, `early_peer`, `early_row` | parser: address of the frame whose `parsed` comes in the next cycle; at most every second cycle |
-//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser |
-//! | out `verdict` | ingress join: with `matched_valid` of the same frame, 2 cycles behind `parsed_valid`; neither `drop` nor `held` for a frame that it lets pass untouched |
-//! | in `ingress_commit`, `lost_valid` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
-//! | in `commit`, `fate_valid` | scheduler: a pulse for every other held packet |
-//! | in `query`, `ask_peer` / out `ask_ready`, `answered`, `answer_*` | responder: reads a peer once all dispositions told so far have taken effect |
-//! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_live`, `peer_node`, `peer_expected`, `peer_selective` | registers: [`sequencer`] |
+//! | in `early_spindle`, `early_peer`, `early_row` | parser: the frame whose `parsed` comes in the next cycle; at most every second cycle |
+//! | in `parsed` | parser |
+//! | out `verdict` | ingress join: with `matched_valid`, 2 cycles after `parsed_valid`; zero if the frame passes untouched |
+//! | in `ingress_commit` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
+//! | in `scheduler_commit` | scheduler: a pulse for every other held packet |
+//! | in `peer_request` / out `peer_answer` | responder: reads a peer once all commits before have taken effect |
+//! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_*` | registers: [`sequencer`] |
 //!
-//! A packet with a number beyond what its peer has had accepted is **held**: it passes with `sequenced` = 1, and nothing else with
-//! its number does, until its fate is known. Accepted, the number is used up; refused, it is free again, so that a retransmission
-//! is fresh. The rules are in `docs/transport.md`.
+//! A packet with a number beyond those accepted from its peer is **held**: it passes with `sequenced` = 1, and no other packet
+//! with its number does, until its PSN commit comes. If the packet was accepted, the number is used up; if it was refused, the
+//! number is free again, so that a retransmission passes. The rules are in `docs/transport.md`.
 //!
 //! Two bits are kept for each of the 1024 numbers of a window: *seen* here, *accepted* in [`accepted`]. Bit p stands for
 //! the numbers p modulo 1024. It is not cleared as the window moves on but changes its meaning from lap to lap: set = seen in the
@@ -25,9 +25,9 @@
 //!         base read     of the row       written            matched
 //! ```
 //!
-//! Never stalls. Cycles that no Spindle packet needs (every second one at least) go to dispositions, then to the sequencer. A fate takes
-//! effect for packets parsed 8 cycles later (a refusal: 6) when nothing else waits. Sequenced packets are dropped as PSN_WINDOW until the
-//! tables are cleared: 17 cycles per peer behind reset.
+//! Never stalls. Cycles that no Spindle packet needs (every second one at least) go to commits, then to the sequencer. A commit
+//! takes effect for packets parsed 8 cycles later (a refusal: 6) when nothing else waits. Sequenced packets are dropped as
+//! PSN_WINDOW until the tables are cleared: 17 cycles per peer after reset.
 
 pub mod accepted;
 pub mod sequencer;
@@ -56,7 +56,7 @@ pub const SEEN_CLEAR: u64 = 2;
 /// [`SeenOp::kind`]: the row and its peer are read.
 pub const SEEN_READ: u64 = 3;
 
-/// What is done to a row of seen numbers.
+/// An operation on a row of seen numbers.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct SeenOp {
     /// One of the `SEEN_*` constants.
@@ -71,7 +71,7 @@ pub struct SeenOp {
     pub lap: Bit,
 }
 
-/// What is known of a packet before the verdict.
+/// Facts about a packet before the verdict.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Claim {
     /// Its number counts.
@@ -88,7 +88,7 @@ pub struct Claim {
     incarnation: Bits<32>,
     /// Its peer has its node.
     same: Bit,
-    /// Its peer is nobody's.
+    /// The peer table has no node in the entry.
     vacant: Bit,
     /// Its peer has that incarnation.
     same_incarnation: Bit,
@@ -100,10 +100,10 @@ pub struct Claim {
     level: Bit,
 }
 
-/// What becomes of a packet.
+/// The verdict on a packet.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PsnVerdict {
-    /// It is dropped.
+    /// The packet is dropped.
     pub drop: Bit,
     /// Why, if it is.
     pub reason: Bits<5>,
@@ -113,7 +113,7 @@ pub struct PsnVerdict {
     pub control: Bit,
 }
 
-/// A fate, or a question of the responder that waits for those before it.
+/// A commit, or a request of the responder, which waits for the commits before it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueuedCommit {
     commit: PsnCommit,
@@ -143,9 +143,9 @@ pub struct PsnFilter {
     pub parsed: HeadersSink,
     /// What becomes of it.
     pub verdict: Signal<Out, PsnVerdict>,
-    /// Fate known to the ingress join.
+    /// Commit of a packet that ended in the ingress join.
     pub ingress_commit: PulseSink<PsnCommit>,
-    /// Fate known to the scheduler.
+    /// Commit of any other held packet.
     pub scheduler_commit: PulseSink<PsnCommit>,
     /// Sequence numbers are filtered.
     pub enable: Signal<In, Bit>,
@@ -153,11 +153,11 @@ pub struct PsnFilter {
     pub query: Signal<In, Bit>,
     /// Which.
     pub query_peer: Signal<In, Bits<8>>,
-    /// It has not been read yet.
+    /// The peer has not been read yet.
     pub query_busy: Signal<Out, Bit>,
-    /// The entry is somebody's.
+    /// The entry belongs to a node.
     pub peer_live: Signal<Out, Bit>,
-    /// Whose.
+    /// That node.
     pub peer_node: Signal<Out, Bits<32>>,
     /// Lowest number that has not been accepted.
     pub peer_expected: Signal<Out, Bits<32>>,
@@ -177,7 +177,7 @@ pub struct PsnFilter {
     peers: SdpMemory<PeerEntry, 8>,
     bases: SdpMemory<Bits<32>, 8>,
     ingress_commits: Fifo<PsnCommit, 4>,
-    /// As deep as the buffer has cells: every held packet has one. A question finds no room then and waits.
+    /// As deep as the buffer has cells: every held packet has one. A request finds no room in a full queue and waits.
     scheduler_commits: BlockFifo<QueuedCommit, 10>,
     queued: Skid<QueuedCommit>,
     // Cycle 0: the memories have answered.
@@ -443,7 +443,7 @@ impl PsnFilter {
         let just_opened = self.opened.q.val() & (opened_node.get_bits::<8>(0) & (self._last as u64) == peer);
         self.claim.d.next = Claim {
             sequenced: filtered & ((carries & !unseq) | nop),
-            nop: nop,
+            nop,
             open: filtered & (parsed.opcode == bits(opcode::CTRL)) & (parsed.msg_id == bits(control::OPEN)),
             response: spindle
                 & self.take_responses.val()

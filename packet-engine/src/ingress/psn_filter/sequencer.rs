@@ -1,26 +1,29 @@
-//! What is done to a peer step by step: clearing all behind reset, opening one, reading one.
+//! Operations on a peer that take many steps: clearing all peers after reset, opening a peer, reading a peer.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | out `step`, `seen_step`, `accepted_step` / in `seen_free`, `accepted_free` | filter: `step` is carried out on the seen row, the accepted row or both in this cycle; only where they are free |
+//! | out `step`, `seen_step`, `accepted_step` | filter: the step is made on the seen row, the accepted row or both in this cycle |
+//! | in `seen_free`, `accepted_free` | filter: the rows are free for a step |
 //! | in `entry_read`, `base_read` (1 cycle later), `rows_differ`, `was_accepted` (2 cycles later) | filter: what a step read |
 //! | out `entry`, `entry_write` / in `entry_free` | filter: new entry of the peer `step.peer` |
-//! | in `open`, `open_peer`, `open_entry` / out `idle`, `opening`, `cleared` | filter: an OPEN, only when `idle`; the peer `step.peer` is closed while `opening` |
+//! | in `open`, `open_peer`, `open_entry` / out `idle` | filter: an OPEN, only while `idle` |
+//! | out `opening`, `cleared` | filter: the peer `step.peer` is closed; the clearing after reset is over |
 //! | in `query`, `query_peer` / out `query_busy`, `peer_*` | registers |
-//! | in `ask`, `ask_peer` / out `asking`, `answered`, `answer_live`, `answer_expected`, `answer_selective` | responder: `answered` is a pulse, the answer stays until the next one is asked for |
+//! | in `peer_request` / out `peer_request_busy`, `peer_answer` | responder |
 //!
-//! Opening: the peer's rows are compared until no number is held any more, since the dispositions of held packets would count in the new window;
-//! then they are cleared, then the entry is written. Packets pass that are announced 35 cycles behind the verdict on the OPEN, when nothing is held and nothing else happens. Reading takes 70 cycles; an
-//! OPEN does not wait for it, it begins again behind.
+//! Opening: the peer's rows are compared until no number is held any more, since the commits of held packets would count in the new
+//! window; then they are cleared, then the entry is written. Packets pass that are announced 35 cycles after the verdict on the
+//! OPEN, when no number is held and nothing else happens. Reading takes 70 cycles; an OPEN interrupts a reading, which then
+//! begins again.
 
 use spindle_verilog::prelude::*;
 
 /// An entry of the peer table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PeerEntry {
-    /// It is somebody's.
+    /// The entry belongs to a node.
     pub live: Bit,
-    /// Whose.
+    /// That node.
     pub node: Bits<32>,
     /// Incarnation; 0 without an OPEN.
     pub incarnation: Bits<32>,
@@ -28,7 +31,6 @@ pub struct PeerEntry {
 
 /// What a peer has had accepted, as the responder reads it.
 #[bundle(mirror = PeerAnswerSink)]
-#[derive(Clone, Debug)]
 pub struct PeerAnswerSource {
     /// The answer to the last request (pulse); the rest stays until the next request.
     pub valid: Signal<Out, Bit>,
@@ -51,7 +53,7 @@ pub struct Step {
     pub index: Bits<6>,
 }
 
-/// What is going on.
+/// What the sequencer does.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 enum Phase {
     /// Rows are cleared.
@@ -113,7 +115,7 @@ pub struct PeerSequencer {
     pub idle: Signal<Out, Bit>,
     /// The peer of the step is closed.
     pub opening: Signal<Out, Bit>,
-    /// The clearing behind reset is over.
+    /// The clearing after reset is over.
     pub cleared: Signal<Out, Bit>,
     /// Read a peer.
     pub query: Signal<In, Bit>,
@@ -121,9 +123,9 @@ pub struct PeerSequencer {
     pub query_peer: Signal<In, Bits<8>>,
     /// It has not been read yet.
     pub query_busy: Signal<Out, Bit>,
-    /// Its entry is somebody's.
+    /// The entry belongs to a node.
     pub peer_live: Signal<Out, Bit>,
-    /// Whose.
+    /// That node.
     pub peer_node: Signal<Out, Bits<32>>,
     /// Its base.
     pub peer_expected: Signal<Out, Bits<32>>,
@@ -143,7 +145,7 @@ pub struct PeerSequencer {
     count: Reg<Bits<6>>,
     entry_new: Reg<PeerEntry>,
     opens: Reg<Bit>,
-    /// So it was a cycle ago: a packet may have read the entry before it was written.
+    /// `opens`, delayed by one cycle: a packet may have read the entry before it was written.
     opened: Reg<Bit>,
     all_clear: Reg<Bit>,
     /// A comparison comes in two cycles, in one.
@@ -152,7 +154,7 @@ pub struct PeerSequencer {
     differs: Reg<Bit>,
     queried: Reg<Bit>,
     queried_peer: Reg<Bits<8>>,
-    /// The responder's question, and that it is the one which is being answered.
+    /// The responder's request, and whether it is the one that is being answered.
     requested: Reg<Bit>,
     requested_peer: Reg<Bits<8>>,
     for_responder: Reg<Bit>,
@@ -304,7 +306,7 @@ impl PeerSequencer {
                 }
             }
         }
-        // An OPEN stops a reading, which begins again behind it.
+        // An OPEN interrupts a reading, which begins again afterwards.
         let can_open = (phase == Phase::Idle) | (phase == Phase::Read) | (phase == Phase::Collect);
         if self.open.val() & can_open {
             self.phase.d.next = Phase::Compare;

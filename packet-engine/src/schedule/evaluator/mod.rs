@@ -2,12 +2,12 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `ev`, `recent`, `stored`, `packet` | scheduler: an event, and the states that it concerns |
+//! | in `event_in`, `recent`, `stored`, `packet` | scheduler: an event, and the states of its message and its packet |
 //! | out `verdict` | scheduler: 1 cycle later, from registers |
 //!
-//! One event per cycle, also of one message: the state that the event before left is taken from the own output register
-//! (`same`), that of the one before it from `recent`, older ones from the memory (`stored`). Two events of one packet are kept
-//! apart by the chooser.
+//! One event per cycle, also of one message: the state after the previous event is taken from the own output register (`same`),
+//! the state after the event before that from `recent`, older ones from the memory (`stored`). The event arbiter keeps two events
+//! of one packet apart.
 //!
 //! A message goes through these phases:
 //!
@@ -23,15 +23,15 @@
 //!      +------------------> PLACING         HEADER, WAITING, ACTIVE, PLACING, incomplete and idle: --> AGED --> (free)
 //! ```
 //!
-//! It leaves a phase for the right when all its bytes have arrived and no packet is open, AGED when no packet is open. A message
-//! that DROP or FAIL ended runs no further handlers, and its slot stays taken (a tombstone) until its bytes have arrived or it
-//! has been idle for the same time.
+//! It leaves a phase to the right when all its bytes have arrived and no packet is open, AGED when no packet is open. A message
+//! that DROP or FAIL ended runs no further handlers, and its slot stays taken (a tombstone) until its bytes have arrived or the
+//! message has been idle for the time after which a message ages.
 //!
-//! A packet of a multi-packet message whose mailbox has no buffer posted leaves its sequence number free and has not arrived: its bytes are
-//! missing again, and the message goes on with its retransmission.
+//! A packet of a message of several packets whose mailbox has no buffer posted leaves its sequence number free and has not
+//! arrived: its bytes are missing again, and the message goes on with the retransmission.
 //!
-//! What a frame counts as: PLACED when it was written to host memory, whatever the handler said of it later; else HANDLER_FAIL,
-//! HANDLER_DROP or the reason of the refusal; else HANDLED. A packet for a message that has all its bytes is a duplicate or
+//! A frame counts as PLACED when it was written to host memory, whatever the handler returns later; else as HANDLER_FAIL,
+//! HANDLER_DROP or the reason of the refusal; else as HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
 
 mod rules;
@@ -178,7 +178,7 @@ impl Evaluator {
             link: waited,
             wait_head: was.wait_head,
             wait_tail: was.wait_tail,
-            splice: splice,
+            splice,
             // The last packet's fields serve the completion handler, so its cells return with that.
             free: (ends & !completion) | moves.turned_away | moves.completion_done | fast,
             accept: moves.accepted,
@@ -186,7 +186,7 @@ impl Evaluator {
             write_message: !moves.turned_away & !fast,
             forget: was.keyed & (gives_back | moves.ages | closes),
             release: gives_back,
-            fast: fast,
+            fast,
             sends_event: !was.mailbox & !withheld,
             code: if aged {
                 bits::<2>(CODE_AGED)
@@ -201,10 +201,10 @@ impl Evaluator {
                 handled: ends & !packet.placed & !refused,
                 placed: (ends & packet.placed) | (fast & ev.placed),
                 dropped: moves.turned_away | (ends & !packet.placed & refused) | (fast & !ev.placed),
-                reason: reason,
+                reason,
             },
-            packet: packet,
-            message: message,
+            packet,
+            message,
         };
         self.verdict.next = self.decided.q.val();
     }

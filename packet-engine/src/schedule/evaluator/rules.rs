@@ -1,4 +1,4 @@
-//! What the evaluator decides of an event, part by part.
+//! Rules of the evaluator, each a function of an event and the states before it.
 
 use super::types::*;
 use crate::schedule::message::*;

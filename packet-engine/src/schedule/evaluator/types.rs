@@ -1,4 +1,4 @@
-//! What the evaluator is told and what it says.
+//! Events, and what the evaluator decides about them.
 
 use crate::schedule::message::*;
 use spindle_contract::{descriptors::kind, memory_map as code, reasons};
@@ -12,14 +12,14 @@ pub const EVENT_RESUME: u64 = 1;
 pub const EVENT_DONE: u64 = 2;
 /// [`Event::kind`]: a placement ended.
 pub const EVENT_PLACED: u64 = 3;
-/// [`Event::kind`]: a handler wants its packet placed.
+/// [`Event::kind`]: a handler commands the placement of its packet.
 pub const EVENT_PLACE: u64 = 4;
 /// [`Event::kind`]: the placement of a packet that is a whole message for a mailbox ended.
 pub const EVENT_FAST: u64 = 5;
-/// [`Event::kind`]: the age of a message is looked at.
+/// [`Event::kind`]: the age of a message is checked.
 pub const EVENT_AGE: u64 = 6;
 
-/// What a handler said by its return; none of it = it failed.
+/// What a handler returned; no bit set = the handler failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HandlerReturn {
     /// Header: run the payload handlers.
@@ -30,7 +30,7 @@ pub struct HandlerReturn {
     pub proceed: Bit,
     /// Payload, completion: done.
     pub success: Bit,
-    /// Header, completion: its bytes, its operation and its event wait for the host or a handler to say that it is complete.
+    /// Header, completion: a `*_PENDING` code.
     pub pending: Bit,
 }
 
@@ -77,14 +77,14 @@ pub fn ends_of(event: Event) -> Ends {
     let payload = done & (event.handler == bits(kind::PAYLOAD));
     Ends {
         header: done & (event.handler == bits(kind::HEADER)),
-        payload: payload,
+        payload,
         failed: payload & !event.returned.success & !event.returned.dropped,
         completion: done & (event.handler == bits(kind::COMPLETION)),
         unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == bits(reasons::NO_POSTED_BUFFER)),
     }
 }
 
-/// Something that happened to a packet or a message.
+/// An event of a packet or a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Event {
     /// One of the `EVENT_*` constants.
@@ -99,13 +99,13 @@ pub struct Event {
     pub redirects: Bit,
     /// Task: kind of handler.
     pub handler: Bits<2>,
-    /// Task: what the handler said.
+    /// Task: what the handler returned.
     pub returned: HandlerReturn,
-    /// Placement: written.
+    /// Placement: the packet was written.
     pub placed: Bit,
-    /// Placement: why not. Arrival: why it is turned away.
+    /// Placement: reason of the refusal. Arrival: reason for turning the packet away.
     pub reason: Bits<5>,
-    /// Age: not a look but the slot's first state after reset.
+    /// Age: no check, but the slot's first state after reset.
     pub clear: Bit,
     /// Arrival: its payload bytes.
     pub payload_len: Bits<16>,
@@ -198,13 +198,13 @@ pub struct Requests {
 /// What is to be done about an event.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// Ask for a handler.
+    /// A handler runs.
     pub task: Bit,
-    /// Which kind.
+    /// Its kind.
     pub handler: Bits<2>,
-    /// Ask for a placement.
+    /// The packet is placed.
     pub place: Bit,
-    /// That a handler wanted.
+    /// By a handler, or in place of one.
     pub from_handler: Bit,
     /// The packet waits for the header handler.
     pub append: Bit,
@@ -214,7 +214,7 @@ pub struct Verdict {
     pub wait_head: Bits<10>,
     /// Last packet that waited before the event.
     pub wait_tail: Bits<10>,
-    /// The waiting packets of the message are to be looked at.
+    /// The waiting packets of the message become ready.
     pub splice: Bit,
     /// Return the packet's cells.
     pub free: Bit,
@@ -230,7 +230,7 @@ pub struct Verdict {
     pub release: Bit,
     /// A message ended well, by the fast path.
     pub fast: Bit,
-    /// A message that ends is told of by a MESSAGE event.
+    /// The end of the message is reported by a MESSAGE event.
     pub sends_event: Bit,
     /// How it ends: the event's code.
     pub code: Bits<2>,

@@ -1,12 +1,12 @@
-//! The slots that are free, as a queue: the one that was given back longest ago is used first.
+//! The free slots, as a queue: the slot that was given back longest ago is used first.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | out `free`, `free_slot`, from registers / in `take` | scheduler: `take` only with `free`; the next slot is there in the next cycle |
-//! | in `give_back`, `give_back_slot` | scheduler: the slot is on offer 2 cycles later at the earliest |
-//! | in `hold` | the clearing behind reset: nothing goes on offer yet |
+//! | in `give_back`, `give_back_slot` | scheduler: the slot is offered 2 cycles later at the earliest |
+//! | in `hold` | the clearing after reset: no slot is offered yet |
 //!
-//! One slot taken and one given back per cycle. Empty behind reset.
+//! One slot taken and one given back per cycle. Empty after reset.
 
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
@@ -18,7 +18,7 @@ pub struct FreeSlots {
     pub free: Signal<Out, Bit>,
     /// Which one.
     pub free_slot: Signal<Out, Bits<8>>,
-    /// It is taken.
+    /// The slot is taken.
     pub take: Signal<In, Bit>,
     /// A slot comes back.
     pub give_back: Signal<In, Bit>,

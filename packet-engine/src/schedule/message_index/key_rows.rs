@@ -182,6 +182,6 @@ impl KeyRows {
         }
         self.locations.write_enable.next = moves;
         self.locations.write_address.next = candidate.slot;
-        self.locations.write_data.next = Location { row: write_row, way: way };
+        self.locations.write_data.next = Location { row: write_row, way };
     }
 }

@@ -1,24 +1,25 @@
-//! The message index: from a message's key to its slot, and the list of slots that are free.
+//! The message index: from a message's key to its slot, and the queue of free slots.
 //!
-//! Exact: a hash only says where to look, the whole key is compared, so no two messages are ever taken for one. A new key goes
-//! into a [stash](KeyStash) of 8, which every look-up searches, and from there in the background into a row of the
-//! [hash table](KeyRows) (as many rows as slots, 4 places each); a key whose row is full stays in the stash until there is room.
+//! Exact: a hash only selects where to look, the whole key is compared, so two messages are never confused. A new key goes into a
+//! [stash](KeyStash) of 8, which every look-up searches, and from there in the background into a row of the
+//! [hash table](KeyRows) (as many rows as slots, 4 keys each); a key whose row is full stays in the stash until there is room.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `lookup`, `lookup_hash`: its [hash](key_hash) / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later, from registers, every cycle |
-//! | out `free`, `free_slot` / in `claim` | scheduler: `claim` takes the slot that `free_slot` shows; the next one is there in the next cycle |
-//! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | scheduler: this claimed slot has this key. A message that nobody can join needs none |
-//! | in `remove`, `give_back`, `give_back_slot` | scheduler: `remove`: the slot's key goes; `give_back`: the slot is free and is used again after all others. A slot that has a key is given back with `remove` or after it |
+//! | in `lookup`, `lookup_hash`: a key and its [hash](key_hash) / out `hit`, `hit_slot`, `can_insert` | scheduler: answer 2 cycles later |
+//! | out `free`, `free_slot` / in `claim` | scheduler: `claim` takes `free_slot`; the next one is there in the next cycle |
+//! | in `insert`, `insert_key`, `insert_hash`, `insert_slot` | scheduler: this claimed slot gets this key, if other packets may join |
+//! | in `remove`, `give_back_slot` | scheduler: the key of the slot goes |
+//! | in `give_back`, `give_back_slot` | scheduler: the slot is free, with `remove` or after it; it is used again after all others |
 //! | out `open` | messages alive |
-//! | out `ready` | 0 in the cycles behind reset in which the tables are cleared, one per slot; nothing is free until then |
+//! | out `ready` | 0 after reset while the tables are cleared, one slot per cycle; no slot is free until then |
 //!
-//! All four may come in every cycle, together; `insert` in the cycle of its `claim` or later. An answer
-//! knows every `insert` and `remove` up to the cycle before it: those of the cycle of the look-up and of the next one too.
-//! `can_insert` says that an `insert` of the key looked up has a place if it comes at most 2 cycles after the answer. Never stalls.
+//! All four inputs may come in every cycle, together; `insert` comes in the cycle of its `claim` or later. An answer includes every
+//! `insert` and `remove` up to the cycle before it: also those of the cycle of the look-up and of the next one.
+//! `can_insert` means that an `insert` of the key has room if it comes at most 2 cycles after the answer. Never stalls.
 //!
-//! Cost of a full row: the key lives in the stash. With 4 places in each row, all slots in use and hashes at random, one key
-//! in 200 does. A key whose row is full is let in while 6 places of the stash are free, any other while 4 are.
+//! Cost of a full row: the key stays in the stash. With 4 keys per row, all slots in use and random hashes, one key in 200 does. A
+//! key whose row is full is admitted while 6 entries of the stash are free, any other key while 4 are.
 
 pub mod free_slots;
 pub mod key_match;
@@ -134,7 +135,7 @@ impl MessageIndex {
 #[hdl]
 impl MessageIndex {
     fn update(&mut self) {
-        // Behind reset every row is emptied and every slot put on the list of free ones.
+        // After reset every row is emptied and every slot becomes free.
         let clearing = !self.cleared.q.val();
         if clearing {
             self.clear_slot.d.next = self.clear_slot.q.val() + 1;

@@ -199,7 +199,7 @@ impl Framer {
         }
         let begins = between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute;
         let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
-        self.beat.next = EgressBeat { data: data, keep: keep, last: last, frame: frame };
+        self.beat.next = EgressBeat { data, keep, last, frame };
         self.beat.valid.next = passes | begins | sends;
 
         // What is taken.

@@ -236,7 +236,7 @@ impl Initiator {
             frame: self.egress.frame.val(),
         };
         self.array_beats.write.next =
-            ArrayBeat { beat: beat, put: self.egress.put.val(), segment: self.egress.segment.val() };
+            ArrayBeat { beat, put: self.egress.put.val(), segment: self.egress.segment.val() };
         self.array_beats.write.valid.next = self.egress.valid.val();
         self.egress.ready.next = self.array_beats.write.ready.val();
         self.array_beats.read.join(&mut self.framer.array);

@@ -1,26 +1,25 @@
-//! Turns a job into the heads of its frames, and asks for the bytes of host memory or context memory.
+//! Turns a job into the heads of its frames, and requests the bytes from host memory or context memory.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `from_host`: which puts; in `job`, `job_valid` / out `job_ready` | array, sender, responder |
+//! | in `from_host` | constant: the planner's puts read payloads |
+//! | in `job` | array, sender, responder |
 //! | out `lookup` / in `node` | node table: the entry, two cycles later |
-//! | in `own_sum` | node page: what the checksums of all our frames share |
-//! | out `read`, `read_valid` / in `read_ready` | RVMA engine, array: a segment of host memory or context memory; offered together with its head |
-//! | out `head`, `head_valid` / in `head_ready` | framer |
+//! | in `own_sum` | node page: the part of the checksum that all own frames share |
+//! | out `read` | RVMA engine, array: a segment of host memory or context memory; offered together with its head |
+//! | out `head` | framer |
 //!
-//! One job at a time. Head of a first segment: 6 cycles after the job is taken; of every further one: 5 cycles after the one
-//! before (a full segment takes 24 cycles of the wire). A job of one segment keeps the planner for 6 cycles.
+//! One job at a time. Head of a first segment: 6 cycles after the job is taken; of every further one: 5 cycles after the previous
+//! one (a full segment takes 24 cycles of the wire). A job of one segment occupies the planner for 6 cycles.
 //!
 //! A job for a node that the table does not have becomes one head that is `bad`; nothing is read for it. Host reads run ahead of
-//! the frames by as many segments as heads are queued behind this block.
+//! the frames by as many segments as heads are queued after this block.
 
 use super::frame_head::*;
 use spindle_blocks::{FrameJob, HostRead};
 use spindle_contract::descriptors::client;
 use spindle_verilog::prelude::*;
 
-/// [`HostRead::client`] of the initiator,
-/// and for context memory.
 const IP_EXTRA: u64 = IP_OVERHEAD as u64;
 const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
 const GET_EXTRA: u64 = GET_BYTES as u64;
@@ -64,7 +63,7 @@ pub struct Planner {
     state: Reg<Planning>,
     desc: DFF<FrameJob>,
     entry: DFF<NodeEntry>,
-    /// Bytes of the message behind this segment and those of it.
+    /// Bytes of this segment and of those after it.
     left: DFF<Bits<32>>,
     offset: DFF<Bits<32>>,
     address_low: DFF<Bits<32>>,
@@ -190,16 +189,16 @@ impl Planner {
         let issuer = Issuer { cluster: desc.cluster, hpu: desc.hpu, handle: desc.handle, frame: desc.frame };
         self.head.valid.next = offers & (self.read.ready.val() | !reads);
         self.head.next = FrameHead {
-            get: get,
+            get,
             data: data & !bad,
             from_host: desc.from_host,
-            bad: bad,
+            bad,
             last: !self.more.q.val() | bad,
             size: self.size.q.val(),
             node: entry,
             ip_len: self.ip_len.q.val(),
             udp_len: self.udp_len.q.val(),
-            checksum: checksum,
+            checksum,
             opcode: desc.opcode,
             flags: desc.flags,
             psn: desc.psn,
@@ -213,7 +212,7 @@ impl Planner {
             msg_off: self.offset.q.val(),
             buf_off: desc.buf_off,
             reply: (desc.reply_addr, desc.reply_off, desc.reply_key).cat::<128>(),
-            issuer: issuer,
+            issuer,
             tracked: desc.tracked,
             record: desc.record,
         };

@@ -1,24 +1,26 @@
-//! Responder: tells sources what became of their packets.
+//! Responder: acknowledges packets to their sources, and refuses others.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `ingress_report`, `front_valid` | ingress join: reports of frames that end there, a pulse, at most every second cycle |
-//! | in `scheduler_report`, `back_valid` | scheduler: reports of the others, a pulse |
-//! | out `ask`, `ask_peer` / in `ask_ready`, `answered`, `answer_expected`, `answer_selective` | PSN filter: what a source has had accepted |
-//! | out `job`, `job_valid` / in `job_ready` | initiator: acknowledgements and refusals |
+//! | in `ingress_report` | ingress join: reports of frames that end there, a pulse, at most every second cycle |
+//! | in `scheduler_report` | scheduler: reports of the others, a pulse |
+//! | out `peer_request` / in `peer_answer` | PSN filter: what a source has had accepted |
+//! | out `job` | initiator: acknowledgements and refusals |
 //! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
 //!
 //! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
-//! `ack_every`-th accepted packet of a source since the last one; also for the packet that fills the first hole of that one, which the sender would
-//! else learn by a timeout, if that packet was its last. A source to which one is due takes its turn in a queue; whatever
-//! it sends until then is covered by the same acknowledgement, whose echoed fields are those of its last report. A **refusal** speaks of
-//! one packet and goes before acknowledgements; it is withheld if the last one to that source is not `nack_gap` times 64 cycles ago. Both carry what
-//! has been accepted, if the packet is sequenced. Nothing is sent while `enable` is low.
+//! `ack_every`-th accepted packet of a source since its last acknowledgement. It is also due for the packet that fills the first
+//! hole of that acknowledgement: if that packet was the last one, the sender would learn of it only by a timeout. A source with an
+//! acknowledgement due takes its turn in a queue; the same acknowledgement covers what it sends until then, and the echoed fields
+//! are those of its last report. A **refusal** is about one packet and goes before acknowledgements; it is withheld if the last
+//! refusal to that source is not `nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
+//! Nothing is sent while `enable` is low.
 //!
-//! A report is taken in a cycle; 16 refusals and 16 of the scheduler's reports can wait, beyond that they are lost, and the source
-//! sends again. The last accepted report of each source and the waiting refusals share a memory, of which a report goes to one place and an answer reads one. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an unsequenced packet: 3). One answer at a
-//! time: an acknowledgement every 80 cycles at most.
-//! Behind reset the tables are cleared for 256 cycles; reports are lost meanwhile.
+//! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source
+//! sends again. The last accepted report of each source and the waiting refusals share a memory with one write port and one read
+//! port. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an
+//! unsequenced packet: 3). One answer at a time: an acknowledgement every 80 cycles at most.
+//! After reset the tables are cleared for 256 cycles; reports are lost meanwhile.
 
 pub mod types;
 
@@ -39,9 +41,9 @@ const REFUSALS_HIGH: u64 = REFUSALS / 16;
 /// See the head of this file.
 #[block]
 pub struct Responder {
-    /// What became of a frame at the join.
+    /// Report of a frame that ended in the ingress join.
     pub ingress_report: PulseSink<PacketReport>,
-    /// What became of a frame behind it.
+    /// Report of any other frame.
     pub scheduler_report: PulseSink<PacketReport>,
     /// Anything is sent at all.
     pub enable: Signal<In, Bit>,
@@ -82,9 +84,9 @@ pub struct Responder {
     wraps: DFF<Bit>,
     /// They differ.
     limited: DFF<Bit>,
-    /// The last accepted report of each source, and behind them refusals.
+    /// The last accepted report of each source, and after these the refusals.
     kept: SdpMemory<PacketReport, 9>,
-    /// Entries that have been cleared behind reset.
+    /// Entries that have been cleared after reset.
     cleared: Reg<Bits<9>>,
     /// Time in cycles; from the middle of its range, so that no stamp looks recent.
     ticks: Reg<Bits<22>>,
@@ -175,20 +177,20 @@ impl Responder {
         self.limit.d.next = since;
         self.wraps.d.next = now < since;
         self.limited.d.next = self.nack_gap.val().any();
-        // A refusal is recent if its time lies behind the limit and not beyond now: two comparisons beside each other instead of one of a difference.
+        // A refusal is recent if its time is after the limit and not after now: two parallel comparisons.
         let stamp = self.stamps.read_data.val();
-        let behind = stamp > self.limit.q.val();
+        let after_limit = stamp > self.limit.q.val();
         let not_later = stamp <= self.now_kept.q.val();
         let recent = if self.stamp_fresh.q.val() {
             self.limited.q.val()
         } else if self.wraps.q.val() {
-            behind | not_later
+            after_limit | not_later
         } else {
-            behind & not_later
+            after_limit & not_later
         };
         let passes = refused & !recent;
         let index = self.refusal_index.q.val();
-        self.refusals.write.next = Refusal { index: index, sequenced: report.sequenced };
+        self.refusals.write.next = Refusal { index, sequenced: report.sequenced };
         self.refusals.write.valid.next = passes;
         let kept = passes & self.refusals.write.ready.val();
         if kept {
@@ -233,7 +235,7 @@ impl Responder {
                 queued: ack_state.queued | returns,
                 count: if returns { bits::<6>(0) } else { ack_state.count },
                 hole: hole & !returns,
-                missing: missing,
+                missing,
             };
         }
         self.ack_states.write_data.next = changed;

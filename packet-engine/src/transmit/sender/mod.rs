@@ -2,32 +2,42 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `put`, `put_valid` / out `put_ready` | array, RVMA engine: puts from host memory, gets and answers to gets |
-//! | out `job`, `job_valid` / in `job_ready` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
-//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals are taken from all frames |
+//! | in `put` | array, RVMA engine: puts from host memory, gets and answers to gets |
+//! | out `job` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
+//! | in `parsed` | parser: all frames, of which acknowledgements and refusals are taken |
 //! | in `lost`, `lost_record` | framer: the data of a segment cannot be read, or its node does not exist |
-//! | out `done`, `done_valid` / in `done_ready` | array: a put is over |
-//! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: the end of a put of the host, for the ring of its process |
-//! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused` (pulses), `refusal` | registers |
+//! | out `done` | array: a put is over |
+//! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |
+//! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused`, `refusal` | registers |
 //!
-//! A put with the flag UNSEQ, and every put while `enable` is low, passes as it is. The others are cut into segments here. Each takes the next number
-//! of its destination and a **record**: 1024 in all, in a list per destination. An acknowledgement frees the records below its number and marks
-//! those of its bitmap. A record is sent again when
+//! A put with the flag UNSEQ, and every put while `enable` is low, passes unchanged. The others are cut into segments here. Each
+//! segment takes the next number of its destination and a **record**: 1024 in all, in a list per destination. An acknowledgement
+//! frees the records below its number and marks those of its bitmap. A record is sent again when
 //!
 //! * the bitmap shows that a later one arrived, and it was sent at least `hole_time` ago;
-//! * it was refused for good: its put has failed, and a NOP takes its number;
+//! * it was refused permanently: its put has failed, and a NOP takes its number;
 //! * nothing was acknowledged for `timeout`: the oldest 16, and the time doubles, up to 8 times.
 //!
-//! After `retries` of these the destination is given up: its puts fail, and a new incarnation is opened before the next one. A put is over when
-//! all its segments are acknowledged; it has failed if one was refused for good. A refusal for lack of a buffer, or because the destination is busy, is
-//! for good when the put is older than `limit`.
+//! After `retries` of these timeouts the destination is given up: its puts fail, and a new incarnation is opened before the next
+//! put. A put is over when all its segments are acknowledged; it has failed if one was refused permanently. A refusal for lack of
+//! a buffer, or because the destination is busy, is permanent when the put is older than `limit`.
 //!
-//! One thing at a time: acknowledgements, failed reads, timers, then the next segment. What is done to a record or a put takes two cycles: its put's
-//! state is looked up, then it is done. A segment that is sent for the first time and one that is sent again become a job in the same way, from its
-//! record and the put's entry: AGAIN, HIGH, JOB. Cycles: a put that passes 3; a segment 7; an acknowledgement 4 and 2 per record that it looks at, 1 more for the record that is refused, 3
-//! more per record that is sent again, 2 more per put that ends; 16 acknowledgements wait, more are lost. A timer is looked at every 16 cycles, one of
-//! 256. Behind reset nothing is taken for 1024 cycles. Puts are begun in order, 64 at a time: one whose destination has its window full holds up those
-//! behind it.
+//! One task at a time: acknowledgements, failed reads, timers, then the next segment. A change of a record or a put takes two
+//! cycles: the put's state is looked up, then it is changed. New segments and repeated ones become a job in the same way, from the
+//! record and the put's entry: AGAIN, HIGH, JOB. Cycles:
+//!
+//! | what | cycles |
+//! |---|---|
+//! | a put that passes | 3 |
+//! | a segment | 7 |
+//! | an acknowledgement | 4, and 2 per record that is looked at |
+//! | more for the record that is refused | 1 |
+//! | more per record that is sent again | 3 |
+//! | more per put that ends | 2 |
+//!
+//! 16 acknowledgements wait, more are lost. Every 16 cycles the timer of one of 256 destinations is checked. After reset no put is
+//! taken for 1024 cycles. Puts are begun in order, 64 at a time: a put whose destination has a full window holds up the
+//! following ones.
 
 pub mod types;
 
@@ -47,17 +57,17 @@ const BURST: u64 = 16;
 /// See the head of this file.
 #[block]
 pub struct Sender {
-    /// What to send.
+    /// Put or get to send.
     pub put: Sink<PutDesc>,
-    /// Frames to make.
+    /// Frame to make.
     pub job: Source<FrameJob>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
     /// The frame of a record cannot be made (pulse).
     pub lost: Signal<In, Bit>,
-    /// Which.
+    /// That record.
     pub lost_record: Signal<In, Bits<10>>,
-    /// Whose put is over.
+    /// A put is over, for its issuer.
     pub done: Source<PutDone>,
     /// End of a put of the host.
     pub put_event: Source<EventDesc>,
@@ -81,14 +91,14 @@ pub struct Sender {
     pub refusal: Signal<Out, Bits<24>>,
     destinations: SdpMemory<Destination, 8>,
     records: SdpMemory<SendRecord, 10>,
-    /// The record behind each in its list.
+    /// The next record of each in its list.
     links: SdpMemory<Bits<10>, 10>,
     entries: SdpMemory<PutEntry, 6>,
     puts: LutMemory<PutState, 6>,
     free: BlockFifo<Bits<10>, 10>,
     responses: Fifo<Response, 4>,
     state: Reg<Sending>,
-    /// Where a detour began.
+    /// State in which a detour began.
     back: Reg<Sending>,
     ticks: Reg<Bits<26>>,
     cleared: Reg<Bits<10>>,
@@ -96,14 +106,14 @@ pub struct Sender {
     node: DFF<Bits<8>>,
     destination: Reg<Destination>,
     response: DFF<Response>,
-    // The record at hand, its number, and those behind it.
+    // The record at hand, its number, and the number of records left.
     at: DFF<Bits<10>>,
     psn: DFF<Bits<32>>,
     left: DFF<Bits<11>>,
     selective: DFF<Bits<64>>,
-    /// Records from the one at hand to the one that a refusal speaks of.
+    /// Records from the one at hand to the one that a refusal is about.
     ahead: DFF<Bits<11>>,
-    /// There is such a one.
+    /// A refused record lies ahead.
     refuses: DFF<Bit>,
     // A record that is sent, or again.
     record: DFF<SendRecord>,
@@ -111,7 +121,7 @@ pub struct Sender {
     record_psn: DFF<Bits<32>>,
     /// It is sent for the first time.
     fresh: DFF<Bit>,
-    /// There is none: the put passes.
+    /// No record: the put passes.
     plain: DFF<Bit>,
     low: DFF<Bits<33>>,
     address: DFF<Bits<64>>,
@@ -122,12 +132,12 @@ pub struct Sender {
     /// Its state, once it has been looked up.
     found: DFF<PutState>,
     looked_up: Reg<Bit>,
-    /// It is older than the limit: of a put that was looked up two cycles ago.
+    /// The put that was looked up two cycles ago is older than the limit.
     aged: DFF<Bit>,
     aging: Reg<Bit>,
-    /// When a put that begins now is.
+    /// When a put that begins now exceeds the limit.
     expires_at: DFF<Bits<16>>,
-    /// Its state behind what happens to it now.
+    /// Its state after this cycle.
     over: DFF<PutState>,
     done_sent: Reg<Bit>,
     // The put that is being sent.
@@ -142,7 +152,7 @@ pub struct Sender {
     broken: Reg<Bit>,
     number: Reg<Bits<24>>,
     next_slot: Reg<Bits<6>>,
-    // Timers: in how long a hole is one, and silence too long.
+    // Deadlines of a record that is sent now: for a hole, and without an acknowledgement.
     hole_at: DFF<Bits<16>>,
     timeout_at: DFF<Bits<16>>,
     scan: Reg<Bits<8>>,
@@ -156,8 +166,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that keeps its puts, destinations and chains in memories of this kind: 64 words of 500 bits, 256 of 125 and 2 x 1024 of 10, which are
-    /// ten block RAMs or 1,800 LUTs.
+    /// A sender that keeps its puts, destinations and chains in memories of this kind.
     pub fn new(small: RamStyle) -> Self {
         Self {
             entries: SdpMemory::new(small, 1),
@@ -634,7 +643,7 @@ impl Sender {
         self.entries.write_enable.next = next.takes;
         self.entries.write_address.next = turn.slot;
         self.entries.write_data.next =
-            PutEntry { put: put, msg_id: if op == bits(put_op::GET_RESP) { put.reply_key } else { number } };
+            PutEntry { put, msg_id: if op == bits(put_op::GET_RESP) { put.reply_key } else { number } };
     }
 
     /// The new state of the put at hand.

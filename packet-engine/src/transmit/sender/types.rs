@@ -23,7 +23,7 @@ pub enum Sending {
     Idle,
     /// The destination of a response is there.
     Response,
-    /// Whether the response speaks of what was sent.
+    /// Whether the response is about numbers that were sent.
     Judge,
     /// Records below the number of a response are freed.
     Release,
@@ -31,7 +31,7 @@ pub enum Sending {
     Select,
     /// The destination of the put that is being sent is there.
     Issue,
-    /// A destination's time is looked at.
+    /// A destination's timer is checked.
     Timer,
     /// Its oldest records are sent again.
     Repeat,
@@ -45,7 +45,7 @@ pub enum Sending {
     High,
     /// Its job is made as soon as the last one is taken.
     Job,
-    /// A put is over: it is told.
+    /// A put is over: its issuer and its process are informed.
     Over,
     /// The destination is written back.
     Save,
@@ -66,9 +66,9 @@ pub struct Destination {
     pub head: Bits<10>,
     /// Youngest record.
     pub tail: Bits<10>,
-    /// When the oldest record has waited too long.
+    /// Time at which the oldest record has waited too long.
     pub deadline: Bits<16>,
-    /// Times that it did, since something was acknowledged.
+    /// Timeouts since the last acknowledgement.
     pub retries: Bits<4>,
     /// Windows that were given up.
     pub generation: Bits<8>,
@@ -83,11 +83,11 @@ pub struct SendRecord {
     pub offset: Bits<32>,
     /// It has been acknowledged.
     pub acked: Bit,
-    /// From when on it is sent again if a later one arrived.
+    /// Time from which the record is sent again if a later one arrived.
     pub due: Bits<16>,
 }
 
-/// A put, as it was asked for.
+/// A put as it was submitted.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PutEntry {
     /// What to send.
@@ -96,7 +96,7 @@ pub struct PutEntry {
     pub msg_id: Bits<32>,
 }
 
-/// How far a put is.
+/// Progress of a put.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PutState {
     /// The slot is taken.
@@ -107,7 +107,7 @@ pub struct PutState {
     pub open: Bits<11>,
     /// It failed: nothing of it is sent any more.
     pub failed: Bit,
-    /// Why: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
+    /// Reason: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
     pub code: Bits<8>,
     /// A refusal for lack of a buffer ends it from `expires` on.
     pub limited: Bit,
@@ -232,7 +232,7 @@ pub struct Jobs {
     pub open: FrameJob,
 }
 
-/// What an ACK or a NACK says.
+/// Contents of an ACK or a NACK.
 #[hdl_fn]
 pub fn response_of(packet: PacketDesc) -> Response {
     Response {
@@ -247,7 +247,7 @@ pub fn response_of(packet: PacketDesc) -> Response {
     }
 }
 
-/// How a job is made of its put.
+/// How a job is derived from its put.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct JobKind {
     /// All frames of the put at once, without numbers of the sender.
@@ -281,33 +281,17 @@ pub fn job_of(
         | (bits::<16>(flag::ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
     FrameJob {
         opcode: if failed { bits::<8>(opcode::CTRL) } else { whole.opcode },
-        flags: flags,
-        node: whole.node,
-        src_pid: whole.src_pid,
-        dst_pid: whole.dst_pid,
-        addr: whole.addr,
-        key: whole.key,
-        buf_off: whole.buf_off,
-        msg_len: whole.msg_len,
+        flags,
         msg_off: record.offset,
         left: left & repeat::<32>(!failed & (entry.put.op != bits(put_op::GET))),
         single: !plain,
         msg_id: if failed { bits::<32>(control::NOP) } else { entry.msg_id },
         numbered: !plain | whole.numbered,
         psn: psn & repeat::<32>(!plain),
-        epoch: whole.epoch,
-        from_host: whole.from_host,
         host_address: address,
-        reply_addr: whole.reply_addr,
-        reply_off: whole.reply_off,
-        reply_key: whole.reply_key,
-        context: whole.context,
-        cluster: whole.cluster,
-        hpu: whole.hpu,
-        handle: whole.handle,
-        frame: whole.frame,
         tracked: !plain,
         record: at,
+        ..whole
     }
 }
 
@@ -317,13 +301,13 @@ pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
     ours ^ bit_cast::<32, 8>(generation)
 }
 
-/// The packet that opens a window. What is neither in its frame nor decides about it stays as it is in `job`.
+/// The packet that opens a window. Fields without meaning for it are those of `job`.
 #[hdl_fn]
 pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
     FrameJob {
         opcode: bits::<8>(opcode::CTRL),
         flags: bits::<16>(flag::ACK_REQ),
-        node: node,
+        node,
         // The acknowledgement echoes the address, not the key.
         addr: bit_cast::<64, 32>(incarnation),
         key: incarnation,
@@ -346,7 +330,7 @@ pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob 
     }
 }
 
-/// What the issuer of a put is told of its end.
+/// The end of a put, for its issuer.
 #[hdl_fn]
 pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
     PutDone {
@@ -359,7 +343,7 @@ pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
     }
 }
 
-/// What the process of a put of the host is told of its end.
+/// The end of a put of the host, for its process.
 #[hdl_fn]
 pub fn event_of(entry: PutEntry, over: PutState) -> EventDesc {
     EventDesc {

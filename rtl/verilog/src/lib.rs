@@ -28,6 +28,8 @@ pub mod ports;
 mod print;
 mod register;
 mod rest;
+#[path = "../macros/src/short_forms.rs"]
+mod short_forms;
 mod sizes;
 mod stmt;
 mod stock;
@@ -47,7 +49,7 @@ pub mod prelude {
     };
     pub use crate::packed::Packed;
     pub use crate::part::Join;
-    pub use crate::register::Reg;
+    pub use crate::register::{Load, Reg};
     pub use rust_hdl_core::prelude::*;
     pub use rust_hdl_widgets::dff::DFF;
     pub use spindle_hdl_macros::{block, bundle, hdl, hdl_fn, LogicState, LogicStruct};

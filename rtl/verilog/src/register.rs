@@ -2,6 +2,7 @@
 
 use crate::describe::{hand_over_register, RegisterSource};
 use rust_hdl_core::prelude::*;
+use rust_hdl_widgets::dff::DFF;
 
 /// A register with synchronous, active-high reset to a given value.
 ///
@@ -40,6 +41,28 @@ impl<T: Synth> Reg<T> {
     pub fn attr(mut self, name: &str, value: &str) -> Self {
         self._attributes.push((name.to_string(), value.to_string()));
         self
+    }
+}
+
+/// A register with an enable, written in one line.
+pub trait Load<T> {
+    /// Takes `value` at the next clock edge if `enable` is high, and holds otherwise: `if enable { self.d.next = value }`.
+    fn load(&mut self, enable: Bit, value: T);
+}
+
+impl<T: Synth> Load<T> for Reg<T> {
+    fn load(&mut self, enable: Bit, value: T) {
+        if enable {
+            self.d.next = value;
+        }
+    }
+}
+
+impl<T: Synth> Load<T> for DFF<T> {
+    fn load(&mut self, enable: Bit, value: T) {
+        if enable {
+            self.d.next = value;
+        }
     }
 }
 

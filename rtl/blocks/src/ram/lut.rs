@@ -37,6 +37,8 @@ impl<T: Synth, const A: usize> LutMemory<T, A> {
     }
 }
 
+write_port!([T: Synth, const A: usize] LutMemory<T, A>, A, T);
+
 impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
     fn update(&mut self) {
         if self.clock.pos_edge() && self.write_enable.val() {
@@ -104,6 +106,8 @@ impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {
         Self { copies: std::array::from_fn(|_| LutMemory::with_depth(depth)), ..Self::blank() }
     }
 }
+
+write_port!([const A: usize, const W: usize, const R: usize] LutRam<A, W, R>, A, Bits<W>);
 
 #[hdl]
 impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {

@@ -14,6 +14,20 @@
 
 use spindle_contract::params::Config;
 
+/// `write` of a memory with one write port.
+macro_rules! write_port {
+    ([$($generics:tt)*] $memory:ty, $address:ident, $data:ty) => {
+        impl<$($generics)*> $memory {
+            /// Assigns the write port: `write_enable`, `write_address` and `write_data`.
+            pub fn write(&mut self, enable: Bit, address: Bits<$address>, data: $data) {
+                self.write_enable.next = enable;
+                self.write_address.next = address;
+                self.write_data.next = data;
+            }
+        }
+    };
+}
+
 mod byte;
 mod dual;
 mod lut;

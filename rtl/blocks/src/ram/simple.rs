@@ -61,6 +61,15 @@ impl<T: Synth, const A: usize> SdpMemory<T, A> {
     }
 }
 
+write_port!([T: Synth, const A: usize] SdpMemory<T, A>, A, T);
+impl<T: Synth, const A: usize> SdpMemory<T, A> {
+    /// Assigns the read port: `read_enable` and `read_address`.
+    pub fn read(&mut self, enable: Bit, address: Bits<A>) {
+        self.read_enable.next = enable;
+        self.read_address.next = address;
+    }
+}
+
 impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
     fn update(&mut self) {
         if self.clock.pos_edge() {
@@ -154,6 +163,8 @@ impl<const A: usize, const W: usize> Ram1w2r<A, W> {
         Self { copies: std::array::from_fn(|_| SdpMemory::with_depth(style, latency, depth)), ..Self::blank() }
     }
 }
+
+write_port!([const A: usize, const W: usize] Ram1w2r<A, W>, A, Bits<W>);
 
 #[hdl]
 impl<const A: usize, const W: usize> Ram1w2r<A, W> {

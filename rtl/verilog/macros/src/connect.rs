@@ -4,11 +4,12 @@
 //! computed for hardware that a parameter left out. Conditions on signals are dropped: both branches are walked.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use std::collections::HashSet;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, Pat, Stmt};
 
+use crate::short_forms;
 use crate::stages::Stages;
 
 /// The body of `connect()`.
@@ -138,9 +139,25 @@ impl Walk<'_> {
                 let (from, to) = (&call.receiver, &call.args[0]);
                 quote!(::spindle_verilog::__private::Join::claim_join(&mut #from, #to);)
             }
-            Expr::MethodCall(_) => self.calls(expr),
+            Expr::MethodCall(call) => {
+                let calls = self.calls(expr);
+                let claims = self.short_form(call);
+                quote!(#calls #claims)
+            }
             _ => quote!(),
         }
+    }
+
+    /// What a call that stands for assignments claims.
+    fn short_form(&self, call: &syn::ExprMethodCall) -> TokenStream {
+        let of_self = matches!(call.receiver.as_ref(), Expr::Path(_));
+        let ports = short_forms::assignments(&call.method.to_string(), call.args.len()).filter(|_| !of_self);
+        let claims = ports.into_iter().flat_map(|(_, ports)| ports).map(|(port, _)| {
+            let receiver = &call.receiver;
+            let port = (!port.is_empty()).then(|| format_ident!("{port}")).into_iter();
+            quote!(::spindle_verilog::__private::logic_connect_fn(&mut #receiver #(.#port)*);)
+        });
+        quote!(#(#claims)*)
     }
 
     /// `self.a.b.next.field` claims `self.a.b`.

@@ -16,6 +16,7 @@ mod bundle;
 mod connect;
 mod derive;
 mod ports;
+mod short_forms;
 mod stages;
 mod table;
 

@@ -4,6 +4,7 @@
 //! A table is keyed by the text of the expression without white space. It is filled when the block is emitted, inside the
 //! generic `impl`, so a const generic has one value per instance.
 
+use crate::short_forms;
 use proc_macro2::TokenStream;
 use quote::{quote, ToTokens};
 use std::collections::{BTreeMap, HashSet};
@@ -319,6 +320,10 @@ impl<'ast> Visit<'ast> for Table {
         }
         // A stage of the block: its own text comes with a table of its own.
         if matches!(node.receiver.as_ref(), Expr::Path(p) if p.path.is_ident("self")) {
+            return node.args.iter().for_each(|a| self.visit_expr(a));
+        }
+        if short_forms::assignments(&node.method.to_string(), node.args.len()).is_some() {
+            self.visit_indices(&node.receiver);
             return node.args.iter().for_each(|a| self.visit_expr(a));
         }
         if !METHODS.contains(&node.method.to_string().as_str()) {

@@ -5,10 +5,21 @@ use super::stages::{is_record, is_self};
 use super::{Lower, Lowered, Stop, Val};
 use crate::build::{Item, Role};
 use crate::expr::{Expr, SigId};
+use crate::short_forms;
 use crate::stmt::Stmt;
 use crate::ty::Ty;
 use std::collections::HashMap;
-use syn::{Expr as Ast, Pat};
+use syn::{spanned::Spanned, Expr as Ast, Pat};
+
+/// `base.name`, on the line of `base`.
+fn field(base: &Ast, name: &str) -> Ast {
+    Ast::Field(syn::ExprField {
+        attrs: vec![],
+        base: Box::new(base.clone()),
+        dot_token: Default::default(),
+        member: syn::Member::Named(syn::Ident::new(name, base.span())),
+    })
+}
 
 impl Lower<'_> {
     pub(super) fn statement(&mut self, statement: &syn::Stmt) -> Lowered<()> {
@@ -36,6 +47,9 @@ impl Lower<'_> {
             Ast::MethodCall(call) if call.method == "set_bits" => self.set_bits(call),
             Ast::MethodCall(call) if call.method == "join" => self.join(call),
             Ast::MethodCall(call) if is_self(&call.receiver) => self.stage(call).map(|_| ()),
+            Ast::MethodCall(call) if short_forms::assignments(&call.method.to_string(), call.args.len()).is_some() => {
+                self.short_form(call)
+            }
             Ast::Tuple(tuple) if tuple.elems.is_empty() => Ok(()),
             Ast::While(node) => self.refuse(node, "`while` is not part of the language; use `for i in 0..N`"),
             Ast::Loop(node) => self.refuse(node, "`loop` is not part of the language; use `for i in 0..N`"),
@@ -167,6 +181,26 @@ impl Lower<'_> {
         }
         let (sig, lo, ty) = self.target(left)?;
         self.assign_into(sig, lo, right, &ty)
+    }
+
+    /// A call that stands for assignments.
+    fn short_form(&mut self, call: &syn::ExprMethodCall) -> Lowered<()> {
+        let Some((guarded, ports)) = short_forms::assignments(&call.method.to_string(), call.args.len()) else {
+            return Ok(());
+        };
+        let target = |port: &str| {
+            let receiver = call.receiver.as_ref();
+            let base = if port.is_empty() { receiver.clone() } else { field(receiver, port) };
+            field(&base, "next")
+        };
+        let mut assign = |this: &mut Self| {
+            ports.iter().try_for_each(|(port, argument)| this.assign(&target(port), &call.args[*argument]))
+        };
+        if guarded {
+            self.branches(&call.args[0], &mut assign, None)
+        } else {
+            assign(self)
+        }
     }
 
     fn assign_local(&mut self, name: &str, fields: &[String], left: &Ast, right: &Ast) -> Lowered<()> {

@@ -12,6 +12,7 @@ pub mod loops;
 pub mod refused;
 pub mod refused_blocks;
 pub mod rest;
+pub mod short_forms;
 pub mod slices;
 pub mod steps;
 pub mod stock;

@@ -225,6 +225,8 @@ fn executes(word: Bits<32>) -> Bit {
     known & word.get_bits::<2>(0).all()
 }
 
+use operation as op;
+
 /// What the ALU does for OP (`register`) and OP-IMM.
 #[hdl_fn]
 fn arithmetic(word: Bits<32>, register: Bit) -> Bits<6> {
@@ -235,29 +237,26 @@ fn arithmetic(word: Bits<32>, register: Bit) -> Bits<6> {
     let single = word.get_bit(27);
     let by_register = register & other;
     let one_bit = if set & other {
-        bits::<6>(operation::INVERT)
+        bits::<6>(op::INVERT)
     } else if set {
-        bits::<6>(operation::SET)
+        bits::<6>(op::SET)
     } else {
-        bits::<6>(operation::CLEAR)
+        bits::<6>(op::CLEAR)
     };
     let of_bytes = if set & other {
-        bits::<6>(operation::ROTATE)
+        bits::<6>(op::ROTATE)
     } else if set {
-        bits::<6>(operation::OR_BYTES)
+        bits::<6>(op::OR_BYTES)
     } else {
-        bits::<6>(operation::EXTRACT)
+        bits::<6>(op::EXTRACT)
     };
+    let unary = if right | register { bits::<6>(op::ROTATE) } else { bits::<6>(op::EXTEND_SIGNED) };
     let turned = if set & other {
-        if right | register {
-            bits::<6>(operation::ROTATE)
-        } else {
-            bits::<6>(operation::EXTEND_SIGNED)
-        }
+        unary
     } else if other {
-        bits::<6>(operation::SHIFT_SIGNED)
+        bits::<6>(op::SHIFT_SIGNED)
     } else {
-        bits::<6>(operation::SHIFT)
+        bits::<6>(op::SHIFT)
     };
     let shifted = if !single {
         turned
@@ -266,47 +265,24 @@ fn arithmetic(word: Bits<32>, register: Bit) -> Bits<6> {
     } else {
         one_bit
     };
+    let or_op = if by_register { bits::<6>(op::OR_NOT) } else { bits::<6>(op::OR) };
+    let and_op = if by_register { bits::<6>(op::AND_NOT) } else { bits::<6>(op::AND) };
+    let xor_op = if by_register { bits::<6>(op::XNOR) } else { bits::<6>(op::XOR) };
+    let xor_or_extend = if register & single { bits::<6>(op::EXTEND) } else { xor_op };
     let bitwise = match word.get_bits::<2>(12).index() {
-        0 => {
-            if register & single {
-                bits::<6>(operation::EXTEND)
-            } else if by_register {
-                bits::<6>(operation::XNOR)
-            } else {
-                bits::<6>(operation::XOR)
-            }
-        }
-        2 => {
-            if by_register {
-                bits::<6>(operation::OR_NOT)
-            } else {
-                bits::<6>(operation::OR)
-            }
-        }
-        _ => {
-            if by_register {
-                bits::<6>(operation::AND_NOT)
-            } else {
-                bits::<6>(operation::AND)
-            }
-        }
+        0 => xor_or_extend,
+        2 => or_op,
+        _ => and_op,
     };
-    if register & set & !word.get_bit(12) {
-        bits::<6>(operation::SHIFT_ADD) | bit_cast::<6, 2>(word.get_bits::<2>(13))
-    } else {
-        match word.get_bits::<3>(12).index() {
-            0 => {
-                if by_register {
-                    bits::<6>(operation::SUBTRACT)
-                } else {
-                    bits::<6>(operation::ADD)
-                }
-            }
-            1 | 5 => shifted,
-            2 | 3 => bits::<6>(operation::COMPARE),
-            _ => bitwise,
-        }
-    }
+    let sum = if by_register { bits::<6>(op::SUBTRACT) } else { bits::<6>(op::ADD) };
+    let by_funct3 = match word.get_bits::<3>(12).index() {
+        0 => sum,
+        1 | 5 => shifted,
+        2 | 3 => bits::<6>(op::COMPARE),
+        _ => bitwise,
+    };
+    let shift_add = bits::<6>(op::SHIFT_ADD) | bit_cast::<6, 2>(word.get_bits::<2>(13));
+    (if register & set & !word.get_bit(12) { shift_add } else { by_funct3 })
 }
 
 /// What instruction memory keeps of a word.
@@ -325,26 +301,26 @@ pub fn predecode(word: Bits<32>) -> CodeWord {
         & !word.get_bit(27)
         & !word.get_bit(22);
     let other = match opcode.to_u64() {
-        major::OP_IMM => bits::<7>(operation::COUNT),
+        major::OP_IMM => bits::<7>(op::COUNT),
         major::OP => {
             if least {
-                bits::<7>(operation::LEAST)
+                bits::<7>(op::LEAST)
             } else if word.get_bit(14) {
-                bits::<7>(operation::DIVIDE)
+                bits::<7>(op::DIVIDE)
             } else {
-                bits::<7>(operation::MULTIPLY)
+                bits::<7>(op::MULTIPLY)
             }
         }
-        major::LUI => bits::<7>(operation::LUI),
-        major::AUIPC => bits::<7>(operation::AUIPC),
-        major::JAL => bits::<7>(operation::JAL),
-        major::JALR => bits::<7>(operation::JALR),
-        major::BRANCH => bits::<7>(operation::BRANCH),
-        major::LOAD => bits::<7>(operation::LOAD),
-        major::STORE => bits::<7>(operation::STORE),
-        major::AMO => bits::<7>(operation::ATOMIC),
-        major::MISC_MEM => bits::<7>(operation::FENCE),
-        _ => bits::<7>(operation::COUNTER),
+        major::LUI => bits::<7>(op::LUI),
+        major::AUIPC => bits::<7>(op::AUIPC),
+        major::JAL => bits::<7>(op::JAL),
+        major::JALR => bits::<7>(op::JALR),
+        major::BRANCH => bits::<7>(op::BRANCH),
+        major::LOAD => bits::<7>(op::LOAD),
+        major::STORE => bits::<7>(op::STORE),
+        major::AMO => bits::<7>(op::ATOMIC),
+        major::MISC_MEM => bits::<7>(op::FENCE),
+        _ => bits::<7>(op::COUNTER),
     };
     let of_alu = (register & !long & !least) | (immediate & !counts);
     let operation =

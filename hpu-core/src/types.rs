@@ -68,19 +68,6 @@ pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
     }
 }
 
-/// A word access of L2 by the host.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Access {
-    /// Physical byte address, word aligned.
-    pub address: Bits<20>,
-    /// 1 = write.
-    pub write: Bit,
-    /// Bytes to write.
-    pub strobe: Bits<4>,
-    /// What to write.
-    pub data: Bits<32>,
-}
-
 /// Whose task a handler runs: what its commands and its end name.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Origin {

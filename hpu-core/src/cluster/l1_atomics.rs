@@ -116,18 +116,10 @@ impl L1Atomics {
                     self.locked.d.next = bits::<8>(1) << self.request.val().address.get_bits::<3>(2);
                 }
             }
-            AtomicState::Read => {
-                self.state.d.next = AtomicState::Fetch;
-            }
-            AtomicState::Fetch => {
-                self.state.d.next = AtomicState::Select;
-            }
-            AtomicState::Select => {
-                self.state.d.next = AtomicState::Modify;
-            }
-            AtomicState::Modify => {
-                self.state.d.next = AtomicState::Write;
-            }
+            AtomicState::Read => self.state.d.next = AtomicState::Fetch,
+            AtomicState::Fetch => self.state.d.next = AtomicState::Select,
+            AtomicState::Select => self.state.d.next = AtomicState::Modify,
+            AtomicState::Modify => self.state.d.next = AtomicState::Write,
             AtomicState::Write => {
                 self.state.d.next = AtomicState::Answer;
                 self.locked.d.next = bits::<8>(0);

@@ -321,14 +321,8 @@ impl Hpu {
         for i in 0..2 {
             let store = self.store_buffer.request[i].val();
             let stores = self.memory.queue.may_use.val();
-            self.l1[i].next = WordRequest {
-                row: if stores { store.row } else { self.memory.row[i].val() },
-                offset: store.offset,
-                size_less_one: store.size_less_one,
-                data: store.data,
-                shared: store.shared,
-                write: stores,
-            };
+            self.l1[i].next =
+                WordRequest { row: if stores { store.row } else { self.memory.row[i].val() }, write: stores, ..store };
             self.l1[i].valid.next = self.memory.reads[i].val() | self.store_buffer.valid[i].val();
             self.l1[i].stores.next = self.store_buffer.wants[i].val();
             self.memory.grant[i].next = self.l1[i].grant.val();

@@ -101,6 +101,19 @@ pub struct StoreBuffer {
     left: [Reg<Bits<2>>; 2],
 }
 
+/// The store of an entry, in this row and column of a half port.
+#[hdl_fn]
+fn store_request(entry: Leaving, row: Bits<11>, column: Bits<2>) -> WordRequest {
+    WordRequest {
+        row: (row, column).cat::<13>(),
+        offset: entry.address.get_bits::<3>(0),
+        size_less_one: entry.size_less_one,
+        data: entry.data,
+        shared: entry.shared,
+        write: true,
+    }
+}
+
 #[hdl]
 impl StoreBuffer {
     fn update(&mut self) {
@@ -154,22 +167,8 @@ impl StoreBuffer {
             self.patience.d.next = self.patience.q.val() + 1;
         }
         let columns = if read_at { self.columns[1].q.val() } else { self.columns[0].q.val() };
-        self.request[0].next = WordRequest {
-            row: (head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0)).cat::<13>(),
-            offset: head.address.get_bits::<3>(0),
-            size_less_one: head.size_less_one,
-            data: head.data,
-            shared: head.shared,
-            write: true,
-        };
-        self.request[1].next = WordRequest {
-            row: (head.address.get_bits::<11>(5), columns.get_bits::<2>(2)).cat::<13>(),
-            offset: head.address.get_bits::<3>(0),
-            size_less_one: head.size_less_one,
-            data: head.data,
-            shared: head.shared,
-            write: true,
-        };
+        self.request[0].next = store_request(head, head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0));
+        self.request[1].next = store_request(head, head.address.get_bits::<11>(5), columns.get_bits::<2>(2));
         self.remote.next = RemoteRequest {
             thread: head.thread,
             to_l2: head.target == Target::L2,

@@ -32,30 +32,13 @@
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |
 
-use crate::commands::command_rings::CommandRings;
-use crate::commands::command_unit::CommandUnit;
-use crate::commands::doorbell::Doorbell;
-use crate::commands::put_arbiter::PutArbiter;
-use crate::commands::ring_posts::RingPosts;
-use crate::completion::buffer_reclaim::BufferReclaim;
-use crate::completion::counters::Counters;
-use crate::completion::epochs::Epochs;
-use crate::completion::event_rings::EventRings;
-use crate::completion::receive_maps::ReceiveMaps;
-use crate::completion::report::Report;
-use crate::completion::CompletionUnit;
-use crate::host_access::dma_writer::DmaWriter;
-use crate::host_access::get_responder::GetResponder;
-use crate::host_access::host_atomics::HostAtomics;
+use crate::commands::{command_rings, command_unit, doorbell, put_arbiter, ring_posts};
+use crate::completion::{buffer_reclaim, counters, epochs, event_rings, receive_maps, report, CompletionUnit};
 use crate::host_access::internal_write_mux::first_write;
-use crate::host_access::read_answers::ReadAnswers;
-use crate::host_access::read_buffer::ReadBuffer;
-use crate::host_access::read_requests::{ReadRequests, ATOMICS, BUFFERED, RINGS};
-use crate::host_access::regions::Regions;
+use crate::host_access::read_requests::{ATOMICS, BUFFERED, RINGS};
+use crate::host_access::{dma_writer, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions};
 use crate::lookup::Lookup;
-use crate::placement::binding::Binding;
-use crate::placement::buffer_queue::BufferQueue;
-use crate::placement::Placement;
+use crate::placement::{binding, buffer_queue, Placement};
 use crate::registers::Registers;
 use crate::types::{ATOMIC, EVENT, PACKET};
 use spindle_blocks::bundles::{AxiSource, BeatSink, ReadDataSource};
@@ -123,28 +106,28 @@ pub struct RvmaEngine {
     /// With trace point `looked_up`: the mailbox that takes the packet.
     pub trace_mailbox: Signal<Out, Bits<12>>,
     lookup: Lookup,
-    binding: Binding,
-    buffer_queue: BufferQueue,
+    binding: binding::Binding,
+    buffer_queue: buffer_queue::BufferQueue,
     placement_stage: Placement,
-    dma_writer: DmaWriter,
-    read_requests: ReadRequests,
-    read_answers: ReadAnswers,
-    read_buffers: [ReadBuffer; BUFFERED],
-    host_atomics: HostAtomics,
-    event_rings: EventRings,
-    report: Report,
-    counters: Counters,
+    dma_writer: dma_writer::DmaWriter,
+    read_requests: read_requests::ReadRequests,
+    read_answers: read_answers::ReadAnswers,
+    read_buffers: [read_buffer::ReadBuffer; BUFFERED],
+    host_atomics: host_atomics::HostAtomics,
+    event_rings: event_rings::EventRings,
+    report: report::Report,
+    counters: counters::Counters,
     completion_unit: CompletionUnit,
-    epochs: Epochs,
-    buffer_reclaim: BufferReclaim,
-    doorbell: Doorbell,
-    command_unit: CommandUnit,
-    command_rings: CommandRings,
-    ring_posts: RingPosts,
-    get_responder: GetResponder,
-    regions: Regions,
-    receive_maps: ReceiveMaps,
-    put_arbiter: PutArbiter,
+    epochs: epochs::Epochs,
+    buffer_reclaim: buffer_reclaim::BufferReclaim,
+    doorbell: doorbell::Doorbell,
+    command_unit: command_unit::CommandUnit,
+    command_rings: command_rings::CommandRings,
+    ring_posts: ring_posts::RingPosts,
+    get_responder: get_responder::GetResponder,
+    regions: regions::Regions,
+    receive_maps: receive_maps::ReceiveMaps,
+    put_arbiter: put_arbiter::PutArbiter,
     registers: Registers,
 }
 
@@ -159,22 +142,25 @@ impl RvmaEngine {
         let spare = RamStyle::spare(config);
         Self {
             lookup: Lookup::new(config.mailboxes),
-            binding: Binding::new(RamStyle::on(config, config.live_messages)),
-            buffer_queue: BufferQueue::new(config.mailboxes, config.posted_buffers, spare),
-            counters: Counters::new(config.posted_buffers),
-            epochs: Epochs::new(config.mailboxes, config.posted_buffers),
+            binding: binding::Binding::new(RamStyle::on(config, config.live_messages)),
+            buffer_queue: buffer_queue::BufferQueue::new(config.mailboxes, config.posted_buffers, spare),
+            counters: counters::Counters::new(config.posted_buffers),
+            epochs: epochs::Epochs::new(config.mailboxes, config.posted_buffers),
             completion_unit: CompletionUnit::new(config.posted_buffers),
-            read_buffers: std::array::from_fn(|_| ReadBuffer::new(buffers)),
-            event_rings: EventRings::new(),
-            report: Report::new(spare),
-            put_arbiter: PutArbiter::new(spare),
-            doorbell: Doorbell::new(config.processes),
-            command_unit: CommandUnit::new(config.mailboxes),
-            ring_posts: RingPosts::new(config.mailboxes),
-            regions: Regions::new(config.processes),
-            receive_maps: ReceiveMaps::new(RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64), spare),
-            dma_writer: DmaWriter::new(spare),
-            command_rings: CommandRings::new(spare),
+            read_buffers: std::array::from_fn(|_| read_buffer::ReadBuffer::new(buffers)),
+            event_rings: event_rings::EventRings::new(),
+            report: report::Report::new(spare),
+            put_arbiter: put_arbiter::PutArbiter::new(spare),
+            doorbell: doorbell::Doorbell::new(config.processes),
+            command_unit: command_unit::CommandUnit::new(config.mailboxes),
+            ring_posts: ring_posts::RingPosts::new(config.mailboxes),
+            regions: regions::Regions::new(config.processes),
+            receive_maps: receive_maps::ReceiveMaps::new(
+                RamStyle::on(config, RECEIVE_MAPS * RECEIVE_MAP_BITS / 64),
+                spare,
+            ),
+            dma_writer: dma_writer::DmaWriter::new(spare),
+            command_rings: command_rings::CommandRings::new(spare),
             ..Self::blank()
         }
     }
@@ -486,7 +472,6 @@ impl RvmaEngine {
 
     /// Trace points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
     fn join_trace(&mut self) {
-        let job = self.binding.bound.val();
         self.trace_mailbox.next = self.binding.bound_mailbox.val();
         self.trace_valid.next = (
             self.dma_writer.record_issued.val(),
@@ -500,7 +485,7 @@ impl RvmaEngine {
             self.dma_writer.address_frame.val(),
             self.report.answered_frame.val(),
             self.dma_writer.beat_frame.val(),
-            job.frame,
+            self.binding.bound.val().frame,
             bits::<192>(0),
         )
             .cat::<256>();

@@ -28,11 +28,7 @@ use crate::commands::command_arguments::CommandArguments;
 use crate::commands::command_words::*;
 use crate::completion::receive_maps::{MapQuery, NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use crate::host_access::regions::RegionQuery;
-use crate::types::{
-    BufferEntry, EpochQuery, EpochReply, QueueCommand, RingCommand, TableRequest, TableResult, CLOSING, INSERT,
-    MODE_CLOSING, NUMBER, PROBE, QUERY_EPOCH, QUERY_OLDEST, QUERY_POINTER, QUERY_REWIND, QUEUE_INIT, QUEUE_POST,
-    REMOVE,
-};
+use crate::types::*;
 use spindle_blocks::desc::PutDesc;
 use spindle_contract::descriptors::put_op;
 use spindle_contract::registers::doorbell_command::*;

@@ -60,15 +60,6 @@ pub fn bad_buffer(size: Bits<32>, record_low: Bits<32>) -> Bit {
     !size.any() | record_low.get_bits::<4>(0).any()
 }
 
-/// The command that leaves the queue of commands.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Turn {
-    /// The command starts.
-    starts: Bit,
-    /// It has an error, or does nothing.
-    needs_no_post: Bit,
-}
-
 /// The unit. See the module text.
 #[block]
 pub struct RingPosts {
@@ -122,8 +113,7 @@ impl RingPosts {
     fn update(&mut self) {
         self.decode();
         self.permit();
-        let turn = self.post();
-        self.end(turn);
+        self.post();
     }
 
     /// Decodes the next command.
@@ -212,8 +202,8 @@ impl RingPosts {
         self.answers.write.valid.next = self.table_result.valid.val() & self.requested.read.valid.val();
     }
 
-    /// Posts a buffer while the next command becomes ready.
-    fn post(&mut self) -> Turn {
+    /// Posts a buffer, while the next command becomes ready.
+    fn post(&mut self) {
         let waits = self.requested.read.valid.val() & self.answers.read.valid.val();
         let loads = waits & !self.job_valid.q.val();
         self.requested.read.ready.next = loads;
@@ -248,18 +238,11 @@ impl RingPosts {
             record: posting.record,
             ..QueueCommand::default()
         };
-        Turn { starts, needs_no_post }
-    }
 
-    /// The end of a command: RING_DONE, or the stop of its ring.
-    fn end(&mut self, turn: Turn) {
-        let job = self.job.q.val();
-        let posting = self.posting.q.val();
-        let posts = self.posting_valid.q.val();
-        let discarded = self.batch.stopped.val();
+        // The end of a command: RING_DONE, or the stop of its ring.
         let posted = posts & self.queue.done.val();
         let ended = if posts { posting } else { job };
-        let ends = posted | (turn.starts & (turn.needs_no_post | discarded));
+        let ends = posted | (starts & (needs_no_post | discarded));
         self.error.next = job.error;
         if posts {
             self.error.next = bits::<4>(doorbell_error::NONE);
@@ -269,7 +252,7 @@ impl RingPosts {
                 self.error.next = bits::<4>(doorbell_error::NO_SLOT);
             }
         }
-        let counts = posted | (turn.starts & turn.needs_no_post & !discarded);
+        let counts = posted | (starts & needs_no_post & !discarded);
         let fails = counts & self.error.val().any();
         self.buffer_posted.next = posted & !self.error.val().any();
         self.batch.done.next = ends & ended.last;

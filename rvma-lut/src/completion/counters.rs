@@ -222,14 +222,13 @@ impl Counters {
 
     /// Cycle 1: loads the entry. Cycle 2: all sums and comparisons in parallel.
     fn check(&mut self) {
-        let ended = self.op_3.q.val();
         self.loaded.d.next = self.taken.q.val();
         if self.taken.q.val() {
             self.op_2.d.next = self.op_1.q.val();
         }
         self.record_2.d.next = self.records.read_data.val();
         self.entry.d.next = self.counts.read_data.val();
-        if self.checked.q.val() & (ended.slot == self.op_1.q.val().slot) {
+        if self.checked.q.val() & (self.op_3.q.val().slot == self.op_1.q.val().slot) {
             self.entry.d.next = self.entry_written.val();
         }
 

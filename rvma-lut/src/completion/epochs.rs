@@ -16,10 +16,7 @@
 //! epoch.
 
 use crate::bundles::{FreedSlotSource, HeadroomSink};
-use crate::types::{
-    EpochQuery, EpochReply, EpochUpdate, Retired, HISTORY_BITS, QUERY_EPOCH, QUERY_OLDEST, QUERY_REWIND, QUEUE_BITS,
-    QUEUE_STOP,
-};
+use crate::types::*;
 use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
 use spindle_blocks::Fifo;
 use spindle_verilog::prelude::*;
@@ -157,21 +154,18 @@ impl Epochs {
         let idle = self.state.q.val() == EpochState::Idle;
         let update_waits = self.updates.read.valid.val();
         let retire = self.retires.read.valid.val();
-        let entry = self.entry.q.val();
-        let number = self.mailbox_number.q.val();
-        let query = self.query.val();
         self.updates.read.ready.next = idle;
         self.retires.read.ready.next = idle & !update_waits;
         self.entries.read_enable.next = idle & (update_waits | retire | self.query.valid.val());
-        self.entries.read_address.next = query.mailbox;
+        self.entries.read_address.next = self.query.val().mailbox;
         if update_waits {
             self.entries.read_address.next = self.updates.read.val().mailbox;
         } else if retire {
             self.entries.read_address.next = self.retires.read.val().mailbox;
         }
         self.entries.write_enable.next = self.state.q.val() == EpochState::Save;
-        self.entries.write_address.next = number;
-        self.entries.write_data.next = entry;
+        self.entries.write_address.next = self.mailbox_number.q.val();
+        self.entries.write_data.next = self.entry.q.val();
     }
 
     /// Links and completion marks of slots.

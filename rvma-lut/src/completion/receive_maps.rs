@@ -88,15 +88,6 @@ pub enum MapState {
     Count,
 }
 
-/// Accesses to the words.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Access {
-    /// The word of a query is read.
-    reads: Bit,
-    /// A word is cleared.
-    clears: Bit,
-}
-
 /// The maps. See the module text.
 #[block(no_default)]
 pub struct ReceiveMaps {
@@ -169,8 +160,7 @@ impl ReceiveMaps {
     fn update(&mut self) {
         self.assign_maps();
         self.mark_packets();
-        let access = self.set_bits();
-        self.answer(access);
+        self.access_words();
     }
 
     /// Posted buffers: the map of the slot's previous buffer stands still, and a new map begins.
@@ -185,7 +175,6 @@ impl ReceiveMaps {
         }
         self.assign.any.next = any & !self.all.q.val();
         self.assign.next.next = next;
-        let query = self.query.val();
         let frees = self.state.q.val() == MapState::Drain;
         for i in 0..RECEIVE_MAPS {
             let arms = self.posted.valid.val() & self.assign.assign.val() & (next == bits::<NUMBER>(i));
@@ -198,7 +187,7 @@ impl ReceiveMaps {
                 self.taken[i].d.next = true;
                 self.live[i].d.next = true;
             } else if (self.posted.valid.val() & (self.posted.val() == self.entries[i].q.val().slot))
-                | (frees & (query.number == bits::<NUMBER>(i)))
+                | (frees & (self.query.val().number == bits::<NUMBER>(i)))
             {
                 self.live[i].d.next = false;
             }
@@ -242,8 +231,8 @@ impl ReceiveMaps {
         self.under_way.write.valid.next = self.valid_3.q.val();
     }
 
-    /// Answers: the word is read, the bit is set, and the word is written.
-    fn set_bits(&mut self) -> Access {
+    /// Answers of the host: the word is read, the bit is set, and the word is written. Queries read or clear words.
+    fn access_words(&mut self) {
         let query = self.query.val();
         self.answered.d.next = self.finished.val();
         self.answered_ok.d.next = !self.finished_error.val();
@@ -274,11 +263,8 @@ impl ReceiveMaps {
         self.store.write_enable.next = self.marking.q.val() | clears;
         self.store.write_address.next = if clears { self.at.q.val() } else { marked_at };
         self.store.write_data.next = if clears { bits::<64>(0) } else { joined };
-        Access { reads, clears }
-    }
 
-    fn answer(&mut self, access: Access) {
-        let query = self.query.val();
+        // Queries.
         let mut owned_map: Bit = false;
         for i in 0..RECEIVE_MAPS {
             let owned = self.taken[i].q.val() & (self.entries[i].q.val().pid == query.pid);
@@ -287,7 +273,7 @@ impl ReceiveMaps {
         self.query.done.next = false;
         match self.state.q.val() {
             MapState::Clear => {
-                if access.clears {
+                if clears {
                     self.at.d.next = self.at.q.val() + 1;
                     if self.at.q.val().get_bits::<WORD>(0).all() & (!self.all.q.val() | self.at.q.val().all()) {
                         self.all.d.next = false;
@@ -306,7 +292,7 @@ impl ReceiveMaps {
                 self.left.d.next = bits::<10>(SETTLE);
                 if self.query.valid.val() & owned_map & query.free {
                     self.state.d.next = MapState::Drain;
-                } else if access.reads {
+                } else if reads {
                     self.state.d.next = MapState::Reply;
                 }
             }

@@ -98,13 +98,7 @@ impl Report {
 #[hdl]
 impl Report {
     fn update(&mut self) {
-        self.take_answers();
-        self.take_beats();
-        self.send_on();
-    }
-
-    /// Last answers of the host.
-    fn take_answers(&mut self) {
+        // Last answers of the host.
         let origin = self.finished.val();
         let good = !self.finished_error.val();
         let packet = self.finished.valid.val() & (origin.kind == PACKET);
@@ -149,10 +143,8 @@ impl Report {
         self.dma_ended.next = self.ended_valid.q.val();
         self.answered.next = packet;
         self.answered_frame.next = origin.frame;
-    }
 
-    /// Last beats of posted transfers: their answers are not waited for, so they cannot fail here. Bytes go to the counters.
-    fn take_beats(&mut self) {
+        // Last beats of posted transfers: their answers are not waited for, so they cannot fail here. Bytes go to the counters.
         let beat = self.written.val();
         self.beats.write.next = BytesAcked {
             slot: beat.slot,
@@ -174,10 +166,8 @@ impl Report {
         self.bytes_acked.valid.next = answers_first | self.beats.read.valid.val();
         self.answers.read.ready.next = self.bytes_acked.ready.val();
         self.beats.read.ready.next = self.bytes_acked.ready.val() & !answers_first;
-    }
 
-    /// Written and refused packets go to the packet engine in turn.
-    fn send_on(&mut self) {
+        // Written and refused packets go to the packet engine in turn.
         self.refused.write.next = self.verdict.val();
         self.refused.write.valid.next = self.verdict.valid.val();
         self.verdict.headroom.next = self.refused.level.val() < QUEUE_STOP;

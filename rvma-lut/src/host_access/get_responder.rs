@@ -184,13 +184,12 @@ impl GetResponder {
 
     /// Requests to the packet buffer: one that is offered stays until it is taken.
     fn pass_requests(&mut self, packet: Packet) -> Bit {
-        let state = self.state.q.val();
         let offers = self.offers.q.val();
         let open = self.request.valid.val() & !self.place_request.ready.val();
         if offers {
             self.offers.d.next = !self.place_request.ready.val();
         } else {
-            self.offers.d.next = (state == GetState::Request) & !open;
+            self.offers.d.next = (self.state.q.val() == GetState::Request) & !open;
         }
         let taken = offers & self.place_request.ready.val();
         self.place_request.next = self.request.val();
@@ -206,12 +205,11 @@ impl GetResponder {
     /// Beats of the packet buffer, in the order of the reads.
     fn pass_beats(&mut self, taken: Bit) -> Bit {
         let state = self.state.q.val();
-        let offers = self.offers.q.val();
         let reading = (state == GetState::First) | (state == GetState::Second);
         let ours = reading & self.next_is_ours.q.val();
         self.data_valid.next = self.place_data.valid.val() & !ours;
         self.place_data.ready.next = ours | self.data_ready.val();
-        let begins = self.request.valid.val() & !offers & self.place_request.ready.val();
+        let begins = self.request.valid.val() & !self.offers.q.val() & self.place_request.ready.val();
         let ends = self.place_data.valid.val() & !ours & self.data_ready.val() & self.place_data.last.val();
         if begins & !ends {
             self.reads.d.next = self.reads.q.val() + 1;
@@ -326,10 +324,9 @@ impl GetResponder {
 
     /// The verdict, and the answer.
     fn report(&mut self, packet: Packet) {
-        let state = self.state.q.val();
         let source = self.source.q.val();
         let refused = self.refused.q.val();
-        let reports = (state == GetState::Verdict) & self.verdict_free.val();
+        let reports = (self.state.q.val() == GetState::Verdict) & self.verdict_free.val();
         self.verdict.next = PlacementDone {
             pkt: packet.pkt,
             frame: packet.frame,

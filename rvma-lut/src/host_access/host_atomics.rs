@@ -146,7 +146,6 @@ impl HostAtomics {
 
     /// Computes the oldest operation whose word has arrived, and answers. Both RAMs show the operation until it leaves.
     fn work(&mut self, slot: Bits<2>, issues: Bit) {
-        let request = self.request.q.val();
         let present = self.worked.q.val().get_bits::<2>(0);
         self.operations.read_address.next = present;
         self.values.read_address[0].next = present;
@@ -244,7 +243,7 @@ impl HostAtomics {
         for i in 0..SLOTS {
             if issues & (slot == bits::<2>(i)) {
                 self.busy[i].d.next = true;
-                self.words[i].d.next = request.address.get_bits::<61>(3);
+                self.words[i].d.next = self.request.q.val().address.get_bits::<61>(3);
             } else if ends & (ended_slot == bits::<2>(i)) {
                 self.busy[i].d.next = false;
             }

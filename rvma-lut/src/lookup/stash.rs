@@ -73,19 +73,6 @@ pub enum StashState {
     Link,
 }
 
-/// Room for a new mailbox.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Room {
-    /// A number was given back.
-    any: Bit,
-    /// The oldest entry looks for a place.
-    tries: Bit,
-    /// Positions 0 and 1 hold entries.
-    low: Bit,
-    /// Positions 2 and 3 hold entries.
-    high: Bit,
-}
-
 /// The stash. See the module text.
 #[block]
 pub struct Stash {
@@ -186,34 +173,17 @@ impl Stash {
     fn update(&mut self) {
         let state = self.state.q.val();
         let insert = self.insert.val();
-        let top_open = self.opens[3].q.val();
-        self.admits.next = (state == StashState::Admit) & !top_open & !insert;
+        self.admits.next = (state == StashState::Admit) & !self.opens[3].q.val() & !insert;
         self.writes.next = state == StashState::Write;
         self.erases.next = state == StashState::Erase;
 
         self.sink();
-        let room = self.number();
         self.write_place();
-        self.step(room);
-        if self.remove.val() {
-            self.removing.d.next = true;
-            self.removed_number.d.next = self.removed.val();
-        }
-        if insert {
-            self.moves.d.next = bits::<10>(0);
-            if room.any {
-                self.chain.d.next = self.chain_next.q.val();
-                self.chained.d.next = self.chained.q.val() - 1;
-                self.relinks.d.next = true;
-            } else {
-                self.used.d.next = self.used.q.val() + 1;
-            }
-        }
+        self.step();
     }
 
     /// The entries sink to the lowest free position; new ones enter at the top.
     fn sink(&mut self) {
-        let state = self.state.q.val();
         let insert = self.insert.val();
         for i in 0..WAYS {
             self.matches[i].next =
@@ -222,7 +192,7 @@ impl Stash {
             self.held[i].next = self.entries[i].q.val();
             self.held_open[i].next = self.opens[i].q.val();
         }
-        self.sinks[0].next = state == StashState::Leave;
+        self.sinks[0].next = self.state.q.val() == StashState::Leave;
         for i in 1..WAYS {
             self.sinks[i].next = self.opens[i].q.val() & !self.opens[i - 1].q.val();
         }
@@ -242,8 +212,8 @@ impl Stash {
         self.room_now.next = !self.opens[3].q.val();
     }
 
-    /// Number of the next mailbox, and whether there is room for it.
-    fn number(&mut self) -> Room {
+    /// Number of the next mailbox, room for it, and the sequencer.
+    fn step(&mut self) {
         let state = self.state.q.val();
         let top_open = self.opens[3].q.val();
         let any = self.chained.q.val().any();
@@ -257,7 +227,73 @@ impl Stash {
         self.full.next = crowded | (!any & (fresh == bits::<13>(self._numbers)));
         let tries = self.opens[0].q.val() & !self.moves.q.val().get_bit(9);
         self.busy.next = (state != StashState::Rest) | self.removing.q.val() | self.opens[0].q.val() & tries;
-        Room { any, tries, low, high }
+
+        self.fetch_ways.next = self.state.q.val() == StashState::FetchWays;
+        match self.state.q.val() {
+            StashState::Rest => {
+                if self.removing.q.val() {
+                    self.state.d.next = StashState::Locate;
+                } else if self.relinks.q.val() {
+                    self.state.d.next = StashState::Chain;
+                } else if tries {
+                    self.state.d.next = StashState::FetchWays;
+                }
+            }
+            StashState::FetchWays => self.state.d.next = StashState::Read,
+            StashState::Read => {
+                for i in 0..WAYS {
+                    self.targets[i].d.next = self.sets[i].val();
+                }
+                self.state.d.next = StashState::Fetch;
+            }
+            StashState::Fetch => {
+                let random = self.random.q.val();
+                self.random.d.next = (random.get_bits::<6>(0), random.get_bit(6) ^ random.get_bit(5)).cat::<7>();
+                self.state.d.next = StashState::Choose;
+            }
+            StashState::Choose => self.choose(),
+            StashState::Admit => {
+                if self.admits.val() {
+                    self.moves.d.next = self.moves.q.val() + 1;
+                    self.state.d.next = StashState::Write;
+                } else if low & high {
+                    self.state.d.next = StashState::Rest;
+                    self.moves.d.next = bits::<10>(MOVES);
+                }
+            }
+            StashState::Write => self.state.d.next = StashState::Linger,
+            StashState::Linger => self.state.d.next = StashState::Leave,
+            StashState::Locate => self.state.d.next = StashState::Erase,
+            StashState::Erase => {
+                self.removing.d.next = false;
+                self.moves.d.next = bits::<10>(0);
+                self.chain_next.d.next = self.chain.q.val();
+                self.chain.d.next = self.removed_number.q.val();
+                self.chained.d.next = self.chained.q.val() + 1;
+                self.state.d.next = StashState::Rest;
+            }
+            StashState::Chain => self.state.d.next = StashState::Link,
+            StashState::Link => {
+                self.chain_next.d.next = self.locations.read_data.val();
+                self.relinks.d.next = false;
+                self.state.d.next = StashState::Rest;
+            }
+            _ => self.state.d.next = StashState::Rest,
+        }
+        if self.remove.val() {
+            self.removing.d.next = true;
+            self.removed_number.d.next = self.removed.val();
+        }
+        if self.insert.val() {
+            self.moves.d.next = bits::<10>(0);
+            if any {
+                self.chain.d.next = self.chain_next.q.val();
+                self.chained.d.next = self.chained.q.val() - 1;
+                self.relinks.d.next = true;
+            } else {
+                self.used.d.next = fresh + 1;
+            }
+        }
     }
 
     /// Writes a place. A look-up that reads the place in the cycle of the write finds the entry in the stash.
@@ -287,63 +323,6 @@ impl Stash {
             self.write_set.next = set;
             self.locations.write_address.next = oldest.number;
             self.locations.write_data.next = (set, way).cat::<12>();
-        }
-    }
-
-    /// The sequencer.
-    fn step(&mut self, room: Room) {
-        let location = self.locations.read_data.val();
-        self.fetch_ways.next = self.state.q.val() == StashState::FetchWays;
-        match self.state.q.val() {
-            StashState::Rest => {
-                if self.removing.q.val() {
-                    self.state.d.next = StashState::Locate;
-                } else if self.relinks.q.val() {
-                    self.state.d.next = StashState::Chain;
-                } else if room.tries {
-                    self.state.d.next = StashState::FetchWays;
-                }
-            }
-            StashState::FetchWays => self.state.d.next = StashState::Read,
-            StashState::Read => {
-                for i in 0..WAYS {
-                    self.targets[i].d.next = self.sets[i].val();
-                }
-                self.state.d.next = StashState::Fetch;
-            }
-            StashState::Fetch => {
-                let random = self.random.q.val();
-                self.random.d.next = (random.get_bits::<6>(0), random.get_bit(6) ^ random.get_bit(5)).cat::<7>();
-                self.state.d.next = StashState::Choose;
-            }
-            StashState::Choose => self.choose(),
-            StashState::Admit => {
-                if self.admits.val() {
-                    self.moves.d.next = self.moves.q.val() + 1;
-                    self.state.d.next = StashState::Write;
-                } else if room.low & room.high {
-                    self.state.d.next = StashState::Rest;
-                    self.moves.d.next = bits::<10>(MOVES);
-                }
-            }
-            StashState::Write => self.state.d.next = StashState::Linger,
-            StashState::Linger => self.state.d.next = StashState::Leave,
-            StashState::Locate => self.state.d.next = StashState::Erase,
-            StashState::Erase => {
-                self.removing.d.next = false;
-                self.moves.d.next = bits::<10>(0);
-                self.chain_next.d.next = self.chain.q.val();
-                self.chain.d.next = self.removed_number.q.val();
-                self.chained.d.next = self.chained.q.val() + 1;
-                self.state.d.next = StashState::Rest;
-            }
-            StashState::Chain => self.state.d.next = StashState::Link,
-            StashState::Link => {
-                self.chain_next.d.next = location;
-                self.relinks.d.next = false;
-                self.state.d.next = StashState::Rest;
-            }
-            _ => self.state.d.next = StashState::Rest,
         }
     }
 

@@ -62,17 +62,6 @@ pub struct BindingEntry {
     pub msg_id: Bits<32>,
 }
 
-/// Decision about the packet in cycle 3.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Decision {
-    /// First packet of a message.
-    is_new: Bit,
-    /// The message is bound to the head buffer.
-    reserves: Bit,
-    /// The packet goes to the buffer of its message.
-    continues: Bit,
-}
-
 /// The binding stage. See the module text.
 #[block]
 pub struct Binding {
@@ -160,17 +149,16 @@ impl Binding {
 impl Binding {
     fn update(&mut self) {
         let p = self.packet_3.q.val().packet;
-        let decision = self.decide(p);
+        self.decide(p);
         self.spill(p);
-        self.store(p, decision);
         self.sweep_messages();
         self.send_out(p);
         self.fetch_and_load();
         self.compare();
     }
 
-    /// Cycle 3: decides about the packet.
-    fn decide(&mut self, p: Packet) -> Decision {
+    /// Cycle 3: decides about the packet and writes the entry of its message.
+    fn decide(&mut self, p: Packet) {
         let decided = self.packet_3.q.val();
         let bound = self.entry_3.q.val();
         let head = self.reservation.head.val();
@@ -195,42 +183,12 @@ impl Binding {
         let was_unbound = known & bound.refused & (bound.reason == bits(NO_POSTED_BUFFER));
         self.to_catch_all.next =
             decided.spills & ((is_new & !head.active & !head.stale) | (was_unbound & !decided.refused));
-        Decision { is_new, reserves, continues }
-    }
 
-    /// Cycle 3: keeps a packet without a buffer for the catch-all mailbox.
-    fn spill(&mut self, p: Packet) {
-        let decided = self.packet_3.q.val();
-        let spills = self.checked.q.val() & self.to_catch_all.val();
-        let spill_in = self.spill_in.q.val();
-        self.spill_in.d.next = spill_in ^ spills;
-        let spilled = LookedUpPacket {
-            packet: with_header(p),
-            refused: false,
-            mailbox: decided.catch_all,
-            tagged: false,
-            spills: false,
-            ..decided
-        };
-        if spills & !spill_in {
-            self.spilled[0].d.next = spilled;
-            self.spilled_valid[0].d.next = true;
-        } else if spills {
-            self.spilled[1].d.next = spilled;
-            self.spilled_valid[1].d.next = true;
-        }
-    }
-
-    /// Cycle 3: writes the entry of the message.
-    fn store(&mut self, p: Packet, decision: Decision) {
-        let decided = self.packet_3.q.val();
-        let bound = self.entry_3.q.val();
-        let head = self.reservation.head.val();
-        let known = self.known.q.val();
+        // The entry of the message.
         self.entry_written.next = bound;
         self.entry_written.next.live = !self.ends.q.val();
         if !known {
-            self.entry_written.next.refused = !decision.reserves;
+            self.entry_written.next.refused = !reserves;
             self.entry_written.next.reason = self.reason.val();
             self.entry_written.next.slot = head.slot;
             self.entry_written.next.buffer = head.buffer;
@@ -241,8 +199,8 @@ impl Binding {
         self.stores.next = self.checked.q.val()
             & p.has_slot
             & !p.single
-            & ((decision.is_new & (head.active | head.stale | decided.spills | !p.sequenced))
-                | decision.continues
+            & ((is_new & (head.active | head.stale | decided.spills | !p.sequenced))
+                | continues
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
         self.messages.write_address.next = p.msg_slot;
@@ -252,6 +210,28 @@ impl Binding {
             self.messages.write_data.next.live = false;
             self.clear_slot.d.next = self.clear_slot.q.val() + 1;
             self.clearing.d.next = !self.clear_slot.q.val().all();
+        }
+    }
+
+    /// Cycle 3: keeps a packet without a buffer for the catch-all mailbox.
+    fn spill(&mut self, p: Packet) {
+        let spills = self.checked.q.val() & self.to_catch_all.val();
+        let spill_in = self.spill_in.q.val();
+        self.spill_in.d.next = spill_in ^ spills;
+        let spilled = LookedUpPacket {
+            packet: with_header(p),
+            refused: false,
+            mailbox: self.packet_3.q.val().catch_all,
+            tagged: false,
+            spills: false,
+            ..self.packet_3.q.val()
+        };
+        if spills & !spill_in {
+            self.spilled[0].d.next = spilled;
+            self.spilled_valid[0].d.next = true;
+        } else if spills {
+            self.spilled[1].d.next = spilled;
+            self.spilled_valid[1].d.next = true;
         }
     }
 

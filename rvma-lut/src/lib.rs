@@ -31,6 +31,7 @@ pub mod completion;
 pub mod host_access;
 pub mod lookup;
 pub mod placement;
+mod prelude;
 pub mod registers;
 pub mod rvma_engine;
 pub mod types;

@@ -39,16 +39,9 @@ use crate::host_access::read_requests::{ATOMICS, BUFFERED, RINGS};
 use crate::host_access::{dma_writer, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions};
 use crate::lookup::Lookup;
 use crate::placement::{binding, buffer_queue, Placement};
+use crate::prelude::*;
 use crate::registers::Registers;
-use crate::types::{ATOMIC, EVENT, PACKET};
-use spindle_blocks::bundles::{AxiSource, BeatSink, ReadDataSource};
-use spindle_blocks::desc::{
-    CsrRequest, CsrResponse, DmaDesc, DmaDone, EventDesc, HostAtomic, HostAtomicDone, HostRead, PlacementDesc,
-    PlacementDone, PlacementOutcome, PutDesc, PutDone, ReadRequest,
-};
-use spindle_blocks::RamStyle;
 use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
-use spindle_verilog::prelude::*;
 
 /// The engine. See the module text.
 #[block]

@@ -8,11 +8,10 @@
 //! 12 words are read, for PUT and GET 24, one per cycle. `done` rises three cycles after the last read, when `arguments` and `checks` are
 //! in registers, and falls with `fetching`. Words that were not read hold those of an earlier command.
 
-use crate::bundles::ArgumentSource;
 use crate::commands::command_words::*;
 use crate::commands::ring_posts::bad_buffer;
+use crate::prelude::*;
 use spindle_contract::registers::mailbox_mode;
-use spindle_verilog::prelude::*;
 
 /// The staged registers, named as in the doorbell page.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -16,15 +16,9 @@
 //! previous ring do no harm. A ring is opened or closed when no read is under way, so that the process may reuse the memory of a closed
 //! ring.
 
-use crate::bundles::{BatchSource, RingPointerSink};
-use crate::types::RingCommand;
-use spindle_blocks::desc::HostRead;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{LutMemory, SdpMemory};
-use spindle_blocks::{Fifo, RamStyle};
+use crate::prelude::*;
 use spindle_contract::commands::BYTES;
 use spindle_contract::descriptors::client;
-use spindle_verilog::prelude::*;
 
 /// Commands of the longest batch, less one.
 const BATCH_LAST: u64 = 15;

@@ -20,22 +20,16 @@
 //! are read, or buffers are taken back; for CLOSE, the latter between the table's CLOSING and REMOVE. The table's keys contain the process
 //! of the doorbell page, so a process can name only its own mailboxes; a put carries that process as its source.
 
-use crate::bundles::{
-    ArgumentSource, DoorbellCommandSink, MapAssignSource, MapQuerySource, QueueCommandSource, ReclaimSource,
-    RegionQuerySource,
-};
 use crate::commands::command_arguments::CommandArguments;
 use crate::commands::command_words::*;
 use crate::completion::receive_maps::{MapQuery, NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use crate::host_access::regions::RegionQuery;
-use crate::types::*;
-use spindle_blocks::desc::PutDesc;
+use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
 use spindle_contract::registers::doorbell_command::*;
 use spindle_contract::registers::doorbell_error::*;
 use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::flag;
-use spindle_verilog::prelude::*;
 
 /// Kind of the command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! Words of a doorbell page by number, and the states of the command unit.
 
 use crate::completion::receive_maps::{NUMBER as MAP_NUMBER, WORD as MAP_WORD};
+use crate::prelude::*;
 use spindle_contract::registers::{self, doorbell, mailbox_mode};
-use spindle_verilog::prelude::*;
 
 macro_rules! words {
     ($($name:ident)*) => { $(pub(crate) const $name: usize = doorbell::$name as usize / 4;)* };

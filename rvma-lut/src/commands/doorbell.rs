@@ -18,12 +18,9 @@
 //! Pages of processes that do not exist and words after RING_DONE answer with `error`. RESULT, RING_DONE and the VALUE words are
 //! read-only, COMMAND reads as 0.
 
-use crate::bundles::{ArgumentSink, DoorbellCommandSource, RingPointerSource};
 use crate::commands::command_words::*;
-use spindle_blocks::desc::{CsrRequest, CsrResponse};
-use spindle_blocks::ram::{RamStyle, SdpRam};
+use crate::prelude::*;
 use spindle_contract::registers::{doorbell, doorbell_error, PAGE};
-use spindle_verilog::prelude::*;
 
 /// First doorbell page.
 const FIRST_PAGE: u64 = (doorbell::BASE / PAGE) as u64;

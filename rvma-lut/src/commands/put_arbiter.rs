@@ -13,11 +13,8 @@
 //! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
 //! no handler has, and their number stands where those of handlers have their frame's.
 
-use spindle_blocks::desc::{PutDesc, PutDone};
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::RamStyle;
+use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO.
 const WAITING_BITS: usize = 2;

@@ -20,13 +20,10 @@
 //! command that fails stops its ring; the commands after it are discarded. RING_DONE is written at the end of a batch (16 commands at most)
 //! and after a failure.
 
-use crate::bundles::{BatchSink, QueueCommandSource, RegionQuerySource};
 use crate::host_access::regions::RegionQuery;
-use crate::types::{BufferEntry, QueueCommand, TableRequest, TableResult, NUMBER, QUEUE_POST};
-use spindle_blocks::Fifo;
+use crate::prelude::*;
 use spindle_contract::commands::{NOTHING, POST_BUFFER, WORD_BUFFER, WORD_CODE, WORD_RECORD, WORD_SIZE};
 use spindle_contract::registers::doorbell_error;
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of commands that wait for the table.
 const REQUESTED_BITS: usize = 3;

@@ -21,9 +21,7 @@
 //!
 //! The doorbell carries out one command at a time, so no slot is posted again while a buffer is being cut.
 
-use crate::bundles::ReclaimSink;
-use crate::types::{EpochReply, QUEUE_CUT, QUEUE_END, QUEUE_INIT};
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// States of the buffer reclaim.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]

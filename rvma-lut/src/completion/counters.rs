@@ -25,13 +25,8 @@
 //! | 2 | sums and comparisons |
 //! | 3 | written back; `completion` |
 
-use crate::bundles::{HeadroomSink, HeadroomSource};
-use crate::types::{BufferEvent, BytesAcked, RecordEntry, QUEUE_BITS, QUEUE_STOP};
-use spindle_blocks::desc::Completion;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::Fifo;
+use crate::prelude::*;
 use spindle_contract::wire::status;
-use spindle_verilog::prelude::*;
 
 /// Counts of a buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -15,11 +15,7 @@
 //! history has to be searched; a complete one 4, and 3 for each slot that becomes free; a query 4, REWIND one more for each
 //! epoch.
 
-use crate::bundles::{FreedSlotSource, HeadroomSink};
-use crate::types::*;
-use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
-use spindle_blocks::Fifo;
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Steps of a search of the history: eight reads, and two until the last has been judged.
 const SCAN_END: u64 = 9;

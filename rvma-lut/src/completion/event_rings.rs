@@ -19,12 +19,8 @@
 //! A ring is opened or closed (`ring_done`) when the host has answered all records taken before, so that the process may reuse the memory
 //! of a closed ring; other events wait meanwhile.
 
-use crate::bundles::RingPointerSink;
-use crate::types::{HostWrite, InternalWrite, RingCommand, WriteOrigin, EVENT};
-use spindle_blocks::desc::EventDesc;
-use spindle_blocks::ram::LutMemory;
+use crate::prelude::*;
 use spindle_contract::events::{BYTES, LOST};
-use spindle_verilog::prelude::*;
 
 /// Sources of events.
 const SOURCES: usize = 2;

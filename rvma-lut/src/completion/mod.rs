@@ -24,14 +24,9 @@ pub mod event_rings;
 pub mod receive_maps;
 pub mod report;
 
-use crate::bundles::HeadroomSink;
-use crate::types::{BoundPacket, HostWrite, InternalWrite, Retired, WriteOrigin, QUEUE_BITS, QUEUE_STOP, RECORD};
-use spindle_blocks::desc::{Completion, EventDesc};
-use spindle_blocks::ram::{RamStyle, SdpRam};
-use spindle_blocks::Fifo;
+use crate::prelude::*;
 use spindle_contract::events::BUFFER;
 use spindle_contract::wire::{status, RECORD_BYTES};
-use spindle_verilog::prelude::*;
 
 /// The completion unit. See the module text.
 #[block]

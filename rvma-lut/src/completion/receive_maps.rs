@@ -18,12 +18,8 @@
 //!
 //! Answers come in the order of the packets (one AXI id), so a FIFO as deep as the writes in flight assigns each answer to its packet.
 
-use crate::bundles::{MapAssignSink, MapQuerySink};
-use crate::types::BoundPacket;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{RamStyle, SdpRam};
+use crate::prelude::*;
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
-use spindle_verilog::prelude::*;
 
 /// Bits of the number of a map, of a bit and of a word.
 pub(crate) const NUMBER: usize = RECEIVE_MAPS.ilog2() as usize;

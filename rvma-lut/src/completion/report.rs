@@ -21,13 +21,8 @@
 //! leave: the FIFOs to both hold all that can still arrive, because the DMA writer starts no transfer of data without `has_headroom`. (512
 //! answers: 32 at the loss of headroom, and all bursts in flight; 64 beats: 16, and the transfers in the writer's order FIFOs.)
 
-use crate::bundles::HeadroomSink;
-use crate::types::{BytesAcked, WriteOrigin, HANDLER, PACKET, QUEUE_BITS, QUEUE_STOP, RECORD};
-use spindle_blocks::desc::{DmaDone, PlacementDone};
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::{Fifo, RamStyle};
+use crate::prelude::*;
 use spindle_contract::reasons::HOST_ERROR;
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFOs of answered packets.
 const ANSWER_BITS: usize = 9;

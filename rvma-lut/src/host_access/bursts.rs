@@ -3,7 +3,7 @@
 //! A burst ends at a multiple of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of
 //! 64 bytes.
 
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Lines of host memory, one behind the other, at least one.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

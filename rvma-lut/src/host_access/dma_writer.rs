@@ -24,13 +24,8 @@
 //! cycle; a write's error is kept until the last burst of its transfer.
 
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
-use crate::types::{HostWrite, InFlight, InternalWrite, WriteOrigin, HANDLER, PACKET, RECORD};
+use crate::prelude::*;
 use spindle_blocks::aligner::{AlignJob, ByteAligner};
-use spindle_blocks::bundles::{AxiWriteSource, BeatSink};
-use spindle_blocks::desc::DmaDesc;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::{Fifo, RamStyle};
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of bursts in flight.
 const IN_FLIGHT_BITS: usize = 9;

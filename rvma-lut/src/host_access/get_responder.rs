@@ -25,17 +25,12 @@
 //! No answer begins before its GET is accepted, and none is dropped afterwards. Packets after a GET wait for its verdict: one GET per
 //! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer to leave.
 
-use crate::bundles::PeekSource;
-use crate::types::{EpochQuery, EpochReply, LookedUpPacket, Packet, QUERY_OLDEST, QUERY_POINTER};
-use spindle_blocks::bundles::BeatSink;
-use spindle_blocks::desc::{PlacementDone, PlacementOutcome, PutDesc, ReadRequest};
-use spindle_blocks::Fifo;
+use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
 use spindle_contract::reasons::{NO_MESSAGE_SLOT, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
 use spindle_contract::wire::{
     ETH_BYTES, IPV4_BYTES, OFF_DST_PID, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES,
 };
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFO of answers.
 const ANSWER_BITS: usize = 4;

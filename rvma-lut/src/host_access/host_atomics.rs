@@ -14,11 +14,8 @@
 //! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last answer → `done`
 //! 1 cycle. One operation per 4 cycles.
 
-use crate::types::{HostWrite, InternalWrite, WriteOrigin, ATOMIC};
-use spindle_blocks::desc::{HostAtomic, HostAtomicDone, HostRead};
-use spindle_blocks::ram::{LutMemory, LutRam};
+use crate::prelude::*;
 use spindle_contract::events::atomic::FETCH_AND_ADD;
-use spindle_verilog::prelude::*;
 
 /// Operations under way.
 const SLOTS: usize = 4;

@@ -3,8 +3,7 @@
 //! The DMA writer takes a completion record whenever the host has room for one, the others only while it has room for more: `own_ready` of an
 //! atomic or an event is its readiness for these, while nothing before them is offered.
 
-use crate::types::InternalWrite;
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// The write that goes first. Only events use the upper half of the data.
 #[hdl_fn]

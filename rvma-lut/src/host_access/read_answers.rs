@@ -13,12 +13,9 @@
 //!
 //! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
 
-use crate::bundles::HeadroomSink;
 use crate::host_access::read_requests::{ReadPiece, CLIENTS};
+use crate::prelude::*;
 use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
-use spindle_blocks::bundles::AxiReadDataSource;
-use spindle_blocks::Fifo;
-use spindle_verilog::prelude::*;
 
 /// Address bits of the FIFOs of pieces: so many can be under way.
 const PIECE_BITS: usize = 6;

@@ -10,10 +10,7 @@
 //! without a gap, and `data_error` is the same in all its beats; without, beats are offered as they come and `data_error` counts in
 //! the last. `beat_valid` → `data_valid`: 1 cycle in LUT RAM, 3 in UltraRAM.
 
-use spindle_blocks::bundles::ReadDataSource;
-use spindle_blocks::desc::HostRead;
-use spindle_blocks::{Fifo, RamStyle};
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Address bits of a buffer in LUT RAM and in UltraRAM. A stream of 1408-byte segments at line rate needs 64 bytes per cycle and turn: 256 beats
 /// last for a host that answers within 200 cycles.

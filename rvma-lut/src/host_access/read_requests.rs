@@ -16,11 +16,8 @@
 //! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
 //! does not start at a line's first byte reads one line more than it has beats.
 
-use crate::bundles::HeadroomSource;
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
-use spindle_blocks::bundles::AxiReadAddressSource;
-use spindle_blocks::desc::HostRead;
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Clients of the reader.
 pub const CLIENTS: usize = 4;

@@ -10,10 +10,8 @@
 //! that the last query found first: six cycles if that region holds both, 21 at most. Processes in `unchecked` may name all memory: one cycle.
 //! Reset removes all regions, one per cycle, while queries wait.
 
-use crate::bundles::RegionQuerySink;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
+use crate::prelude::*;
 use spindle_contract::params::REGIONS;
-use spindle_verilog::prelude::*;
 
 /// Bits of a page number.
 const PAGE_BITS: usize = 52;

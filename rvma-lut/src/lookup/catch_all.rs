@@ -1,8 +1,7 @@
 //! Catch-all: what a packet becomes that goes to its process's catch-all mailbox. The table of those is in [`lookup`](crate::lookup).
 
-use crate::types::Packet;
+use crate::prelude::*;
 use spindle_contract::wire::SPINDLE_BYTES;
-use spindle_verilog::prelude::*;
 
 /// A packet as a message of its own that begins with its header, which lies before the payload in the frame.
 #[hdl_fn]

@@ -24,9 +24,7 @@
 //! increments, distinguishes the mailboxes of a number, so an old handle finds nothing.
 
 use crate::lookup::stash::{Stash, Way};
-use crate::types::{TableRequest, TableResult, CLOSING, INSERT, NUMBER, REMOVE};
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Cycles from `request` to `result`.
 pub const LATENCY: usize = 7;

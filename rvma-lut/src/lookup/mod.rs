@@ -22,16 +22,10 @@ pub mod stash;
 
 use crate::lookup::catch_all::with_header;
 use crate::lookup::mailbox_table::MailboxTable;
-use crate::types::{
-    LookedUpPacket, Packet, TableRequest, TableResult, CLOSING, INSERT, LOOKUP, MODE_CLOSING, QUEUE_BITS,
-};
-use spindle_blocks::desc::PlacementDesc;
-use spindle_blocks::ram::LutMemory;
-use spindle_blocks::Fifo;
+use crate::prelude::*;
 use spindle_contract::reasons::{BAD_KEY, CLOSED, NO_MAILBOX, UNSUPPORTED};
 use spindle_contract::registers::mailbox_mode;
 use spindle_contract::wire::{flag, opcode};
-use spindle_verilog::prelude::*;
 
 /// Cycles from an accepted placement descriptor to `looked_up_valid`.
 pub const LATENCY: usize = mailbox_table::LATENCY + 2;

@@ -18,8 +18,7 @@
 //! free.
 
 use crate::lookup::mailbox_table::WAYS;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Moves after which the stash rests.
 const MOVES: u64 = 512;

@@ -26,14 +26,10 @@
 //! payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither memory outside the buffer nor
 //! bytes of a complete buffer.
 
-use crate::bundles::{HeadroomSource, ReservationSource};
 use crate::lookup::catch_all::with_header;
 use crate::placement::queue_types::{MessageSpan, Tag};
-use crate::types::{BoundPacket, BufferEntry, LookedUpPacket, Packet};
-use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
-use spindle_blocks::ram::{RamStyle, SdpMemory};
+use crate::prelude::*;
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
-use spindle_verilog::prelude::*;
 
 /// State of a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

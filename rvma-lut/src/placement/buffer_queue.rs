@@ -36,14 +36,11 @@
 //! the buffer retires: its size less the least that must be left. A managed mailbox appends a message to those before it, and bounds it
 //! by the space left.
 
-use crate::bundles::{FreedSlotSink, HeadroomSource, PeekSink, QueueCommandSink, ReservationSink};
 use crate::placement::queue_steps::{advanced, appended, bind, check, open_position, opened};
 use crate::placement::queue_types::{Head, HeadCheck, MessageSpan, QueueEntry, QueueState, Tag, WaitingBuffer};
 use crate::placement::windows::{WindowEntry, Windows};
-use crate::types::{BufferEntry, BufferEvent, EpochUpdate, RecordEntry, QUEUE_CUT, QUEUE_END, QUEUE_INIT, QUEUE_POST};
-use spindle_blocks::ram::{RamStyle, SdpMemory, SdpRam};
+use crate::prelude::*;
 use spindle_contract::params::STREAM_BITS;
-use spindle_verilog::prelude::*;
 
 /// The buffer queues. See the module text.
 #[block]

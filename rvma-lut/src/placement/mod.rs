@@ -19,11 +19,7 @@ pub mod queue_steps;
 pub mod queue_types;
 pub mod windows;
 
-use crate::bundles::HeadroomSink;
-use crate::types::{BoundPacket, HostWrite, WriteOrigin, PACKET, QUEUE_BITS, QUEUE_STOP};
-use spindle_blocks::desc::ReadRequest;
-use spindle_blocks::Fifo;
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// A packet with the low half of its address.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -2,9 +2,8 @@
 
 use crate::placement::queue_types::{HeadCheck, MessageSpan, QueueEntry, Tag, WaitingBuffer};
 use crate::placement::windows::WindowEntry;
-use crate::types::{BufferEntry, QueueCommand};
+use crate::prelude::*;
 use spindle_contract::params::STREAM_BITS;
-use spindle_verilog::prelude::*;
 
 /// Judges a message against the head, or the place of a window; `epoch` is that of the place, of a stream the ordinal of the next message.
 #[hdl_fn]

@@ -1,8 +1,7 @@
 //! What the buffer queue is asked and says, what it keeps of a mailbox, and the states of its sequencer.
 
-use crate::types::BufferEntry;
+use crate::prelude::*;
 use spindle_contract::params::STREAM_BITS;
-use spindle_verilog::prelude::*;
 
 /// What a binding asks of the head buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]

@@ -8,10 +8,7 @@
 //! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes can be TAGGED, and a
 //! window belongs to one from its opening to its end. Numbers that were given back go out first, from three cycles later on.
 
-use crate::types::BufferEntry;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_verilog::prelude::*;
+use crate::prelude::*;
 
 /// Bits of the number of a window.
 pub const WINDOW_BITS: usize = 9;

@@ -85,30 +85,6 @@ pub struct GetAnswer {
     pub msg_id: Bits<32>,
 }
 
-/// Sixteen bytes, the first in bits 7:0, as the number that they are on the wire.
-#[hdl_fn]
-fn from_wire(x: Bits<128>) -> Bits<128> {
-    (
-        x.get_bits::<8>(0),
-        x.get_bits::<8>(8),
-        x.get_bits::<8>(16),
-        x.get_bits::<8>(24),
-        x.get_bits::<8>(32),
-        x.get_bits::<8>(40),
-        x.get_bits::<8>(48),
-        x.get_bits::<8>(56),
-        x.get_bits::<8>(64),
-        x.get_bits::<8>(72),
-        x.get_bits::<8>(80),
-        x.get_bits::<8>(88),
-        x.get_bits::<8>(96),
-        x.get_bits::<8>(104),
-        x.get_bits::<8>(112),
-        x.get_bits::<8>(120),
-    )
-        .cat::<128>()
-}
-
 /// The responder. See the module text.
 #[block]
 pub struct GetResponder {
@@ -304,7 +280,7 @@ impl GetResponder {
                     let beat = self.place_data.val();
                     let bytes =
                         if plain { beat.get_bits::<128>(REPLY_AT) } else { beat.get_bits::<128>(REPLY_AT + TAG_BITS) };
-                    self.reply_to.d.next = from_wire(bytes);
+                    self.reply_to.d.next = byte_swap(bytes);
                     self.state.d.next = GetState::Verdict;
                 }
             }

@@ -41,9 +41,6 @@ pub struct ReadRun {
     pub short: Bit,
 }
 
-/// Bits of it.
-const RUN_BITS: usize = 81;
-
 /// A piece of a transfer: up to 1024 bytes.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ReadPiece {
@@ -158,13 +155,10 @@ impl ReadRequests {
         self.taken[RINGS].next = free & urgent & !atomic;
         self.taken[1].next = free & !urgent & take_second;
         self.taken[0].next = free & !urgent & first & !take_second;
-        // Its number; of its run, four data and two selects for a bit.
         let client = (urgent, if urgent { !atomic } else { take_second }).cat::<2>();
-        self.chosen.next = unpack::<ReadRun, RUN_BITS>(
-            (repeat::<RUN_BITS>(client == 0) & pack(self.runs[0].q.val()))
-                | (repeat::<RUN_BITS>(client == 1) & pack(self.runs[1].q.val()))
-                | (repeat::<RUN_BITS>(client == ATOMICS as u64) & pack(self.runs[ATOMICS].q.val()))
-                | (repeat::<RUN_BITS>(client == RINGS as u64) & pack(self.runs[RINGS].q.val())),
+        self.chosen.next = select(
+            client,
+            [self.runs[0].q.val(), self.runs[1].q.val(), self.runs[ATOMICS].q.val(), self.runs[RINGS].q.val()],
         );
         let run = self.chosen.val();
         let ends = !run.last.get_bits::<6>(10).any();

@@ -38,9 +38,6 @@ pub struct Way {
     pub number: Bits<12>,
 }
 
-/// Bits of [`Way`].
-const WAY_BITS: usize = 83;
-
 /// States of the stash.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum StashState {
@@ -150,20 +147,6 @@ impl Stash {
             _numbers: mailboxes as u64,
             ..Self::blank()
         }
-    }
-}
-
-/// Index of the lowest zero.
-#[hdl_fn]
-fn first_free(marks: Bits<4>) -> Bits<2> {
-    if !marks.get_bit(0) {
-        bits::<2>(0)
-    } else if !marks.get_bit(1) {
-        bits::<2>(1)
-    } else if !marks.get_bit(2) {
-        bits::<2>(2)
-    } else {
-        bits::<2>(3)
     }
 }
 
@@ -314,10 +297,10 @@ impl Stash {
         self.write_entry.next.open = self.writes.val();
         if self.writes.val() {
             let way = self.way.q.val();
-            let set = (repeat::<10>(way == 0) & self.targets[0].q.val())
-                | (repeat::<10>(way == 1) & self.targets[1].q.val())
-                | (repeat::<10>(way == 2) & self.targets[2].q.val())
-                | (repeat::<10>(way == 3) & self.targets[3].q.val());
+            let set = select(
+                way,
+                [self.targets[0].q.val(), self.targets[1].q.val(), self.targets[2].q.val(), self.targets[3].q.val()],
+            );
             self.write_way.next = way;
             self.write_set.next = set;
             self.locations.write_address.next = oldest.number;
@@ -335,16 +318,19 @@ impl Stash {
         )
             .cat::<4>();
         let any_way = (self.random.q.val().get_bit(3), self.random.q.val().get_bit(0)).cat::<2>();
-        self.evicted.d.next = unpack::<Way, WAY_BITS>(
-            (repeat::<WAY_BITS>(any_way == 0) & pack(self.way_entries[0].val()))
-                | (repeat::<WAY_BITS>(any_way == 1) & pack(self.way_entries[1].val()))
-                | (repeat::<WAY_BITS>(any_way == 2) & pack(self.way_entries[2].val()))
-                | (repeat::<WAY_BITS>(any_way == 3) & pack(self.way_entries[3].val())),
+        self.evicted.d.next = select(
+            any_way,
+            [
+                self.way_entries[0].val(),
+                self.way_entries[1].val(),
+                self.way_entries[2].val(),
+                self.way_entries[3].val(),
+            ],
         );
         self.way.d.next = any_way;
         self.state.d.next = StashState::Admit;
         if !taken.all() {
-            self.way.d.next = first_free(taken);
+            self.way.d.next = first_set(!taken);
             self.state.d.next = StashState::Write;
         }
     }

@@ -20,8 +20,7 @@
 //! After reset the balances are cleared, which takes 16 cycles; tasks come later.
 
 use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
-use spindle_contract::memory_map::WATCHDOG_BITS;
-use spindle_contract::params::Config;
+use spindle_contract::{memory_map::WATCHDOG_BITS, params::Config};
 use spindle_verilog::prelude::*;
 
 /// The quantum is 2^12 cycles times the weight.

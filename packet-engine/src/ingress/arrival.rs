@@ -1,10 +1,8 @@
 //! What the ingress join and the scheduler derive from a packet that arrives, before anything is looked up.
 
-use crate::schedule::message::*;
-use crate::schedule::message_index::key_hash;
+use crate::schedule::{message::*, message_index::key_hash};
 use spindle_blocks::PacketDesc;
-use spindle_contract::descriptors::action;
-use spindle_contract::wire::opcode;
+use spindle_contract::{descriptors::action, wire::opcode};
 use spindle_verilog::prelude::*;
 
 /// Route of a packet. It is derived when the packet comes to the head of the waiting ones, because the scheduler needs it

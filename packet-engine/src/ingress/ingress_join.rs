@@ -26,11 +26,8 @@ use crate::ingress::psn_filter::PsnVerdict;
 use crate::ingress::{header_matcher, packet_buffer, parser};
 use crate::schedule::message::PsnCommit;
 use crate::transmit::responder::nack_code;
-use spindle_blocks::desc::{JoinTrace, PacketDesc};
-use spindle_blocks::ram::RamStyle;
-use spindle_blocks::{Fifo, PacketReport, Slice};
-use spindle_contract::reasons;
-use spindle_contract::wire::opcode;
+use spindle_blocks::{Fifo, JoinTrace, PacketDesc, PacketReport, RamStyle, Slice};
+use spindle_contract::{reasons, wire::opcode};
 use spindle_verilog::prelude::*;
 
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.

@@ -19,13 +19,14 @@
 //! The entry of a cell in the link table is written together with the cell's last beat: it names the next cell, or marks the
 //! end of the frame.
 
-use crate::bundles::{StoredBeatSink, WrittenSource};
-use crate::ingress::cell_list::CellList;
-use crate::ingress::cell_reader::{self, CellReader};
-use spindle_blocks::bundles::BeatSource;
-use spindle_blocks::desc::ReadRequest;
-use spindle_blocks::ram::SdpRam;
-use spindle_blocks::{Ram1w2r, RamStyle, Skid};
+use crate::{
+    bundles::{StoredBeatSink, WrittenSource},
+    ingress::{
+        cell_list::CellList,
+        cell_reader::{self, CellReader},
+    },
+};
+use spindle_blocks::{BeatSource, Ram1w2r, RamStyle, ReadRequest, SdpRam, Skid};
 use spindle_contract::params::{CELL_BEATS, CELL_BYTES, MAX_FRAME};
 use spindle_verilog::prelude::*;
 

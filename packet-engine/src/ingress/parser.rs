@@ -27,12 +27,12 @@
 //! Header fields that a frame does not have are 0. `length` of a frame beyond the limit saturates at 16320. Of a dropped
 //! frame only `version`, `frame`, `stamp` and `length` mean something.
 
-use crate::bundles::{FrameDescSource, ParserBeatSource};
-use crate::ingress::checksum::TransportSum;
-use crate::ingress::header_check::HeaderCheck;
+use crate::{
+    bundles::{FrameDescSource, ParserBeatSource},
+    ingress::{checksum::TransportSum, header_check::HeaderCheck},
+};
 use spindle_blocks::bundles::RxSink;
-use spindle_contract::params::BEAT_BYTES;
-use spindle_contract::wire::ETHERTYPE_VLAN;
+use spindle_contract::{params::BEAT_BYTES, wire::ETHERTYPE_VLAN};
 use spindle_verilog::prelude::*;
 
 /// Cycles from a beat on `rx_*` to the same beat on `beat_*`.

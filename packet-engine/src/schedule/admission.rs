@@ -1,11 +1,14 @@
 //! Admission of an arrival whose message has been looked up: it joins a message, begins one, or is turned away.
 
-use crate::ingress::arrival::Arrival;
-use crate::schedule::evaluator::{ends_of, Event};
-use crate::schedule::message::*;
+use crate::{
+    ingress::arrival::Arrival,
+    schedule::{
+        evaluator::{ends_of, Event},
+        message::*,
+    },
+};
 use spindle_blocks::ContextStatus;
-use spindle_contract::descriptors::overload;
-use spindle_contract::reasons;
+use spindle_contract::{descriptors::overload, reasons};
 use spindle_verilog::prelude::*;
 
 /// What there is for an arrival.

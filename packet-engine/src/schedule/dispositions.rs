@@ -12,10 +12,8 @@
 //! 1 cycle from `dispose` to both outputs. One packet per cycle, never stalls. The origin of a packet is written when the packet
 //! arrives and read when its disposition is known, however late that is.
 
-use crate::schedule::message::PsnCommit;
-use crate::transmit::responder::nack_code;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome};
+use crate::{schedule::message::PsnCommit, transmit::responder::nack_code};
+use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome, RamStyle, SdpMemory};
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
 

@@ -11,8 +11,7 @@
 //! Latency from `report` to `message_event_valid`: 3 cycles. `room` falls while the RVMA engine takes no event; then no new event
 //! is begun, so none is lost. A slot may begin a new message 2 cycles after its report.
 
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{EventDesc, Fifo, Slice};
+use spindle_blocks::{EventDesc, Fifo, RamStyle, SdpMemory, Slice};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 

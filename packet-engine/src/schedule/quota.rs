@@ -15,8 +15,7 @@
 //! Messages are counted exactly: the message before is known when the next one is judged. A packet or a message that leaves makes
 //! room 2 cycles later. Arrivals and ends are two counts modulo 2^n, so that each count has one writer. Never stalls.
 
-use spindle_blocks::ram::{LutMemory, LutRam};
-use spindle_blocks::ContextPolicy;
+use spindle_blocks::{ContextPolicy, LutMemory, LutRam};
 use spindle_verilog::prelude::*;
 
 /// A context's limits as they are compared.

@@ -13,8 +13,7 @@
 //! than the registers in front of the initiator. Padding to 60 bytes is the MAC's task.
 
 use crate::traffic::Traffic;
-use spindle_blocks::bundles::FrameSource;
-use spindle_blocks::Slice;
+use spindle_blocks::{FrameSource, Slice};
 use spindle_verilog::prelude::*;
 
 /// A beat with the number of its frame.

@@ -32,15 +32,15 @@
 pub mod accepted;
 pub mod sequencer;
 
-use crate::bundles::HeadersSink;
-use crate::schedule::message::PsnCommit;
+use crate::{bundles::HeadersSink, schedule::message::PsnCommit};
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
 use sequencer::{PeerAnswerSource, PeerEntry, PeerSequencer};
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Fifo, Skid};
-use spindle_contract::wire::{control, flag, opcode};
-use spindle_contract::{params::Config, reasons};
+use spindle_blocks::{BlockFifo, Fifo, RamStyle, SdpMemory, Skid};
+use spindle_contract::{
+    params::Config,
+    reasons,
+    wire::{control, flag, opcode},
+};
 use spindle_verilog::prelude::*;
 
 /// Rows of a window: 64 numbers each.

@@ -25,9 +25,7 @@
 pub mod types;
 
 use crate::ingress::psn_filter::sequencer::PeerAnswerSink;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{Fifo, FrameJob, PacketReport};
+use spindle_blocks::{BlockFifo, Fifo, FrameJob, PacketReport, RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 pub use types::nack_code;
 use types::{reply_of, AckState, Refusal, Responding};

@@ -42,12 +42,12 @@
 pub mod types;
 
 use crate::bundles::HeadersSink;
-use spindle_blocks::fifo::BlockFifo;
-use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
-use spindle_blocks::{EventDesc, Fifo, FrameJob, PutDesc, PutDone};
-use spindle_contract::descriptors::put_op;
-use spindle_contract::params::SEGMENT_BYTES;
-use spindle_contract::wire::{flag, nack, opcode, PSN_WINDOW};
+use spindle_blocks::{BlockFifo, EventDesc, Fifo, FrameJob, LutMemory, PutDesc, PutDone, RamStyle, SdpMemory};
+use spindle_contract::{
+    descriptors::put_op,
+    params::SEGMENT_BYTES,
+    wire::{flag, nack, opcode, PSN_WINDOW},
+};
 use spindle_verilog::prelude::*;
 use types::*;
 

@@ -2,9 +2,11 @@
 
 use crate::transmit::initiator::frame_head::unsequenced;
 use spindle_blocks::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
-use spindle_contract::descriptors::put_op;
-use spindle_contract::events;
-use spindle_contract::wire::{control, flag, opcode};
+use spindle_contract::{
+    descriptors::put_op,
+    events,
+    wire::{control, flag, opcode},
+};
 use spindle_verilog::prelude::*;
 
 /// [`Destination::state`]: nothing was sent to it yet.

@@ -55,9 +55,7 @@ impl Traffic {
         self.ended.d.next = self.moves.val() & self.last.val();
         self.size.d.next = if self.moved.q.val() { bytes_kept(self.seen.q.val()) } else { bits::<7>(0) };
         self.byte_count.d.next = self.byte_count.q.val() + bit_cast::<32, 7>(self.size.q.val());
-        if self.ended.q.val() {
-            self.frame_count.d.next = self.frame_count.q.val() + 1;
-        }
+        self.frame_count.load(self.ended.q.val(), self.frame_count.q.val() + 1);
         self.frames.next = self.frame_count.q.val();
         self.bytes.next = self.byte_count.q.val();
     }

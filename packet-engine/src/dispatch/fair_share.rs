@@ -153,9 +153,7 @@ impl FairShare {
 impl FairShare {
     fn update(&mut self) {
         let clears = !self.clearing.q.val().get_bit(4);
-        if clears {
-            self.clearing.d.next = self.clearing.q.val() + 1;
-        }
+        self.clearing.load(clears, self.clearing.q.val() + 1);
         let cleared = self.clearing.q.val().get_bits::<4>(0);
 
         // What tasks cost: the last one's cycles, remembered with the packet.
@@ -168,11 +166,8 @@ impl FairShare {
         self.last.read_address.next = self.charged_context.q.val();
         let cost = self.last.read_data.val();
         self.cost.next = cost;
-        self.costs.write_enable.next = self.sent.val();
-        self.costs.write_address.next = self.sent_pkt.val();
-        self.costs.write_data.next = self.sent_cost.val();
-        self.costs.read_enable.next = true;
-        self.costs.read_address.next = self.ended_pkt.val();
+        self.costs.write(self.sent.val(), self.sent_pkt.val(), self.sent_cost.val());
+        self.costs.read(true, self.ended_pkt.val());
         self.ending[0].d.next = self.ended.val();
         self.ending_context[0].d.next = self.ended_context.val();
         self.ending_cost[0].d.next = took;
@@ -202,9 +197,7 @@ impl FairShare {
             amount: raw_charge.amount + if meet { raw_correction.amount } else { bits::<26>(0) },
         };
         self.own_correction_valid.d.next = self.raw_correction_valid.q.val() & !meet;
-        if self.raw_correction_valid.q.val() {
-            self.own_correction.d.next = raw_correction;
-        }
+        self.own_correction.load(self.raw_correction_valid.q.val(), raw_correction);
 
         // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
         let own = self.own_charge.q.val();
@@ -213,9 +206,7 @@ impl FairShare {
         let account = if charges { own.context } else { self.next_due.q.val() };
         let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == account);
         let gives = due.get_bit(account.index()) & !corrects;
-        self.weights.write_enable.next = self.policy_valid.val();
-        self.weights.write_address.next = self.policy_index.val();
-        self.weights.write_data.next = self.weight.val();
+        self.weights.write(self.policy_valid.val(), self.policy_index.val(), self.weight.val());
         self.weights.read_address.next = account;
         let grant = if gives {
             bit_cast::<26, 20>((self.weights.read_data.val(), bits::<QUANTUM_SHIFT>(0)).cat::<20>())
@@ -227,9 +218,7 @@ impl FairShare {
         self.with_grant_valid.d.next = charges | gives;
         self.with_grant.d.next = Change { context: account, amount: if charges { own.amount } else { bits::<26>(0) } };
         self.beside_grant_valid.d.next = self.own_correction_valid.q.val();
-        if self.own_correction_valid.q.val() {
-            self.beside_grant.d.next = self.own_correction.q.val();
-        }
+        self.beside_grant.load(self.own_correction_valid.q.val(), self.own_correction.q.val());
 
         // Step 4: their sum.
         let with_grant = self.with_grant.q.val();
@@ -303,9 +292,7 @@ impl FairShare {
             }
         } else {
             self.due.d.next = still_due;
-            if self.served.val() {
-                self.funded_one.d.next = true;
-            }
+            self.funded_one.load(self.served.val(), true);
         }
         if due.any() {
             self.grant_delay.d.next = bits::<3>(GRANT_LATENCY);

@@ -64,9 +64,7 @@ impl TaskQueues {
 impl TaskQueues {
     fn update(&mut self) {
         let clears = !self.clearing.q.val().get_bit(4);
-        if clears {
-            self.clearing.d.next = self.clearing.q.val() + 1;
-        }
+        self.clearing.load(clears, self.clearing.q.val() + 1);
         let push_context = self.push_context.val();
         let queue = self.queue.val();
 

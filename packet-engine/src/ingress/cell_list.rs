@@ -86,12 +86,8 @@ impl CellList {
         let next_slot = head.get_bits::<CELL_BITS>(0) & (self._mask as u64);
         let last_slot = self.tail.q.val() & (self._mask as u64);
         // A frame takes 18 cells at most: from slot 24 of the second lap no rewind leads back to the first.
-        if second_lap & (slot.get_bits::<2>(3) == 3) {
-            self.passed.d.next = true;
-        }
-        if self.give.val() {
-            self.tail.d.next = self.tail.q.val() + 1;
-        }
+        self.passed.load(second_lap & (slot.get_bits::<2>(3) == 3), true);
+        self.tail.load(self.give.val(), self.tail.q.val() + 1);
         let change = if self.rewind.val() {
             zext::<11, 5>(self.rewind_count.val()) + zext::<11, 1>(repeat::<1>(self.give.val()))
         } else if self.give.val() & !self.take.val() {
@@ -103,13 +99,10 @@ impl CellList {
         };
         self.level.d.next = self.level.q.val() + change;
 
-        self.ring.write_enable.next = self.give.val();
-        self.ring.write_address.next = last_slot;
-        self.ring.write_data.next = self.give_cell.val();
+        self.ring.write(self.give.val(), last_slot, self.give_cell.val());
         // Read again in every cycle in which something is given: it may be the slot at hand.
         let reads = self.take.val() | self.rewind.val() | self.give.val();
-        self.ring.read_enable.next = reads;
-        self.ring.read_address.next = next_slot;
+        self.ring.read(reads, next_slot);
         if reads {
             self.given.d.next = self.give_cell.val();
             self.given_holds.d.next = self.give.val() & (last_slot == next_slot);

@@ -119,9 +119,7 @@ impl CellReader {
         } else if taken {
             self.waiting_valid.d.next = true;
         }
-        if taken {
-            self.waiting.d.next = incoming;
-        }
+        self.waiting.load(taken, incoming);
         self.request.ready.next = !self.waiting_valid.q.val();
 
         // The link of the cell at hand is read as the cell comes to hand.
@@ -130,15 +128,9 @@ impl CellReader {
         self.link_read.next = begins | leaves;
 
         // Beats between the memory and the consumer.
-        if room {
-            self.fetched_valid.d.next = fetch;
-        }
-        if fetch {
-            self.fetched_last.d.next = is_end;
-        }
-        if moves {
-            self.beat_valid.d.next = self.fetched_valid.q.val();
-        }
+        self.fetched_valid.load(room, fetch);
+        self.fetched_last.load(fetch, is_end);
+        self.beat_valid.load(moves, self.fetched_valid.q.val());
         if moves & self.fetched_valid.q.val() {
             self.beat.d.next = CellBeat { data: self.fetched.val(), last: self.fetched_last.q.val() };
         }

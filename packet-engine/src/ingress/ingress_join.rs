@@ -123,8 +123,7 @@ impl IngressJoin {
         joined.sequenced = verdict.held;
         joined.pkt = cells.pkt;
         joined.cells = cells.cells;
-        self.queue.write.next = joined;
-        self.queue.write.valid.next = pass & !straight;
+        self.queue.write.offer(pass & !straight, joined);
         self.queue.read.ready.next = self.front.write.ready.val();
         let head = if empty { joined } else { self.queue.read.val() };
         self.front.write.next = Entry { packet: head, intake: intake_of(head) };
@@ -135,8 +134,7 @@ impl IngressJoin {
         self.packet.valid.next = self.front.read.valid.val();
 
         // Drop.
-        self.frees.write.next = cells.pkt;
-        self.frees.write.valid.next = free;
+        self.frees.write.offer(free, cells.pkt);
         self.frees.read.join(&mut self.free);
         self.dropped.d.next = self.matched.valid.val() & (refused | cells.overflow);
         let reason = if verdict.drop {
@@ -187,10 +185,8 @@ impl IngressJoin {
                 ..Default::default()
             };
         }
-        self.report.next = self.report_out.q.val();
-        self.report.valid.next = self.report_out_valid.q.val();
-        self.psn_commit.next = self.commit_out.q.val();
-        self.psn_commit.valid.next = self.commit_out_valid.q.val();
+        self.report.offer(self.report_out_valid.q.val(), self.report_out.q.val());
+        self.psn_commit.offer(self.commit_out_valid.q.val(), self.commit_out.q.val());
         self.drop_valid.next = self.dropped.q.val();
         self.drop_reason.next = self.reason.q.val();
         self.trace.next = self.traced.q.val();

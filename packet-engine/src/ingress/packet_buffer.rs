@@ -117,12 +117,8 @@ impl PacketBuffer {
             self.cells.d.next = cells;
             self.ignoring.d.next = !last & (!fits | overflows);
         }
-        if store {
-            self.beat_index.d.next = if closes { bits::<3>(0) } else { self.beat_index.q.val() + 1 };
-        }
-        if closes & !last & !overflows {
-            self.cells.d.next = cells + 1;
-        }
+        self.beat_index.load(store, if closes { bits::<3>(0) } else { self.beat_index.q.val() + 1 });
+        self.cells.load(closes & !last & !overflows, cells + 1);
         if overflows {
             self.at_hand.d.next = pkt;
         } else if advance {
@@ -132,13 +128,9 @@ impl PacketBuffer {
         self.list.take.next = advance & self.list.available.val();
         self.list.rewind.next = overflows;
         self.list.rewind_count.next = cells - 1;
-        self.memory.write_enable.next = store;
-        self.memory.write_address.next = (self.at_hand.q.val(), self.beat_index.q.val()).cat::<13>();
-        self.memory.write_data.next = self.beat.data.val();
+        self.memory.write(store, (self.at_hand.q.val(), self.beat_index.q.val()).cat::<13>(), self.beat.data.val());
         for i in 0..READERS {
-            self.links[i].write_enable.next = closes;
-            self.links[i].write_address.next = self.at_hand.q.val();
-            self.links[i].write_data.next = (last, self.list.next_cell.val()).cat::<11>();
+            self.links[i].write(closes, self.at_hand.q.val(), (last, self.list.next_cell.val()).cat::<11>());
         }
 
         self.result_pkt.d.next = pkt;
@@ -161,8 +153,7 @@ impl PacketBuffer {
             walk_to = self.returns.read.val();
         }
         self.walk_cell.d.next = walk_to;
-        self.links[2].read_enable.next = !at_end | self.returns.read.valid.val();
-        self.links[2].read_address.next = walk_to;
+        self.links[2].read(!at_end | self.returns.read.valid.val(), walk_to);
         self.list.give.next = self.walk.q.val();
         self.list.give_cell.next = self.walk_cell.q.val();
 
@@ -177,8 +168,7 @@ impl PacketBuffer {
         self.load_data.last.next = self.load.last.val();
         self.load_data.valid.next = self.load.valid.val();
         self.load.ready.next = self.load_data.ready.val();
-        self.links[0].read_enable.next = self.load.link_read.val();
-        self.links[0].read_address.next = self.load.link_cell.val();
+        self.links[0].read(self.load.link_read.val(), self.load.link_cell.val());
         self.load.link_next.next = self.links[0].read_data.val().get_bits::<10>(0);
         self.memory.a_enable.next = self.load.fetch.val();
         self.memory.a_address.next = self.load.fetch_address.val();
@@ -189,8 +179,7 @@ impl PacketBuffer {
         self.place_data.last.next = self.place.last.val();
         self.place_data.valid.next = self.place.valid.val();
         self.place.ready.next = self.place_data.ready.val();
-        self.links[1].read_enable.next = self.place.link_read.val();
-        self.links[1].read_address.next = self.place.link_cell.val();
+        self.links[1].read(self.place.link_read.val(), self.place.link_cell.val());
         self.place.link_next.next = self.links[1].read_data.val().get_bits::<10>(0);
         self.memory.b_enable.next = self.place.fetch.val();
         self.memory.b_address.next = self.place.fetch_address.val();

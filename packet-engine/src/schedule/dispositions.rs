@@ -102,16 +102,12 @@ impl Dispositions {
 #[hdl]
 impl Dispositions {
     fn update(&mut self) {
-        self.origins.write_enable.next = self.store.val();
-        self.origins.write_address.next = self.packet.val().pkt;
-        self.origins.write_data.next = origin_of(self.packet.val());
-        self.origins.read_enable.next = true;
-        self.origins.read_address.next = self.lookup_pkt.val();
+        self.origins.write(self.store.val(), self.packet.val().pkt, origin_of(self.packet.val()));
+        self.origins.read(true, self.lookup_pkt.val());
         self.outcomes.write_enable.next = self.placement_outcome.valid.val();
         self.outcomes.write_address.next = self.placement_outcome.val().pkt;
         self.outcomes.write_data.next = self.placement_outcome.val();
-        self.outcomes.read_enable.next = true;
-        self.outcomes.read_address.next = self.lookup_pkt.val();
+        self.outcomes.read(true, self.lookup_pkt.val());
 
         let origin = self.origins.read_data.val();
         self.frame.next = origin.frame;
@@ -140,9 +136,7 @@ impl Dispositions {
                 frame: origin.frame,
             };
         }
-        self.psn_commit.next = self.commit_out.q.val();
-        self.psn_commit.valid.next = self.commit_out_valid.q.val();
-        self.report.next = self.report_out.q.val();
-        self.report.valid.next = self.report_out_valid.q.val();
+        self.psn_commit.offer(self.commit_out_valid.q.val(), self.commit_out.q.val());
+        self.report.offer(self.report_out_valid.q.val(), self.report_out.q.val());
     }
 }

@@ -89,11 +89,8 @@ impl MessageReport {
 #[hdl]
 impl MessageReport {
     fn update(&mut self) {
-        self.names.write_enable.next = self.starts.val();
-        self.names.write_address.next = self.start_slot.val();
-        self.names.write_data.next = self.start_name.val();
-        self.names.read_enable.next = true;
-        self.names.read_address.next = self.slot.val();
+        self.names.write(self.starts.val(), self.start_slot.val(), self.start_name.val());
+        self.names.read(true, self.slot.val());
         self.due.d.next = self.report.val();
         self.last.d.next = self.ended.val();
 

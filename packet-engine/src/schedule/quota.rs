@@ -102,9 +102,7 @@ impl Quota {
             overload: policy.overload,
             user_header: policy.user_header,
         };
-        self.pids.write_enable.next = self.policy.valid.val();
-        self.pids.write_address.next = self.policy_index.val();
-        self.pids.write_data.next = policy.pid;
+        self.pids.write(self.policy.valid.val(), self.policy_index.val(), policy.pid);
         self.pids.read_address[0].next = self.pid_index.val();
         self.pid.next = self.pids.read_data[0].val();
         self.pids.read_address[1].next = self.redirect_context.val();

@@ -52,8 +52,7 @@ impl ReadyList {
 #[hdl]
 impl ReadyList {
     fn update(&mut self) {
-        self.head.valid.next = self.ready_any.q.val();
-        self.head.next = self.ready_head.q.val();
+        self.head.offer(self.ready_any.q.val(), self.ready_head.q.val());
 
         let appends = self.append.val();
         let splices = self.splice.val();
@@ -78,11 +77,8 @@ impl ReadyList {
         } else if empties {
             self.ready_any.d.next = false;
         }
-        self.links.write_enable.next = write_link;
-        self.links.write_address.next = link_at;
-        self.links.write_data.next = link;
-        self.links.read_enable.next = true;
-        self.links.read_address.next = head.pkt;
+        self.links.write(write_link, link_at, link);
+        self.links.read(true, head.pkt);
         // A link that is written as it is read.
         let overtaken = write_link & (link_at == head.pkt);
         self.ready_next_holds.d.next = overtaken;

@@ -69,9 +69,7 @@ impl Egress {
         self.traffic.moves.next = moves;
         self.frames.next = self.traffic.frames.val();
         self.bytes.next = self.traffic.bytes.val();
-        if moves {
-            self.in_frame.d.next = !beat.last;
-        }
+        self.in_frame.load(moves, !beat.last);
         self.first.next = moves & !self.in_frame.q.val();
         self.ends.next = moves & beat.last;
         self.frame.next = beat.frame;

@@ -85,9 +85,7 @@ impl HeaderExtractor {
         match self.phase.q.val() {
             Phase::Idle => {
                 self.drained.d.next = bits::<4>(0);
-                if self.commit.val() {
-                    self.phase.d.next = Phase::Drain;
-                }
+                self.phase.load(self.commit.val(), Phase::Drain);
             }
             Phase::Drain => {
                 if self.begun.q.val() & (self.set.q.val() == other) {
@@ -95,9 +93,7 @@ impl HeaderExtractor {
                 } else {
                     self.drained.d.next = self.drained.q.val() + 1;
                 }
-                if self.drained.q.val() == DRAIN {
-                    self.phase.d.next = Phase::Start;
-                }
+                self.phase.load(self.drained.q.val() == DRAIN, Phase::Start);
             }
             Phase::Start => {
                 self.phase.d.next = Phase::Compile;

@@ -104,11 +104,8 @@ impl RuleCompiler {
 impl RuleCompiler {
     fn update(&mut self) {
         // What is staged.
-        self.rules.write_enable.next = self.rule_write.val();
-        self.rules.write_address.next = self.rule_index.val();
-        self.rules.write_data.next = self.rule.val();
-        self.rules.read_enable.next = self.running.q.val();
-        self.rules.read_address.next = self.slot.q.val();
+        self.rules.write(self.rule_write.val(), self.rule_index.val(), self.rule.val());
+        self.rules.read(self.running.q.val(), self.slot.q.val());
 
         // The walk: values, rules.
         let last_rule = self.slot.q.val() == self._last_rule;

@@ -69,26 +69,19 @@ impl RuleTables {
 
         // Flags.
         let bank = self.held_bank.q.val();
-        self.of_flags.write_enable.next = self.row_write.val();
-        self.of_flags.write_address.next = (target, address.get_bits::<5>(0)).cat::<6>();
-        self.of_flags.write_data.next = self.flag_row.val();
+        self.of_flags.write(self.row_write.val(), (target, address.get_bits::<5>(0)).cat::<6>(), self.flag_row.val());
         self.of_flags.read_address.next = (bank, self.flags.val()).cat::<6>();
         let mut hits: Bits<RULE_LANES> = self.of_flags.read_data.val();
 
         // Terms.
         if self._in_blocks {
             for t in 0..BROAD {
-                self.broad[t].write_enable.next = self.row_write.val();
-                self.broad[t].write_address.next = address;
-                self.broad[t].write_data.next = row.get_bits::<RULE_LANES>(RULE_LANES * t);
-                self.broad[t].read_enable.next = self.valid.val();
-                self.broad[t].read_address.next = (self.bank.val(), terms.get_bits::<8>(8 * t)).cat::<9>();
+                self.broad[t].write(self.row_write.val(), address, row.get_bits::<RULE_LANES>(RULE_LANES * t));
+                self.broad[t].read(self.valid.val(), (self.bank.val(), terms.get_bits::<8>(8 * t)).cat::<9>());
                 hits = hits & self.broad[t].read_data.val();
             }
         } else {
-            if self.valid.val() {
-                self.held.d.next = terms;
-            }
+            self.held.load(self.valid.val(), terms);
             for t in 0..NARROW {
                 self.narrow[t].write_enable.next = self.row_write.val();
                 self.narrow[t].write_address.next = (target, address.get_bits::<4>(0)).cat::<5>();

@@ -92,15 +92,10 @@ impl TermCompiler {
 impl TermCompiler {
     fn update(&mut self) {
         // What is staged.
-        self.sources.write_enable.next = self.word_write.val();
-        self.sources.write_address.next = self.word_index.val();
-        self.sources.write_data.next = self.word_source.val();
+        self.sources.write(self.word_write.val(), self.word_index.val(), self.word_source.val());
         self.sources.read_address.next = self.word.q.val();
-        self.terms.write_enable.next = self.term_write.val();
-        self.terms.write_address.next = self.term_index.val();
-        self.terms.write_data.next = self.term.val();
-        self.terms.read_enable.next = self.running.q.val();
-        self.terms.read_address.next = self.slot.q.val();
+        self.terms.write(self.term_write.val(), self.term_index.val(), self.term.val());
+        self.terms.read(self.running.q.val(), self.slot.q.val());
 
         // The walk: words, nibbles, terms.
         let last_term = self.term_of_word.q.val() == LAST_TERM;

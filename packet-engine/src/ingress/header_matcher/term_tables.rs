@@ -42,9 +42,7 @@ pub struct TermTables {
 impl TermTables {
     fn update(&mut self) {
         let word = self.word.val();
-        self.lowest.write_enable.next = self.row_write.val();
-        self.lowest.write_address.next = self.row_address.val();
-        self.lowest.write_data.next = self.row.val().lowest;
+        self.lowest.write(self.row_write.val(), self.row_address.val(), self.row.val().lowest);
         self.lowest.read_address.next = (self.bank.val(), word.get_bits::<4>(0)).cat::<5>();
         for n in 0..UPPER {
             self.upper[n].write_enable.next = self.row_write.val();

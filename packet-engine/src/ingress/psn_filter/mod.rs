@@ -229,8 +229,7 @@ impl PsnFilter {
         let queries =
             self.queued.read.valid.val() & self.queued.read.val().query & !self.sequencer.peer_request_busy.val();
         self.queued.read.ready.next = refuses | marks | queries;
-        self.sequencer.peer_request.valid.next = queries;
-        self.sequencer.peer_request.next = commit.peer & (self._last as u64);
+        self.sequencer.peer_request.offer(queries, commit.peer & (self._last as u64));
         self.sequencer.seen_free.next = !self.early_spindle.val() & !refuses;
         self.sequencer.accepted_free.next = self.accepted.ready.val() & !marks;
 
@@ -247,8 +246,7 @@ impl PsnFilter {
     /// Queues commits and peer requests. Commits of the ingress join, of which there are few, go first. All pass a
     /// register, so that the queues do not see in the same cycle whether a packet comes.
     fn queue_commits(&mut self) {
-        self.ingress_commits.write.next = self.ingress_commit.val();
-        self.ingress_commits.write.valid.next = self.ingress_commit.valid.val();
+        self.ingress_commits.write.offer(self.ingress_commit.valid.val(), self.ingress_commit.val());
         let commits = self.scheduler_commit.valid.val();
         let peer_query = PsnCommit { peer: self.peer_request.val(), ..Default::default() };
         self.scheduler_commits.write.next =
@@ -299,12 +297,9 @@ impl PsnFilter {
         let judged = self.judged.q.val();
         self.after_near.d.next = self.looking.q.val() & (row_address == (look.peer, look.row).cat::<12>());
         self.after_far.d.next = self.judging.q.val() & (row_address == (judged.peer, judged.row).cat::<12>());
-        self.seen.read_enable.next = begins;
-        self.seen.read_address.next = row_address;
-        self.peers.read_enable.next = begins;
-        self.peers.read_address.next = op.peer;
-        self.bases.read_enable.next = begins;
-        self.bases.read_address.next = op.peer;
+        self.seen.read(begins, row_address);
+        self.peers.read(begins, op.peer);
+        self.bases.read(begins, op.peer);
     }
 
     /// Marks an accepted number, or carries out the sequencer's step.
@@ -396,9 +391,7 @@ impl PsnFilter {
         } else {
             self.sequencer.entry.val()
         };
-        self.bases.write_enable.next = self.accepted.base_write.val();
-        self.bases.write_address.next = self.accepted.base_peer.val();
-        self.bases.write_data.next = self.accepted.base.val();
+        self.bases.write(self.accepted.base_write.val(), self.accepted.base_peer.val(), self.accepted.base.val());
     }
 
     /// Cycle 0: compares the packet with its row, its peer and the base.

@@ -219,9 +219,7 @@ impl PeerSequencer {
                 accepted_step = both_free;
                 if both_free {
                     self.count.d.next = if last_row { bits::<6>(0) } else { self.count.q.val() + 1 };
-                    if last_row {
-                        self.phase.d.next = Phase::Write;
-                    }
+                    self.phase.load(last_row, Phase::Write);
                 }
             }
             Phase::Write => {
@@ -255,9 +253,7 @@ impl PeerSequencer {
                 self.comparing[0].d.next = both_free;
                 if both_free {
                     self.count.d.next = if last_row { bits::<6>(0) } else { self.count.q.val() + 1 };
-                    if last_row {
-                        self.phase.d.next = Phase::Compared;
-                    }
+                    self.phase.load(last_row, Phase::Compared);
                 }
             }
             Phase::Compared => {
@@ -268,9 +264,7 @@ impl PeerSequencer {
             }
             Phase::Read => {
                 seen_step = self.seen_free.val();
-                if self.seen_free.val() {
-                    self.phase.d.next = Phase::Entry;
-                }
+                self.phase.load(self.seen_free.val(), Phase::Entry);
             }
             Phase::Entry => {
                 self.live.d.next = self.entry_read.val().live;
@@ -285,9 +279,7 @@ impl PeerSequencer {
                 if self.accepted_free.val() {
                     self.number.d.next = number + 1;
                     self.count.d.next = self.count.q.val() + 1;
-                    if self.count.q.val().all() {
-                        self.phase.d.next = Phase::Collected;
-                    }
+                    self.phase.load(self.count.q.val().all(), Phase::Collected);
                 }
             }
             Phase::Collected => {

@@ -54,18 +54,13 @@ impl FreeSlots {
         self.queue.write_enable.next = self.give_back.val();
         self.queue.write_address.next = self.write_at.q.val().get_bits::<8>(0) & self._mask;
         self.queue.write_data.next = self.give_back_slot.val();
-        if self.give_back.val() {
-            self.write_at.d.next = (self.write_at.q.val() + 1) & self._wrap;
-        }
+        self.write_at.load(self.give_back.val(), (self.write_at.q.val() + 1) & self._wrap);
 
         let vacant = !self.offered.q.val() | self.take.val();
         let load = vacant & (self.read_at.q.val() != self.write_at.q.val()) & !self.hold.val();
-        self.queue.read_enable.next = load;
-        self.queue.read_address.next = self.read_at.q.val().get_bits::<8>(0) & self._mask;
+        self.queue.read(load, self.read_at.q.val().get_bits::<8>(0) & self._mask);
         self.offered.d.next = load | !vacant;
-        if load {
-            self.read_at.d.next = (self.read_at.q.val() + 1) & self._wrap;
-        }
+        self.read_at.load(load, (self.read_at.q.val() + 1) & self._wrap);
         self.free.next = self.offered.q.val();
         self.free_slot.next = self.queue.read_data.val();
     }

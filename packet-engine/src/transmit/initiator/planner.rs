@@ -171,9 +171,7 @@ impl Planner {
             if self.more.q.val() & !bad {
                 self.state.d.next = Planning::Size;
             } else {
-                if !desc.numbered {
-                    self.number.d.next = self.number.q.val() + 1;
-                }
+                self.number.load(!desc.numbered, self.number.q.val() + 1);
                 self.state.d.next = Planning::Idle;
             }
             let next_low = bit_cast::<33, 32>(self.address_low.q.val()) + SEGMENT;
@@ -181,9 +179,7 @@ impl Planner {
             self.address_carry.d.next = next_low.get_bit(32);
         }
         if state == Planning::Size {
-            if !self.first.q.val() & self.address_carry.q.val() {
-                self.address_high.d.next = self.address_high.q.val() + 1;
-            }
+            self.address_high.load(!self.first.q.val() & self.address_carry.q.val(), self.address_high.q.val() + 1);
         }
 
         let issuer = Issuer { cluster: desc.cluster, hpu: desc.hpu, handle: desc.handle, frame: desc.frame };

@@ -137,15 +137,11 @@ impl Responder {
         self.reported.d.next = comes;
         let incoming =
             if self.ingress_report.valid.val() { self.ingress_report.val() } else { self.scheduler_reports.read.val() };
-        if comes {
-            self.report.d.next = incoming;
-        }
+        self.report.load(comes, incoming);
         // What is due to its source is read meanwhile; without a report, to the source that is being answered.
         let next_node = if comes { incoming.node } else { self.peer.q.val() };
-        self.ack_states.read_enable.next = comes | (state == Responding::Wait) | (state == Responding::Note);
-        self.ack_states.read_address.next = next_node;
-        self.stamps.read_enable.next = comes;
-        self.stamps.read_address.next = next_node;
+        self.ack_states.read(comes | (state == Responding::Wait) | (state == Responding::Note), next_node);
+        self.stamps.read(comes, next_node);
 
         // What it means.
         let report = self.report.q.val();
@@ -166,8 +162,7 @@ impl Responder {
         let missing = self.peer_answer.expected.val().get_bits::<11>(0);
         // What came while the answer was made is not in it: if the first hole was filled, the lowest number of that is not above it.
         let returns = notes & hole & self.more.q.val() & !(missing - self.lowest.q.val()).get_bit(10);
-        self.ack_queue.write.next = node;
-        self.ack_queue.write.valid.next = ((accepted & answers) | returns) & !ack_state.queued;
+        self.ack_queue.write.offer(((accepted & answers) | returns) & !ack_state.queued, node);
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
         let since = now - self.nack_gap.val();
@@ -188,12 +183,9 @@ impl Responder {
         };
         let passes = refused & !recent;
         let index = self.refusal_index.q.val();
-        self.refusals.write.next = Refusal { index, sequenced: report.sequenced };
-        self.refusals.write.valid.next = passes;
+        self.refusals.write.offer(passes, Refusal { index, sequenced: report.sequenced });
         let kept = passes & self.refusals.write.ready.val();
-        if kept {
-            self.refusal_index.d.next = index + 1;
-        }
+        self.refusal_index.load(kept, index + 1);
         self.kept.write_enable.next = accepted | kept;
         self.kept.write_address.next =
             if refused { (bits::<5>(REFUSALS_HIGH), index).cat::<9>() } else { (false, report.node).cat::<9>() };
@@ -201,9 +193,7 @@ impl Responder {
         self.withheld.d.next = refused & !kept;
         self.nack_withheld.next = self.withheld.q.val();
         let clears = !ready;
-        if clears {
-            self.cleared.d.next = self.cleared.q.val() + 1;
-        }
+        self.cleared.load(clears, self.cleared.q.val() + 1);
         self.stamps.write_enable.next = kept | clears;
         self.stamps.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { report.node };
         self.stamps.write_data.next = self.now_kept.q.val() & repeat::<16>(!clears);
@@ -211,9 +201,7 @@ impl Responder {
 
         if accepted & report.sequenced & (report.node == self.peer.q.val()) {
             self.more.d.next = true;
-            if !self.more.q.val() | (psn - self.lowest.q.val()).get_bit(10) {
-                self.lowest.d.next = psn;
-            }
+            self.lowest.load(!self.more.q.val() | (psn - self.lowest.q.val()).get_bit(10), psn);
         }
 
         // Whom to answer. A source leaves the queue before the PSN filter is asked: what comes later is due anew.
@@ -254,8 +242,7 @@ impl Responder {
 
         // The answer.
         let offers = state == Responding::Offer;
-        self.peer_request.valid.next = state == Responding::Request;
-        self.peer_request.next = report_out.node;
+        self.peer_request.offer(state == Responding::Request, report_out.node);
         self.job.valid.next = offers;
         self.job.next =
             reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
@@ -286,9 +273,7 @@ impl Responder {
                 }
             }
             Responding::Request => {
-                if self.peer_request.ready.val() {
-                    self.state.d.next = Responding::Wait;
-                }
+                self.state.load(self.peer_request.ready.val(), Responding::Wait);
             }
             Responding::Wait => {
                 if self.peer_answer.valid.val() {
@@ -296,14 +281,10 @@ impl Responder {
                 }
             }
             Responding::Note => {
-                if notes {
-                    self.state.d.next = Responding::Offer;
-                }
+                self.state.load(notes, Responding::Offer);
             }
             Responding::Offer => {
-                if self.job.ready.val() {
-                    self.state.d.next = Responding::Choose;
-                }
+                self.state.load(self.job.ready.val(), Responding::Choose);
             }
         }
     }

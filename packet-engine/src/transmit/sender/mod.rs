@@ -199,9 +199,7 @@ impl Sender {
         match state {
             Sending::Clear => {
                 self.cleared.d.next = self.cleared.q.val() + 1;
-                if self.cleared.q.val().all() {
-                    self.state.d.next = Sending::Idle;
-                }
+                self.state.load(self.cleared.q.val().all(), Sending::Idle);
             }
             Sending::Idle => self.choose(jobs),
             Sending::Response => self.take_response(),
@@ -214,9 +212,7 @@ impl Sender {
             Sending::GiveUp => self.give_up(walk),
             Sending::Lost => {
                 self.looked_up.d.next = !self.looked_up.q.val();
-                if self.looked_up.q.val() {
-                    self.state.d.next = Sending::Idle;
-                }
+                self.state.load(self.looked_up.q.val(), Sending::Idle);
             }
             Sending::Again => {
                 let base = self.entries.read_data.val().put.host_address.get_bits::<32>(0);
@@ -235,9 +231,7 @@ impl Sender {
                     self.offers.d.next = true;
                     self.job_out.d.next = jobs.segment;
                     self.again.d.next = !self.plain.q.val() & !self.fresh.q.val();
-                    if self.plain.q.val() {
-                        self.sending.d.next = false;
-                    }
+                    self.sending.load(self.plain.q.val(), false);
                     self.state.d.next = self.back.q.val();
                 }
             }
@@ -292,9 +286,7 @@ impl Sender {
             self.lost_pending.d.next = true;
             self.lost_at.d.next = self.lost_record.val();
         }
-        if !self.ticks.q.val().get_bits::<4>(0).any() {
-            self.due.d.next = true;
-        }
+        self.due.load(!self.ticks.q.val().get_bits::<4>(0).any(), true);
     }
 
     /// Looks up the state of a put: that of the record at hand, of the put that is being sent, or of the next slot.
@@ -315,9 +307,7 @@ impl Sender {
             slot = self.next_slot.q.val();
         }
         self.puts.read_address.next = slot;
-        if walks | issues | idle {
-            self.found.d.next = self.puts.read_data.val();
-        }
+        self.found.load(walks | issues | idle, self.puts.read_data.val());
         let put = self.found.q.val();
         let era = self.ticks.q.val().get_bits::<16>(10);
         self.expires_at.d.next = era + self.limit.val();
@@ -396,11 +386,8 @@ impl Sender {
     /// The job of a record and the job that opens a window. Jobs leave from a register.
     fn jobs(&mut self, turn: Turn) -> Jobs {
         let free = !self.offers.q.val();
-        if self.job.ready.val() {
-            self.offers.d.next = false;
-        }
-        self.job.next = self.job_out.q.val();
-        self.job.valid.next = self.offers.q.val();
+        self.offers.load(self.job.ready.val(), false);
+        self.job.offer(self.offers.q.val(), self.job_out.q.val());
         let segment = job_of(
             self.entries.read_data.val(),
             self.record.q.val(),
@@ -439,9 +426,7 @@ impl Sender {
             self.scan.d.next = self.scan.q.val() + 1;
             self.state.d.next = Sending::Timer;
         } else if self.sending.q.val() {
-            if jobs.free {
-                self.state.d.next = if self.passes.q.val() { Sending::Again } else { Sending::Issue };
-            }
+            self.state.load(jobs.free, if self.passes.q.val() { Sending::Again } else { Sending::Issue });
         } else {
             self.looked_up.d.next = true;
         }
@@ -614,9 +599,7 @@ impl Sender {
             self.looked_up.d.next = true;
         } else {
             self.destination.d.next = Destination { generation: destination.generation + 1, ..Default::default() };
-            if self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()) {
-                self.broken.d.next = true;
-            }
+            self.broken.load(self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()), true);
             self.state.d.next = Sending::Save;
         }
     }
@@ -693,9 +676,7 @@ impl Sender {
     fn approach_refused(&mut self, state: Sending, walk: Walk) {
         if walk.selects | ((state == Sending::Release) & walk.frees) {
             self.ahead.d.next = self.ahead.q.val() - 1;
-            if !self.ahead.q.val().any() {
-                self.refuses.d.next = false;
-            }
+            self.refuses.load(!self.ahead.q.val().any(), false);
         }
     }
 
@@ -729,8 +710,7 @@ impl Sender {
             };
         }
         self.node.d.next = node;
-        self.destinations.read_enable.next = turn.idle;
-        self.destinations.read_address.next = node;
+        self.destinations.read(turn.idle, node);
         self.destinations.write_enable.next = turn.clears | (state == Sending::Save);
         self.destinations.write_address.next =
             if turn.clears { self.cleared.q.val().get_bits::<8>(0) } else { self.node.q.val() };
@@ -751,8 +731,7 @@ impl Sender {
         }
         self.at.d.next = at;
         let sent = state == Sending::Job;
-        self.records.read_enable.next = !turn.idle | self.lost_pending.q.val();
-        self.records.read_address.next = at;
+        self.records.read(!turn.idle | self.lost_pending.q.val(), at);
         self.records.write_enable.next = (walk.marks & walk.settles) | (sent & jobs.free & !self.plain.q.val());
         self.records.write_address.next = if sent { self.record_at.q.val() } else { self.at.q.val() };
         self.records.write_data.next = if sent { self.record.q.val() } else { record };
@@ -761,11 +740,8 @@ impl Sender {
         } else {
             self.records.write_data.next.acked = true;
         }
-        self.links.read_enable.next = !turn.idle;
-        self.links.read_address.next = at;
-        self.links.write_enable.next = issue.chains;
-        self.links.write_address.next = self.destinations.read_data.val().tail;
-        self.links.write_data.next = self.free.read.val();
+        self.links.read(!turn.idle, at);
+        self.links.write(issue.chains, self.destinations.read_data.val().tail, self.free.read.val());
         self.entries.read_enable.next = turn.walks | (turn.idle & self.sending.q.val());
         self.entries.read_address.next = if turn.walks { record.slot } else { self.current_slot.q.val() };
         self.free.write.next = if turn.clears { self.cleared.q.val() } else { self.at.q.val() };

@@ -1,14 +1,14 @@
-//! Completions: tells the clusters which of their far commands are over, one at a time.
+//! Completions: reports the ends of off-cluster commands to the clusters, one at a time.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | initiator | in `put_done`, `put_done_valid`: always taken; those of processes are not for us |
-//! | rvma | in `atomic_done`, `atomic_done_valid`: always taken; out `atomic_ended`, to the far unit |
-//! | host writer | in `read_done`, `read_done_valid` / out `read_done_ready` |
-//! | clusters | out `done`, `done_valid` / in `done_ready` |
+//! | initiator | in `put_done`: always taken; those of processes are ignored |
+//! | RVMA engine | in `atomic_done`: always taken; out `atomic_ended`, to the off-cluster unit |
+//! | host writer | in `read_done` |
+//! | clusters | out `done` |
 //!
-//! Puts before atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at once, one with a result when the port of its HPU
-//! has written it down. There is room for a completion of every handle, so nothing is lost.
+//! Puts go before atomics, atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at once; one with a
+//! result when the command port of its HPU has written the result. The queues have room for a completion of every handle, so none is lost.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{HostAtomicDone, LutFifo, PutDone};
@@ -18,15 +18,15 @@ use spindle_verilog::prelude::*;
 /// The completions. See the module text.
 #[block]
 pub struct Completions {
-    /// A put or get is over.
+    /// End of a put or get.
     pub put_done: PulseSink<PutDone>,
-    /// An atomic is over.
+    /// End of an atomic.
     pub atomic_done: PulseSink<HostAtomicDone>,
-    /// It is told.
+    /// The end of an atomic is reported.
     pub atomic_ended: Signal<Out, Bit>,
-    /// A read is over.
+    /// End of a read.
     pub read_done: Sink<OffClusterDone>,
-    /// A command is over.
+    /// End of an off-cluster command.
     pub done: Source<OffClusterDone>,
     puts: LutFifo<PutDone, 8>,
     atomics: LutFifo<HostAtomicDone, 4>,

@@ -4,7 +4,7 @@ use crate::types::ContextEntry;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
-/// Entries of all contexts, and which of them are active.
+/// Entries of all contexts, and the mask of active ones.
 ///
 /// | neighbour | ports |
 /// |---|---|
@@ -12,30 +12,30 @@ use spindle_verilog::prelude::*;
 /// | dispatcher | in `read_enable`, `read_index` / out `entry`, a cycle later and until the next read |
 /// | packet engine | out `context_status`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
 ///
-/// An install is seen by tasks that are dispatched from the next cycle on; tasks under way keep what they were given.
+/// An install applies to tasks that are dispatched from the next cycle on; tasks in flight keep the context that they were given.
 #[block]
 pub struct ContextTable {
-    /// What to install.
+    /// Context to install.
     pub staged: Signal<In, ContextEntry>,
-    /// Install it.
+    /// Install the context.
     pub install: Signal<In, Bit>,
-    /// Where.
+    /// Number of the context.
     pub install_index: Signal<In, Bits<4>>,
     /// Contexts that accept packets.
     pub active: Signal<In, Bits<16>>,
-    /// A context is wanted.
+    /// Read a context.
     pub read_enable: Signal<In, Bit>,
-    /// That one.
+    /// Number of the context.
     pub read_index: Signal<In, Bits<4>>,
-    /// Its entry.
+    /// The context that was read.
     pub entry: Signal<Out, ContextEntry>,
-    /// For the scheduler.
+    /// Status of the contexts, for the scheduler.
     pub context_status: Signal<Out, Bits<64>>,
     entries: SdpMemory<ContextEntry, 4>,
     header: Reg<Bits<16>>,
     payload: Reg<Bits<16>>,
     completion: Reg<Bits<16>>,
-    feedback: Reg<Bits<64>>,
+    status: Reg<Bits<64>>,
 }
 
 impl ContextTable {
@@ -61,14 +61,14 @@ impl ContextTable {
                 self.completion.d.next = self.completion.q.val().replace_bit(c, self.staged.val().completion.any());
             }
         }
-        let mut feedback: Bits<64> = bits::<64>(0);
+        let mut status: Bits<64> = bits::<64>(0);
         for c in 0..16 {
-            feedback = feedback.replace_bit(4 * c, self.active.val().get_bit(c));
-            feedback = feedback.replace_bit(4 * c + 1, self.header.q.val().get_bit(c));
-            feedback = feedback.replace_bit(4 * c + 2, self.payload.q.val().get_bit(c));
-            feedback = feedback.replace_bit(4 * c + 3, self.completion.q.val().get_bit(c));
+            status = status.replace_bit(4 * c, self.active.val().get_bit(c));
+            status = status.replace_bit(4 * c + 1, self.header.q.val().get_bit(c));
+            status = status.replace_bit(4 * c + 2, self.payload.q.val().get_bit(c));
+            status = status.replace_bit(4 * c + 3, self.completion.q.val().get_bit(c));
         }
-        self.feedback.d.next = feedback;
-        self.context_status.next = self.feedback.q.val();
+        self.status.d.next = status;
+        self.context_status.next = self.status.q.val();
     }
 }

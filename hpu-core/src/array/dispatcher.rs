@@ -16,46 +16,47 @@ pub struct Job {
     pub context: TaskContext,
 }
 
-/// A task that waits.
+/// A task that waits for its cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueuedTask {
-    /// Its HPU.
+    /// HPU of the task.
     pub hpu: Bits<3>,
     /// Its context.
     pub context: Bits<4>,
 }
 
-/// Keeps tasks until the loader of their cluster takes them, with a queue of its own for each cluster.
+/// Keeps tasks until the loader of their cluster takes them, in one queue per cluster.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | packet engine | in `task_desc`, `task_valid`: always taken |
+/// | packet engine | in `task_desc`: always taken |
 /// | registers | in `staged`, `install`, `install_index`, `active`; out `context_status` |
 /// | clusters | out `job` to all; out `valid[i]` / in `ready[i]` |
 ///
-/// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU has room again: so
-/// there is at most one task of each HPU here, one place for each is enough, and a cluster that takes no task delays nobody else's.
-/// Latency 2 cycles from `task_valid` to `valid[i]`: the cluster that is `ready` has its turn, and a cycle later the task and its context are there. A cluster stays ready
-/// until it has got one. One task per cycle, one per two cycles to a cluster; clusters in turn, the tasks of a cluster in the order in which they came.
+/// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU has room again. So
+/// the queues hold at most one task of each HPU, and a cluster that takes no task delays only its own. Latency from `task_desc` to
+/// `valid[i]`: 2 cycles; a cluster that is `ready` is granted, and a cycle later its task and the context are on `job`. A cluster stays
+/// ready until a task comes. One task per cycle, one per two cycles to a cluster; clusters are served round robin, the tasks of a cluster
+/// in their order.
 #[block]
 pub struct Dispatcher {
     /// A task, always taken.
     pub task_desc: PulseSink<TaskDesc>,
     /// Context to install.
     pub staged: Signal<In, ContextEntry>,
-    /// Install it.
+    /// Install the context.
     pub install: Signal<In, Bit>,
-    /// Where.
+    /// Number of the context.
     pub install_index: Signal<In, Bits<4>>,
     /// Contexts that accept packets.
     pub active: Signal<In, Bits<16>>,
-    /// For the scheduler.
+    /// Status of the contexts, for the scheduler.
     pub context_status: Signal<Out, Bits<64>>,
-    /// The task and its context.
+    /// A task and its context.
     pub job: Signal<Out, Job>,
-    /// It is for this cluster.
+    /// The job is for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
-    /// The cluster takes a task, and does so until one comes.
+    /// The cluster takes a task, and stays ready until one comes.
     pub ready: Vec<Signal<In, Bit>>,
     contexts: ContextTable,
     /// The task of each HPU.
@@ -63,7 +64,7 @@ pub struct Dispatcher {
     /// HPUs whose tasks wait, of each cluster.
     queue: Vec<LutFifo<QueuedTask, 3>>,
     arbiter: RrArbiter4,
-    /// The cluster that has its turn, a cycle later.
+    /// Cluster that was granted in the last cycle, one-hot.
     granted: Reg<Bits<8>>,
     _clusters: usize,
     _shift: u64,

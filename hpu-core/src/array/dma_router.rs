@@ -7,20 +7,20 @@ use spindle_verilog::prelude::*;
 /// A beat towards host memory.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct DmaBeat {
-    /// Bytes.
+    /// Bytes of the transfer.
     pub data: Bits<512>,
     /// Last beat of the transfer.
     pub last: Bit,
 }
 
-/// Takes a transfer from one cluster: first its descriptor, then its beats up to `last`; then the next cluster in turn.
+/// Takes one transfer from a cluster: its descriptor, then its beats up to `last`; then the next cluster in turn.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `desc[i]`, `desc_valid[i]` / out `desc_ready[i]`; in `data[i]`, `last[i]`, `valid[i]` / out `ready[i]` |
-/// | RVMA engine | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
+/// | clusters | in `desc[i]`; in `data[i]` |
+/// | RVMA engine | out `dma`; out `dma_data` |
 ///
-/// One cycle between transfers; outputs are registers, `ready[i]` follows `dma_data_ready` in the same cycle.
+/// One cycle between transfers. Outputs are registers; `data[i].ready` follows `dma_data.ready` in the same cycle.
 #[block]
 pub struct DmaRouter {
     /// Transfer of a cluster.
@@ -61,7 +61,6 @@ impl DmaRouter {
         self.arbiter.request.next = request;
         self.arbiter.accept.next = room;
         let index = self.arbiter.index.val();
-        // By number: four sources and two bits are one LUT.
         let mut desc: DmaDesc = self.desc[0].val();
         let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.data[0].last.val() };
         let mut offered: Bit = self.data[0].valid.val();

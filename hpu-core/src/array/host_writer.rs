@@ -1,16 +1,19 @@
-//! Host writer: brings what was read from host memory to the L1 of the cluster that asked for it, or to L2; and what was read from L2 to the stage of a cluster.
+//! Host writer: writes bytes read from host memory to the L1 of the cluster that read them, or to L2; and bytes read from L2 to the stage of
+//! a cluster.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | far unit | in `target_valid`, `target`: a read begins, and its bytes go to this beat of L1 or L2 |
-//! | rvma | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
-//! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host's |
-//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat, which it is whenever this is not said |
-//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it; out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
-//! | completions | out `done`, `done_valid` / in `done_ready` |
+//! | off-cluster unit | in `target`: a read begins, and its bytes go to this beat of L1 or L2 |
+//! | RVMA engine | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
+//! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host writer's |
+//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat |
+//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it |
+//! | | out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
+//! | completions | out `done` |
 //!
-//! The clusters get packets and host bytes over one bus of 64 bytes. While nobody loads a packet the host has every cycle, else every other one, and so do the packets. One cycle
-//! goes by before the first beat of a transfer; each beat of the L2 copy is one. What goes to L2 does not need the bus. `keep` covers the bytes that were asked for; what a failed read brought is written none the less.
+//! Packets and host bytes share one bus of 64 bytes to the clusters. While no packet is loaded, the host has every cycle, else every other
+//! one. A transfer needs one cycle before its first beat; each beat of the L2 copy is a transfer. Bytes for L2 do not use the bus. `keep`
+//! covers the requested bytes; bytes of a failed read are written as well.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
@@ -23,35 +26,35 @@ pub struct HostWriter {
     pub target: PulseSink<Bits<15>>,
     /// Last beat of a transfer.
     pub host_last: Signal<In, Bit>,
-    /// With it: the host answered with an error.
+    /// With the last beat: the host answered with an error.
     pub host_error: Signal<In, Bit>,
-    /// Whose transfer it is.
+    /// The read that the transfer answers.
     pub host_tag: Signal<In, HostRead>,
-    /// A beat waits.
+    /// A beat of the host is offered.
     pub host_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub host_ready: Signal<Out, Bit>,
-    /// A beat of a packet waits.
+    /// A beat of a packet is offered.
     pub load_valid: Signal<In, Bit>,
-    /// The bus carries a beat of the host.
+    /// The bus carries a beat of the host writer.
     pub owns_bus: Signal<Out, Bit>,
-    /// It is for this cluster.
+    /// The beat is for this cluster.
     pub write: Vec<Signal<Out, Bit>>,
-    /// Where it goes.
+    /// Beat of L1 or L2.
     pub beat: Signal<Out, Bits<14>>,
     /// Bytes that are written.
     pub keep: Signal<Out, Bits<64>>,
-    /// Which are not all.
+    /// `keep` is not all ones.
     pub partial: Signal<Out, Bit>,
-    /// The cluster takes it.
+    /// The cluster takes the beat.
     pub ready: Vec<Signal<In, Bit>>,
     /// Cluster of the L2 copy's beat.
     pub copy_cluster: Signal<In, Bits<3>>,
-    /// Where it goes in L1.
+    /// Beat of L1.
     pub copy_beat: Signal<In, Bits<10>>,
-    /// It waits.
+    /// The L2 copy's beat is offered.
     pub copy_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub copy_ready: Signal<Out, Bit>,
     /// The bus carries the L2 copy's beat, not the host's.
     pub of_l2_copy: Signal<Out, Bit>,
@@ -59,17 +62,18 @@ pub struct HostWriter {
     pub store_valid: Signal<Out, Bit>,
     /// Its bytes, 0 = 64.
     pub bytes: Signal<Out, Bits<6>>,
-    /// They are there.
+    /// The bytes are in L2.
     pub store_ready: Signal<In, Bit>,
-    /// A transfer is over.
+    /// End of a read.
     pub done: Source<OffClusterDone>,
-    /// Places of the reads, which are answered in their order; each HPU has four at most.
+    /// Targets of the reads, which are answered in their order; each HPU has four reads at most.
     targets: BlockFifo<Bits<15>, 7>,
-    /// The transfer whose beats come.
+    /// A transfer is in progress.
     active: Reg<Bit>,
     cluster: DFF<Bits<8>>,
-    /// It is the L2 copy's; it is for L2.
+    /// The transfer is the L2 copy's.
     is_copy: DFF<Bit>,
+    /// The transfer is for L2.
     to_l2: DFF<Bit>,
     write_beat: DFF<Bits<14>>,
     tail: DFF<Bits<6>>,
@@ -103,7 +107,7 @@ impl HostWriter {
         self.targets.write.valid.next = self.target.valid.val();
         let target = self.targets.read.val();
 
-        // A transfer is looked up before its first beat; the one before must have been told. Host and L2 copy take turns if both have something.
+        // A transfer begins a cycle before its first beat, after the end of the one before was reported. Host and L2 copy take turns.
         let active = self.active.q.val();
         let host_turn = self.host_turn.q.val();
         let done_reg_valid = self.done_reg_valid.q.val();
@@ -128,8 +132,8 @@ impl HostWriter {
             self.copy_last.d.next = by_copy;
         }
 
-        // A beat goes over the bus to a cluster, or word by word to L2. Whether one would be taken does not ask whether there is one: no path leads
-        // from the offer back to whoever makes it.
+        // A beat goes over the bus to a cluster, or word by word to L2. `takes` does not depend on whether a beat is offered, so that no path
+        // leads from the offer back to its source.
         let offered = active & (if is_copy { self.copy_valid.val() } else { self.host_valid.val() });
         let offers = offered & host_turn;
         let mut room: Bit = false;

@@ -12,16 +12,16 @@ const BANKS: usize = 4;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `request[i]`, `hpu[i]`, `second[i]`, `valid[i]` / out `ready[i]`; out `answer[i]`, `answer_hpu[i]`, `answer_valid[i]`, always taken |
-/// | registers (the host) | the same, with the highest `i` |
+/// | clusters | `port[i]` |
+/// | registers (the host) and L2 copy | `port[i]` with the highest `i` |
 ///
-/// Data are right-aligned both ways: a store's bytes are rotated from there to the lanes of its address, a load's word back. Of a request that crosses its word, the
-/// bytes in that word are written; those behind it are the second part, a request with the next word's address and the same lowest two bits, whose
-/// answer has its bytes where they belong in that of the first. Every request is answered, a store as well.
+/// Data are right-aligned both ways: the bytes of a store are rotated to the lanes of its address, the word of a load back. Of a request
+/// that crosses its word, the bytes in that word are written; the bytes after it are the second part, a request with the next word's address
+/// and the same lowest two bits, whose answer has its bytes at their positions in the first answer. Every request is answered, a store too.
 ///
-/// Latency: a request is in front of its bank one cycle after it was taken, and answered exactly 4 cycles after the bank's grant: 5 cycles
-/// from request to answer if nobody else asks. The answers of a requester come in the order of its requests. Each requester may send
-/// one request per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
+/// Latency: a request is in front of its bank one cycle after it was taken, and is answered 4 cycles after the bank's grant: 5 cycles from
+/// request to answer without contention. The answers of a requester come in the order of its requests. Each requester may send one request
+/// per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
 #[block]
 pub struct L2 {
     /// Accesses of each requester.
@@ -93,7 +93,7 @@ impl L2 {
                 }
             }
 
-            // One bank at most answers, since a requester sends one request per cycle. By number: four sources and two bits are one LUT.
+            // At most one bank answers, since a requester sends one request per cycle.
             let mut from: Bits<BANKS> = bits::<BANKS>(0);
             for b in 0..BANKS {
                 from = from.replace_bit(b, self.bank[b].answer_to.val().get_bit(i));

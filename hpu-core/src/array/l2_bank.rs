@@ -29,13 +29,13 @@ pub struct L2Request {
 /// An answer with the HPU that gets it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct L2Answer {
-    /// The answer.
+    /// An answer.
     pub answer: RemoteAnswer,
     /// The HPU in its cluster.
     pub hpu: Bits<3>,
 }
 
-/// What travels beside the memory.
+/// State of a request beside the memory.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct L2Passage {
     /// The HPU that asked.
@@ -56,35 +56,34 @@ pub struct L2Passage {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | requesters | in `request[i]`, `valid[i]` / out `grant[i]`, one a cycle, round robin |
+/// | requesters | in `request[i]`, `valid[i]` / out `grant[i]`: one per cycle, round robin |
 /// | L2 | in `reserving`: {cluster, HPU, thread} whose LR or SC was granted in the cycle before, in any bank |
 /// | answers | out `answer` for `answer_to` (one-hot), 3 cycles after the grant, not registered |
 ///
-/// | cycle | what |
+/// | cycle | action |
 /// |---|---|
 /// | 0 | grant: round robin among the clusters, and the host in every other turn |
-/// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are taken and killed |
+/// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are made and ended |
 /// | 2 | array read |
 /// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
 /// | 4 | the AMO's result is written |
 ///
-/// An AMO keeps the bank for 4 cycles, everything else for one. The bank has one reservation address: harts that reserve the same word
-/// share it, an LR of another word takes it if nobody else holds it or if it is 255 cycles old. So somebody's SC succeeds, whatever
-/// the others do; an SC may fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and
-/// an SC always ends its hart's.
+/// An AMO keeps the bank for 4 cycles, any other request for one. The bank has one reservation address: harts that reserve the same word
+/// share it; an LR of another word takes it over if no hart holds it or if it is 255 cycles old. So some hart's SC always succeeds; an SC may
+/// fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and an SC always ends its hart's.
 #[block]
 pub struct L2Bank {
     /// Requests.
     pub request: Vec<Signal<In, L2Request>>,
-    /// They stand and are for this bank.
+    /// The request is offered, and is for this bank.
     pub valid: Vec<Signal<In, Bit>>,
-    /// They are taken.
+    /// The request is taken.
     pub grant: Vec<Signal<Out, Bit>>,
-    /// Harts whose LR or SC is at its bank's memory now.
+    /// Harts whose LR or SC is at the memory of its bank now.
     pub reserving: Signal<In, Bits<HARTS>>,
     /// An answer.
     pub answer: Signal<Out, L2Answer>,
-    /// Who gets it.
+    /// Requester of the answer, one-hot.
     pub answer_to: Signal<Out, Bits<REQUESTERS>>,
     arbiter: RrArbiter4,
     /// The host was granted last.
@@ -92,18 +91,18 @@ pub struct L2Bank {
     memory: ByteRam<16, 4, 32>,
     /// The request granted last; an AMO stays here until it is written.
     chosen: DFF<L2Request>,
-    /// Whose request is 1, 2, 3 cycles behind its grant.
+    /// Requester of the request that is 1, 2 or 3 cycles after its grant.
     granted: Reg<Bits<REQUESTERS>>,
     reading: Reg<Bits<REQUESTERS>>,
     read: Reg<Bits<REQUESTERS>>,
-    /// An AMO is 2, 3, 4 cycles behind its grant.
+    /// An AMO is 2, 3 or 4 cycles after its grant.
     amo_reading: Reg<Bit>,
     amo_read: Reg<Bit>,
     amo_writes: Reg<Bit>,
     old: DFF<Bits<32>>,
     sum: DFF<Bits<32>>,
     passage: [DFF<L2Passage>; 2],
-    /// The reserved word, who reserved it, and for how long it has been.
+    /// The reserved word, the harts that hold it, and its age.
     reserved_row: DFF<Bits<16>>,
     holders: Reg<Bits<HARTS>>,
     age: Reg<Bits<8>>,
@@ -129,7 +128,7 @@ impl L2Bank {
 #[hdl]
 impl L2Bank {
     fn update(&mut self) {
-        // Cycle 0: who comes next. An AMO under way shuts the bank.
+        // Cycle 0: the grant. An AMO in progress shuts the bank.
         let held = self.chosen.q.val().request;
         let busy = self.granted.q.val().any();
         let reserves = held.atomic & (held.operation == bits::<5>(LR));
@@ -153,7 +152,6 @@ impl L2Bank {
         for i in 0..self._requesters {
             self.grant[i].next = grant.get_bit(i);
         }
-        // By number: four sources and two bits are one LUT.
         let mut chosen: L2Request = self.request[0].val();
         for i in 0..self._requesters - 1 {
             if self.arbiter.index.val() == bits::<3>(i) {
@@ -170,7 +168,7 @@ impl L2Bank {
 
         // Cycle 1: reservations, and the plain write.
         let row = held.address.get_bits::<16>(4);
-        // An LR or SC ends the reservation of its hart wherever it is; only one that is here reserves here.
+        // An LR or SC ends the reservation of its hart in any bank; only one in this bank makes a reservation here.
         let mut own: Bits<HARTS> = bits::<HARTS>(0);
         if busy & (reserves | conditional) {
             let mut own_requester: Bits<HARTS> = bits::<HARTS>(0);
@@ -209,7 +207,7 @@ impl L2Bank {
             2 => bits::<4>(0b0111),
             _ => bits::<4>(0b1111),
         };
-        // What crosses the word is written by the second part, whose bytes stand where the first one rotated them.
+        // Bytes after the word are written by the second part, at the lanes to which the first one rotated them.
         let both = bit_cast::<8, 4>(bytes) << lane;
         let own_bytes = if self.chosen.q.val().second { both.get_bits::<4>(4) } else { both.get_bits::<4>(0) };
         self.memory.write_strobe.next = if self.amo_writes.q.val() {

@@ -1,19 +1,22 @@
-//! L2Copy: moves bytes between context memory (L2) and the wide paths of commands.
+//! L2 copy: moves bytes between context memory (L2) and the wide paths of commands.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command units | in `request[i]`, `ask_valid[i]`: bytes of L2 are wanted in the stage of cluster i, held until / out `staged`: a bit per cluster, they are there; out `lend`: a bit per cluster, a segment of `segment_length` bytes wants the stage, held until / in `lent[i]`: it has it, and cluster i asks for the segment's bytes, not its own |
-//! | initiator | in `segment`, `segment_valid` / out `segment_ready`: a segment of context memory is wanted on the egress stream |
-//! | egress | in `segment_left`: it has left its cluster |
-//! | host writer | out `cluster`, `beat`, `beat_valid` / in `beat_ready`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`, `store_valid` / out `store_ready`: a beat of the host for L2 |
-//! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`: always taken, in the order of the requests |
+//! | command units | in `request[i]`: bytes of L2 for the stage of cluster i, held until / out `staged`: a bit per cluster, the bytes are in the stage |
+//! | | out `lend`: a bit per cluster, a segment of `segment_length` bytes needs the stage, held until / in `lent[i]`: it has the stage |
+//! | initiator | in `segment`: a segment of context memory for the egress stream |
+//! | egress | in `segment_left`: the segment has left its cluster |
+//! | host writer | out `cluster`, `beat`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`: a beat of the host for L2 |
+//! | L2 | out `l2_request`; in `l2_answer`: always taken, in the order of the requests |
 //!
-//! One word per cycle, as L2 gives, for all clusters together. **To a stage**: one command at a time, round robin; the words of a beat are asked for one after the other, and those of
-//! the next beat when this one has gone: with L2 and the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one
-//! per word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so what follows it sees them. If both have something to do, words take turns.
+//! One word per cycle for all clusters together, the rate of L2. **To a stage**: one command at a time, round robin; the words of a beat are
+//! requested one after the other, those of the next beat when this one has left: with L2 and the bus idle 7 cycles and one per word for each
+//! beat, and 2 for the command. **From the host**: 1 cycle and one per word for each beat, and 5 at the end; the last beat is taken when L2
+//! has answered all of them, so later accesses see them. If both directions are active, words alternate.
 //!
-//! **A segment** is copied to the stage of the cluster whose handler asked for its put, as the bytes of a command are, and leaves from there as a frame does: it has to be
-//! whole before its first beat goes to the wire. One at a time, in the order in which they were asked for; it begins at any word of L2. 2 cycles more than for a command.
+//! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and leaves from there as a
+//! frame does: it has to be complete before its first beat goes to the wire. One at a time, in the order of the requests; it begins at any
+//! word of L2. 2 cycles more than for a command. While the stage is lent, cluster i requests the segment's bytes.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
@@ -32,7 +35,7 @@ pub struct Copying {
     pub cluster: Bits<3>,
     /// Next word of L2.
     pub word: Bits<18>,
-    /// Words that have not been asked for.
+    /// Words that have not been requested.
     pub left: Bits<10>,
     /// Beat of the stage that is gathered.
     pub beat: Bits<5>,
@@ -45,53 +48,56 @@ pub struct Copying {
 /// The L2 copy. See the module text.
 #[block]
 pub struct L2Copy {
-    /// Bytes that are wanted.
+    /// Bytes for the stage of a cluster.
     pub request: Vec<PulseSink<StageRequest>>,
-    /// They are in the stage.
+    /// Clusters whose bytes are in the stage.
     pub staged: Signal<Out, Bits<8>>,
     /// Cluster that gets a beat.
     pub cluster: Signal<Out, Bits<3>>,
     /// Where in its L1.
     pub beat: Source<Bits<10>>,
-    /// What.
+    /// The beat.
     pub data: Signal<Out, Bits<512>>,
-    /// Beat for L2.
+    /// Beat of the host for L2.
     pub store: Sink<Bits<512>>,
-    /// Where.
+    /// Beat of L2.
     pub store_beat: Signal<In, Bits<14>>,
     /// Its bytes, 0 = 64.
     pub store_bytes: Signal<In, Bits<6>>,
-    /// It is the last of its transfer.
+    /// The beat is the last of its transfer.
     pub store_last: Signal<In, Bit>,
     /// A segment: its cluster, its first word in L2 and its bytes count.
     pub segment: Sink<HostRead>,
-    /// It wants the stage of this cluster.
+    /// The segment needs the stage of this cluster.
     pub lend: Signal<Out, Bits<8>>,
-    /// Bytes of it.
+    /// Bytes of the segment.
     pub segment_length: Signal<Out, Bits<11>>,
-    /// It has the stage.
+    /// The segment has the stage.
     pub lent: Vec<Signal<In, Bit>>,
-    /// It is on its way to the wire.
+    /// The segment is on its way to the wire.
     pub segment_left: Signal<In, Bit>,
     /// Access of L2.
     pub l2_request: Source<RemoteRequest>,
-    /// Answer.
+    /// Answer of L2.
     pub l2_answer: PulseSink<RemoteAnswer>,
     arbiter: RrArbiter4,
     active: Reg<Bit>,
     copying: DFF<Copying>,
     gathered: [DFF<Bits<32>>; 16],
-    /// A beat is whole.
+    /// The gathered beat is complete.
     beat_complete: Reg<Bit>,
     staged_mask: Reg<Bits<8>>,
-    /// Next word of the beat for L2; all have been sent; stores that L2 has not answered.
+    /// Next word of the beat for L2.
     store_word: Reg<Bits<4>>,
+    /// All words of the beat have been sent.
     store_sent: Reg<Bit>,
+    /// Stores that L2 has not answered.
     stores: Reg<Bits<5>>,
     /// The last word was a store.
     stored: Reg<Bit>,
-    /// A segment is under way; it waits for this stage.
+    /// A segment is in progress.
     segment_reg_valid: Reg<Bit>,
+    /// Stage that the segment waits for.
     lend_mask: Reg<Bits<8>>,
     segment_word: DFF<Bits<18>>,
     segment_bytes: DFF<Bits<11>>,

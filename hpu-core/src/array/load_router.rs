@@ -4,29 +4,29 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::{replicate, LutFifo, ReadRequest, Skid};
 use spindle_verilog::prelude::*;
 
-/// Requests go out in the order of a round robin; data comes back in the same order and goes to whoever asked.
+/// Shares the packet buffer's read port: requests go out round robin; data comes back in the same order and goes to the requesting cluster.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `request[i]`, `request_valid[i]` / out `request_ready[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
-/// | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` |
+/// | clusters | in `request[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
+/// | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` |
 ///
-/// The data bus itself goes to all clusters directly. Up to 4 requests are under way; a request takes 1 cycle, data none.
+/// The data bus itself goes to all clusters directly. Up to 4 requests are in flight; a request takes 1 cycle, data none.
 #[block]
 pub struct LoadRouter {
-    /// What a cluster wants.
+    /// Request of a cluster.
     pub request: Vec<Sink<ReadRequest>>,
-    /// Beats are for this cluster.
+    /// The beat is for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
     /// The cluster takes a beat.
     pub ready: Vec<Signal<In, Bit>>,
-    /// Request.
+    /// Request for the packet buffer.
     pub load_request: Source<ReadRequest>,
     /// Last beat of a request.
     pub load_last: Signal<In, Bit>,
     /// A beat is offered.
     pub load_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub load_ready: Signal<Out, Bit>,
     arbiter: RrArbiter4,
     output: Skid<ReadRequest>,

@@ -1,18 +1,19 @@
-//! The HPU array: clusters, and what they share. Wiring, with small joints (frame tags of the egress, order of the puts, bus to L1, cycle counter).
+//! The HPU array: clusters, and what they share. Wiring, with four small joints: frame tags of the egress, order of the puts, bus to L1,
+//! cycle counter.
 //!
 //! ```text
-//!  task -> dispatcher -> cluster[i] -> endings -> task_done
+//!  task -> dispatcher -> cluster[i] -> ending_mux -> task_done
 //!             ^            |  |  |  \-> egress_arbiter -> egress (frames, payloads of puts)
 //!  csr -> registers        |  |  \----> dma_router -> dma
-//!             |            |  |\------> places -> place
-//!             |            |  \-------> faults, messages -> reports -> registers, event
+//!             |            |  |\------> place_mux -> place
+//!             |            |  \-------> fault_mux, message_mux -> reports -> registers, array_event
 //!             |            |---------> off_cluster_unit -> host_read, host_atomic, put, host_put
 //!             v            v  ^------- completions <- host_writer, atomic_done, put_done
-//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data, L2 copy <- l2
+//!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data, l2_copy <- l2
 //! ```
 //!
-//! Ports and neighbours as in `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a
-//! FIFO or skid buffer.
+//! Ports and neighbours: `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a FIFO or
+//! skid buffer.
 
 pub mod completions;
 pub mod context_staging;
@@ -62,7 +63,7 @@ pub struct EgressTag {
     pub frame: Bits<16>,
     /// It is the payload of a put,
     pub put: Bit,
-    /// or a segment of context memory.
+    /// Request for a segment of context memory, on the egress stream.
     pub segment: Bit,
 }
 
@@ -71,23 +72,23 @@ pub struct EgressTag {
 pub struct HpuArray {
     /// A task, always taken.
     pub task_desc: PulseSink<TaskDesc>,
-    /// How a task ended.
+    /// The end of a task.
     pub task_done: Source<TaskDone>,
     /// A PLACE command.
     pub place: Source<Command>,
-    /// Packet wanted.
+    /// Request for a packet.
     pub load_request: Source<ReadRequest>,
     /// Beat of a packet.
     pub load_data: BeatSink,
     /// Beat of a frame from a handler.
     pub egress: EgressSource,
-    /// Transfer to host memory.
+    /// Write to host memory.
     pub dma: Source<DmaDesc>,
     /// Its bytes.
     pub dma_data: BeatSource,
-    /// A transfer that the host has answered.
+    /// A write to host memory that the host has answered.
     pub dma_done: PulseSink<DmaDone>,
-    /// Opcodes of commands that have somebody who does them, a bit each.
+    /// Opcodes of commands that are implemented, a bit each.
     pub enabled: Signal<In, Bits<16>>,
     /// Read of host memory.
     pub host_read: Source<HostRead>,
@@ -95,7 +96,7 @@ pub struct HpuArray {
     pub host_data: ReadDataSink<HostRead>,
     /// Atomic on host memory.
     pub host_atomic: Source<HostAtomic>,
-    /// An atomic is over.
+    /// End of an atomic.
     pub atomic_done: PulseSink<HostAtomicDone>,
     /// Put of handler memory: its payload follows on the egress stream.
     pub put: Source<PutDesc>,
@@ -103,7 +104,7 @@ pub struct HpuArray {
     pub host_put: Source<PutDesc>,
     /// A segment of context memory that is wanted on the egress stream.
     pub segment: Sink<HostRead>,
-    /// A put or get is over.
+    /// End of a put or get.
     pub put_done: PulseSink<PutDone>,
     /// Event for the host.
     pub array_event: Source<EventDesc>,
@@ -123,7 +124,7 @@ pub struct HpuArray {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// A fault report waits.
     pub fault_pending: Signal<Out, Bit>,
-    /// Lane 4h + k: point 5 + k of HPU h fires.
+    /// Lane 4h + k: trace point 5 + k of HPU h.
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Frame of each lane.
     pub trace_tags: Signal<Out, Bits<2048>>,
@@ -143,7 +144,8 @@ pub struct HpuArray {
     place_mux: RrMux<Command>,
     fault_mux: RrMux<Fault>,
     message_mux: RrMux<Message>,
-    /// What has been collected. Endings wait for the scheduler, which must not keep an HPU from its next task; all others may wait where they come from.
+    /// Collected from the clusters. Ends of tasks wait for the scheduler here, which must not keep an HPU from its next task; the others may
+    /// wait at their source.
     ending_fifo: LutFifo<TaskDone, 4>,
     place_slice: Slice<Command>,
     fault_slice: Slice<Fault>,
@@ -244,8 +246,7 @@ impl HpuArray {
         }
         let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
-        // What the clusters share.
-        // The bus to L1 carries packets, and between them what was read from host memory or from L2.
+        // The bus to L1 carries packets, and between them bytes read from host memory or from L2.
         let host_owns = self.host_writer.owns_bus.val();
         self.bus.next = if host_owns & self.host_writer.of_l2_copy.val() {
             self.l2_copy.data.val()
@@ -293,7 +294,7 @@ impl HpuArray {
             self.egress_arbiter.sink_data[i].next = self.clusters[i].egress.data.val();
             self.egress_arbiter.sink_last[i].next = self.clusters[i].egress.last.val();
             self.egress_arbiter.sink_tail[i].next = self.clusters[i].egress.tail.val();
-            // The payload of a put waits until the initiator has its descriptor and those before it their payloads.
+            // The payload of a put waits until the initiator has its descriptor and the payloads of the puts before it.
             let may_pass = !self.clusters[i].egress.put.val()
                 | (self.put_order.read.valid.val() & (self.put_order.read.val() == bits::<3>(i)));
             self.egress_arbiter.sink_valid[i].next = self.clusters[i].egress.valid.val() & may_pass;
@@ -365,7 +366,7 @@ impl HpuArray {
         self.dispatcher.install.next = self.registers.install.val();
         self.dispatcher.install_index.next = self.registers.install_index.val();
         self.dispatcher.active.next = self.registers.active.val();
-        // The host and the L2 copy share a port of L2; the number of the HPU tells their answers apart.
+        // The host and the L2 copy share a port of L2; the number of the HPU distinguishes their answers.
         let by_host = self.registers.l2_valid.val();
         self.l2.port[self._clusters].request.next =
             if by_host { self.registers.l2_request.val() } else { self.l2_copy.l2_request.val() };
@@ -401,7 +402,7 @@ impl HpuArray {
         self.reports.processes_open.next = self.rings_open.val();
         self.reports.record.join(&mut self.array_event);
 
-        // Commands that are done outside.
+        // Off-cluster commands.
         self.off_cluster_unit.policy.next = self.registers.policy.val();
         self.off_cluster_unit.policy_index.next = self.registers.install_index.val();
         self.off_cluster_unit.policy.valid.next = self.registers.install.val();
@@ -410,7 +411,7 @@ impl HpuArray {
         self.off_cluster_unit.atomic_ended.next = self.completions.atomic_ended.val();
         self.off_cluster_unit.context_put_ended.next = self.put_done.valid.val() & self.put_done.val().of_context;
         self.registers.context_puts.next = self.off_cluster_unit.context_puts.val();
-        // A put is offered while its cluster's number has a place in the order.
+        // A put is offered while the order has room for its cluster.
         let ordered = self.put_order.write.ready.val();
         self.put.next = self.off_cluster_unit.put.val();
         self.put.valid.next = self.off_cluster_unit.put.valid.val() & ordered;

@@ -1,11 +1,12 @@
-//! Far queue of a cluster: words of commands, of which those that are refused are forgotten.
+//! Off-cluster queue of a cluster: words of commands; the words of a refused command are dropped.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `word`, `write`: always taken; in `starts`, with the first word of a command: what was written since the last `keep` is forgotten; in `keep`, with the last; out `room`: for a whole command |
-//! | far unit | out `read`, `read_valid` / in `read_ready`: words that are kept, 1 cycle after their `keep` |
+//! | command unit | in `word`, `write`: always taken; in `starts`, with the first word: words after the last `keep` are dropped; in `keep`, with the last word |
+//! | | out `room`: for a whole command |
+//! | off-cluster unit | out `read`: words that are kept, 1 cycle after their `keep` |
 //!
-//! 64 words. `room` says that half of them are free, so that it may be asked a command late.
+//! 64 words. `room` means that half of them are free, so the user may see it a command late.
 
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -15,18 +16,18 @@ use spindle_verilog::prelude::*;
 pub struct OffClusterQueue {
     /// A word.
     pub word: Signal<In, Bits<32>>,
-    /// Write it.
+    /// Write the word.
     pub write: Signal<In, Bit>,
-    /// It is the first of a command.
+    /// The word is the first of a command.
     pub starts: Signal<In, Bit>,
-    /// It is the last, and the command counts.
+    /// The word is the last of a command that is kept.
     pub keep: Signal<In, Bit>,
     /// There is room for a command.
     pub room: Signal<Out, Bit>,
     /// The oldest word.
     pub read: Source<Bits<32>>,
     store: LutMemory<Bits<32>, 6>,
-    /// Where the next word goes, where the words that count end, and where they begin.
+    /// Address of the next word, end of the kept words, and their start.
     write_pointer: DFF<Bits<6>>,
     kept_end: Reg<Bits<6>>,
     read_pointer: Reg<Bits<6>>,

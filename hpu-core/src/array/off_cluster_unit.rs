@@ -1,23 +1,21 @@
-//! Far unit: gathers the words of commands that are done outside the clusters, and gives each to whoever does it.
+//! Off-cluster unit: gathers the words of commands that are carried out outside the clusters, and hands each to its executor.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | clusters | in `word[i]`, `valid[i]` / out `ready[i]`; out `put_left`, `host_put_left`: a bit per cluster |
-//! | registers | in `policy`, `policy_index`, `policy_valid`: which process a context belongs to |
-//! | rvma | out `host_read`, `host_read_valid` / in `host_read_ready`; out `host_atomic`, `host_atomic_valid` / in `host_atomic_ready` |
-//! | host writer | out `target`, with `host_read`: where the bytes go |
-//! | initiator | out `put`, `put_valid` / in `put_ready`: payload on the egress stream; out `host_put`, `host_put_valid` / in `host_put_ready` |
-//! | put order | out `put_pushed`, `put_cluster`: whose payload comes next |
-//! | completions | in `atomic_ended`: an atomic is over |
-//! | initiator | in `context_put_ended`: a put of context memory is over |
-//! | registers | out `context_puts`: how many are under way; the highest bit: commands wait that may be such |
+//! | clusters | in `word[i]`; out `put_left`, `host_put_left`: a bit per cluster |
+//! | registers | in `policy`, `policy_index`: process of a context; out `context_puts`: puts of context memory in flight; the highest bit: words wait |
+//! | RVMA engine | out `host_read`; out `host_atomic` |
+//! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the bytes |
+//! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of a put of context memory |
+//! | completions | in `atomic_ended`: end of an atomic |
 //!
-//! A command comes as a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE, KEY, OFFSET,
-//! OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count).
-//! One word per cycle, one cluster after the other, round robin; a command of n words is offered in the cycle after its last word.
+//! A command is a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE,
+//! KEY, OFFSET, OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a
+//! PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count). One word per cycle, one cluster after the other, round
+//! robin; a command of n words is offered in the cycle after its last word.
 //!
-//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they hold up nobody. A read of host memory waits while `rvma` has enough of them; at most 16
-//! atomics are under way. Meanwhile the other far commands wait too.
+//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they delay no other command. A read of host memory
+//! waits while the RVMA engine has enough of them; at most 16 atomics are in flight. Meanwhile the other off-cluster commands wait too.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
@@ -26,7 +24,7 @@ use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
 
-/// Who asks for what.
+/// Header of an off-cluster command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct OffClusterHeader {
     /// Frame sequence number.
@@ -96,7 +94,7 @@ fn put_desc(put: WaitingPut, pid: Bits<6>) -> PutDesc {
     }
 }
 
-/// The far unit. See the module text.
+/// The off-cluster unit. See the module text.
 #[block]
 pub struct OffClusterUnit {
     /// Words of each cluster.
@@ -107,13 +105,13 @@ pub struct OffClusterUnit {
     pub policy_index: Signal<In, Bits<4>>,
     /// Read of host memory.
     pub host_read: Source<HostRead>,
-    /// Where its bytes go: {in L2, beat}.
+    /// Target of its bytes: {in L2, beat}.
     pub target: Signal<Out, Bits<15>>,
     /// Atomic on host memory.
     pub host_atomic: Source<HostAtomic>,
-    /// An atomic is over.
+    /// End of an atomic.
     pub atomic_ended: Signal<In, Bit>,
-    /// A put of context memory is over.
+    /// End of a put of context memory.
     pub context_put_ended: Signal<In, Bit>,
     /// As the register CONTEXT_PUTS.
     pub context_puts: Signal<Out, Bits<9>>,
@@ -123,26 +121,26 @@ pub struct OffClusterUnit {
     pub host_put: Source<PutDesc>,
     /// Clusters whose put is taken.
     pub put_left: Signal<Out, Bits<8>>,
-    /// Clusters whose put of host memory or get is.
+    /// Clusters whose put of host memory or get is taken.
     pub host_put_left: Signal<Out, Bits<8>>,
     arbiter: RrArbiter4,
     /// Cluster whose words are gathered, one-hot; 0 = none.
     owner: Reg<Bits<8>>,
     number: DFF<Bits<3>>,
     header: DFF<OffClusterHeader>,
-    /// The header has come; words that have.
+    /// The header has come; number of words that have come.
     headed: Reg<Bit>,
     count: DFF<Bits<4>>,
     words: [DFF<Bits<32>>; 10],
-    /// The command is whole.
+    /// All words of the command have come.
     whole: Reg<Bit>,
     /// Process of each context, for the put and for the put of host memory that are offered.
     processes: [LutMemory<Bits<6>, 4>; 2],
     puts: LutFifo<WaitingPut, 3>,
     host_puts: LutFifo<WaitingHostPut, 3>,
-    /// Atomics under way.
+    /// Atomics in flight.
     atomics: Reg<Bits<5>>,
-    /// Puts of context memory under way, and whether there are words that may be of others.
+    /// Puts of context memory in flight, and whether words wait that may be another one.
     pinned: Reg<Bits<8>>,
     words_wait: Reg<Bit>,
     word_now: Signal<Local, Bits<32>>,

@@ -1,15 +1,16 @@
-//! Reports: faults of handlers, and what they say, on their way to the host.
+//! Reports: faults and messages of handlers, on their way to the host.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | clusters, through collectors | in `fault`, `fault_valid` / out `fault_ready`; in `message`, `message_valid` / out `message_ready` |
-//! | registers | in `policy`, `policy_index`, `policy_valid`; out `queued_fault`, `faults` (how many), `fault_pending` / in `fault_pop`; out `queued_print`, `prints` / in `print_pop` |
-//! | rvma | in `processes_open`: processes with an open event ring; out `record`, `record_valid` / in `record_ready` |
-//! | clusters | out `rings_open`: contexts whose process has one, known 16 cycles after it was opened |
+//! | clusters, through multiplexers | in `fault`; in `message` |
+//! | registers | in `policy`, `policy_index`; out `queued_fault`, `faults` (count), `fault_pending` / in `fault_pop`; out `queued_print`, `prints` / in `print_pop` |
+//! | RVMA engine | in `processes_open`: processes with an open event ring; out `record` |
+//! | clusters | out `rings_open`: contexts whose process has an open ring, at most 16 cycles old |
 //! | telemetry | out `faulted`, `fault_lost`, `print_lost`: pulses |
 //!
-//! A fault or print of a context whose process has a ring becomes an event there; else it goes into the queue that the registers show. A full queue keeps what it
-//! has: what comes then is lost and counted, and holds nobody up. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle; latency 1 cycle. The queues show a report 3 cycles after it came.
+//! A fault or print of a context whose process has a ring becomes an event; else it goes into the queue that the registers show. A full
+//! queue drops the report, which is counted; no handler waits. EVENT and COMPLETE always become events. Faults go before messages, one report
+//! per cycle; latency 1 cycle. The queues show a report after 3 cycles.
 
 use crate::cluster::command_rules::{EVENT, PRINT};
 use crate::types::{FaultReport, Message, PrintPiece};
@@ -22,7 +23,7 @@ use spindle_verilog::prelude::*;
 pub struct Reports {
     /// A fault.
     pub fault: Sink<FaultReport>,
-    /// What a handler says.
+    /// A PRINT, EVENT or COMPLETE.
     pub message: Sink<Message>,
     /// Policy of a context.
     pub policy: PulseSink<ContextPolicy>,
@@ -30,31 +31,31 @@ pub struct Reports {
     pub policy_index: Signal<In, Bits<4>>,
     /// Oldest fault in the queue.
     pub queued_fault: Signal<Out, FaultReport>,
-    /// How many there are.
+    /// Faults in the queue.
     pub faults: Signal<Out, Bits<8>>,
-    /// There is one.
+    /// A fault is in the queue.
     pub fault_pending: Signal<Out, Bit>,
-    /// It is read.
+    /// Drop the oldest fault.
     pub fault_pop: Signal<In, Bit>,
     /// Oldest print in the queue.
     pub queued_print: Signal<Out, PrintPiece>,
-    /// How many there are.
+    /// Prints in the queue.
     pub prints: Signal<Out, Bits<8>>,
-    /// It is read.
+    /// Drop the oldest print.
     pub print_pop: Signal<In, Bit>,
     /// Processes with an open event ring.
     pub processes_open: Signal<In, Bits<64>>,
-    /// Contexts of those.
+    /// Contexts of these processes.
     pub rings_open: Signal<Out, Bits<16>>,
     /// An event.
     pub record: Source<EventDesc>,
     /// A handler faulted.
     pub faulted: Signal<Out, Bit>,
-    /// Nobody will know.
+    /// A fault found its queue full.
     pub fault_lost: Signal<Out, Bit>,
-    /// A print is lost.
+    /// A print found its queue full.
     pub print_lost: Signal<Out, Bit>,
-    /// Process of each context: for the scan, and for the report that is looked at.
+    /// Process of each context: for the scan, and for the report in front.
     scanned: LutMemory<Bits<6>, 4>,
     processes: LutMemory<Bits<6>, 4>,
     scan: Reg<Bits<4>>,
@@ -75,7 +76,7 @@ impl Reports {
 #[hdl]
 impl Reports {
     fn update(&mut self) {
-        // Which contexts have a ring: one is looked at in each cycle.
+        // Contexts with a ring: one is examined per cycle.
         let scan = self.scan.q.val();
         self.scan.d.next = scan + 1;
         self.scanned.write_enable.next = self.policy.valid.val();
@@ -86,7 +87,7 @@ impl Reports {
         self.open.d.next = self.open.q.val().replace_bit(scan.index(), is_open);
         self.rings_open.next = self.open.q.val();
 
-        // The report that is looked at, and where it goes.
+        // The report in front: to its queue, or an event.
         let fault = self.fault.val();
         let message = self.message.val();
         let by_fault = self.fault.valid.val();

@@ -2,12 +2,12 @@
 //!
 //! | ports | meaning |
 //! |---|---|
-//! | in `request` | bit i = requester i has something |
+//! | in `request` | bit i = requester i has a request |
 //! | in `accept` | the grant of this cycle is used |
 //! | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 //!
-//! `index` is one LUT behind four requests and `grant` two; with more than four, two groups of four take turns, which is one LUT more. Without a request `index` may be anything.
-//! The grant moves on only with `accept`. A requester waits for 3 others at most among four, for 7 among eight.
+//! `index` is one LUT after four requests and `grant` two; with more than four, two groups of four take turns, which is one LUT more. Without
+//! a request `index` is undefined. The grant moves on only with `accept`. A requester waits for at most 3 others among four, 7 among eight.
 
 use spindle_verilog::prelude::*;
 
@@ -30,17 +30,17 @@ fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
 /// The arbiter. See the module text.
 #[block(no_default)]
 pub struct RrArbiter4 {
-    /// Who asks.
+    /// Requests.
     pub request: Signal<In, Bits<8>>,
     /// The grant is used.
     pub accept: Signal<In, Bit>,
-    /// Who gets it.
+    /// The grant, one-hot.
     pub grant: Signal<Out, Bits<8>>,
-    /// Its number.
+    /// Number of the granted requester.
     pub index: Signal<Out, Bits<3>>,
-    /// Somebody gets it.
+    /// A requester is granted.
     pub any: Signal<Out, Bit>,
-    /// Who was granted last, by group of four, and in which group.
+    /// Requester granted last in each group of four, and its group.
     last: [Reg<Bits<2>>; 2],
     last_group: Reg<Bit>,
 }

@@ -1,20 +1,20 @@
-//! Joins a stream of messages from every cluster into one, round robin.
+//! Joins a stream of words from every cluster into one, round robin.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
-/// One message per cycle; the choice alone, in front of the receiver's register or FIFO.
+/// One word per cycle out of those of all clusters, round robin: the choice alone, in front of the receiver's register or FIFO.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `write[i]`, `write_valid[i]` / out `write_ready[i]` |
-/// | register or FIFO | out `read`, `read_valid` / in `read_ready` |
+/// | clusters | in `write[i]` |
+/// | register or FIFO | out `read` |
 #[block]
 pub struct RrMux<T: Synth> {
-    /// Message of a cluster.
+    /// Word of a cluster.
     pub write: Vec<Sink<T>>,
-    /// The message whose turn it is.
+    /// Word of the granted cluster.
     pub read: Source<T>,
     arbiter: RrArbiter4,
     _clusters: usize,
@@ -40,7 +40,6 @@ impl<T: Synth> RrMux<T> {
         let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
             self.write[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
-            // By number: four sources and two bits are one LUT.
             if self.arbiter.index.val() == bits::<3>(i) {
                 chosen = self.write[i].val();
             }

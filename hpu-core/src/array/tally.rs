@@ -54,15 +54,15 @@ fn ones(x: Bits<32>) -> Bits<6> {
             + (ones_of_four(x.get_bits::<4>(24)) + ones_of_four(x.get_bits::<4>(28))))
 }
 
-/// Counts for each counter of a [`CountMemory`] what comes between two visits.
+/// Counts for each counter of a [`CountMemory`] the events between two visits.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | telemetry | in `busy`, `ended`, `retired`, `commands`: a bit per HPU; in `faulted`, `report_lost`, `print_lost`: pulses |
 /// | registers | out `at`, `count`: the counter that was visited (group above, number below), and its count |
 ///
-/// A round takes 48 cycles, 96 with more than 16 HPUs. A count that comes out has every event up to 4 cycles before, of several HPUs up to 6. Counts wrap at 2^32; a high half
-/// counts how often its low half has.
+/// A round takes 48 cycles, 96 with more than 16 HPUs. A count includes every event up to 4 cycles before, of several HPUs up to 6. Counts
+/// wrap at 2^32; a high half counts the wraps of its low half.
 #[block]
 pub struct Tally {
     /// HPUs in a handler.
@@ -75,19 +75,19 @@ pub struct Tally {
     pub commands: Signal<In, Bits<32>>,
     /// A handler faulted.
     pub faulted: Signal<In, Bit>,
-    /// Its report found the queue full.
+    /// A fault report found its queue full.
     pub report_lost: Signal<In, Bit>,
-    /// A print did.
+    /// A print found its queue full.
     pub print_lost: Signal<In, Bit>,
-    /// A counter.
+    /// Number of a counter.
     pub at: Signal<Out, Bits<7>>,
     /// Its count.
     pub count: Signal<Out, Bits<32>>,
-    /// What came since the last visit, of each source that has one event per cycle at most.
+    /// Events since the last visit, of each source with one event per cycle at most.
     busy_counts: Vec<Reg<Bits<7>>>,
     task_counts: Vec<Reg<Bits<7>>>,
     pulse_counts: [Reg<Bits<7>>; 3],
-    /// And of those that have many: the events, how many they are, their sum since the last visit.
+    /// Of sources with several events per cycle: the events, their number, its sum since the last visit.
     seen: [Reg<Bits<32>>; SUMS],
     ones: [Reg<Bits<6>>; SUMS],
     sums: [Reg<Bits<12>>; SUMS],
@@ -125,7 +125,7 @@ impl Tally {
         self.memory.last.next = bits::<7>(3 * self._group as u64 - 1);
         self.memory.start.next = bits::<32>(self._start);
 
-        // The visit: what the source has counted is taken, and it begins anew with the event of this cycle.
+        // The visit: the count of the source is taken, and restarts with the event of this cycle.
         let visited = self.memory.visited.val();
         let mut more: Bits<12> = bits::<12>(0);
         for i in 0..self._hpus {
@@ -156,7 +156,7 @@ impl Tally {
                 self.pulse_counts[i].d.next = pulse_count + 1;
             }
         }
-        // Their numbers are 0, 2, 4 and 6.
+        // The numbers of the four sums are 0, 2, 4 and 6.
         self.seen[0].d.next = self.ended.val();
         self.seen[1].d.next = self.busy.val();
         self.seen[2].d.next = self.retired.val();

@@ -6,27 +6,27 @@ use spindle_blocks::replicate;
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-/// Has counted what the HPUs do, and puts their trace points on the lanes of the NIC.
+/// Feeds the [`Tally`] with events of the HPUs, and puts their trace points on the lanes of the NIC.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in, a bit per HPU: `busy[i]`, `retired[i]`, `tasks_ended[i]`, `commands[i]`; `loaded[i]`, `begun[i]`, `ended[i]`, `commanded[i]` with their frames; `threads_begun[i]` |
+/// | clusters | in `events[i]` |
 /// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
-/// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, another one in each cycle |
+/// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, the next one in each cycle |
 /// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU; `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
 ///
-/// An event is on its lane one cycle later; see [`Tally`] for when it is in its count.
+/// An event is on its lane one cycle later; for its count see [`Tally`].
 #[block]
 pub struct Telemetry {
     /// Events of each cluster.
     pub events: Vec<HpuEventsSink>,
     /// A handler faulted.
     pub faulted: Signal<In, Bit>,
-    /// Its report found the queue full.
+    /// A fault report found its queue full.
     pub report_lost: Signal<In, Bit>,
-    /// A print did.
+    /// A print found its queue full.
     pub print_lost: Signal<In, Bit>,
-    /// A counter.
+    /// Number of a counter.
     pub count_at: Signal<Out, Bits<7>>,
     /// Its count.
     pub count: Signal<Out, Bits<32>>,
@@ -92,7 +92,7 @@ impl Telemetry {
             }
         }
         self.lanes.d.next = lanes;
-        // Frames without a lane mean nothing.
+        // Frames without a lane do not count.
         if lanes.any() {
             self.tags.d.next = tags;
         }

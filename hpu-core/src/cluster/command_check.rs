@@ -1,12 +1,14 @@
-//! Check of a command: looks at its words one after the other, and says whether it may be and what it is about.
+//! Check of a command: examines its words one after the other, and decides whether the command is legal.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle; in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage; in `enabled`: there is somebody who does it, `ring_open`: there is somebody to tell |
-//! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: what was found, until the next command's words come; out `previous`: the word before |
+//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
+//! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
+//! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
+//! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words; out `previous` |
 //!
-//! One set of comparators for all commands: each word is looked at in its cycle, and what needs two words is kept between. The high half of the host address
-//! is there a cycle after its low half.
+//! One set of comparators for all commands: each word is examined in its cycle, and results that a later word needs are kept. The high half of
+//! the host address is there a cycle after its low half.
 
 use crate::cluster::command_rules::{
     reads_later, source_facts, SourceFacts, ADD, CAS, COMPLETE, CONTEXT, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT,
@@ -29,25 +31,25 @@ pub struct CommandCheck {
     pub step: Signal<In, Bits<4>>,
     /// The word.
     pub value: Signal<In, Bits<32>>,
-    /// Of the command.
+    /// Opcode of the command.
     pub opcode: Signal<In, Bits<4>>,
-    /// It is a PUT_CONTEXT.
+    /// The command is a PUT_CONTEXT.
     pub of_context: Signal<In, Bit>,
-    /// What its task may.
+    /// Limits of its task.
     pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
     pub staged: Signal<In, Bit>,
-    /// There is somebody who does it.
+    /// The opcode is implemented.
     pub enabled: Signal<In, Bit>,
     /// The process of its context has an open event ring.
     pub ring_open: Signal<In, Bit>,
-    /// It may be.
+    /// The command is legal.
     pub legal: Signal<Out, Bit>,
-    /// What is known of SOURCE.
+    /// Facts about SOURCE.
     pub source: Signal<Out, SourceFacts>,
     /// LENGTH.
     pub length: Signal<Out, Bits<32>>,
-    /// It is 16 or more.
+    /// LENGTH is 16 or more.
     pub is_long: Signal<Out, Bit>,
     /// Host address, low half.
     pub low: Signal<Out, Bits<32>>,
@@ -59,16 +61,16 @@ pub struct CommandCheck {
     kept_source: DFF<SourceFacts>,
     kept_length: DFF<Bits<32>>,
     kept_long: DFF<Bit>,
-    /// SOURCE and LENGTH go together.
+    /// SOURCE and LENGTH are legal together.
     data_legal: DFF<Bit>,
     node_legal: DFF<Bit>,
-    /// Of an atomic: ADDR, and LENGTH with the alignment. Of LENGTH: it is not 0.
+    /// Of an atomic: ADDR is legal, and LENGTH with the alignment. LENGTH is not 0.
     host_legal: DFF<Bit>,
     word_legal: DFF<Bit>,
     /// SOURCE is at a word of context memory.
     at_word: DFF<Bit>,
     not_empty: DFF<Bit>,
-    /// Host address: its low half, the carry into its high half, what is left of the region there; and whether LENGTH bytes are.
+    /// Host address: its low half, the carry into its high half, the bytes left in the region (complemented); LENGTH fits them.
     kept_low: DFF<Bits<32>>,
     carry: DFF<Bit>,
     kept_high: DFF<Bits<32>>,
@@ -86,7 +88,7 @@ impl CommandCheck {
         let opcode = self.opcode.val();
         let limits = self.limits.val();
         self.kept_previous.d.next = value;
-        // What all comparisons with small numbers have in common.
+        // Common to all comparisons with small numbers.
         let is_large = value.get_bits::<20>(12).any();
         let is_long = is_large | value.get_bits::<8>(4).any();
         let tail = value.get_bits::<4>(0);
@@ -109,8 +111,9 @@ impl CommandCheck {
         let length_is_long = self.kept_long.q.val();
         let length_tail = length.get_bits::<4>(0);
 
-        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that are read later are
-        // looked at by the same adders: their address counts from the beginning of its region, and the low 20 bits of the sum are their place in L2.
+        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that
+        // are read later use the same adders: their address counts from the start of the region, and the low 20 bits of the sum are their
+        // address in L2.
         let later = reads_later(opcode);
         let of_context = self.of_context.val();
         let base = if of_context { bit_cast::<32, 20>(limits.state_base) } else { limits.host_low };
@@ -153,7 +156,7 @@ impl CommandCheck {
         self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
         self.not_empty.d.next = length_is_long | length_tail.any();
 
-        // The verdict. ADDR_HI is in `value` for those that are decided with it.
+        // The verdict. ADDR_HI is in `value` for commands that are decided with it.
         let node_legal = self.node_legal.q.val();
         self.legal.next = match opcode.to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),

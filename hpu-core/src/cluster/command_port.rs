@@ -1,20 +1,27 @@
-//! Command port of an HPU: the words of its two threads, and a table of the commands under way.
+//! Command port of an HPU: the words of its two threads, and a table of the commands in flight.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPU | in `port`, `port_write`, `port_read`: always taken; out `port_data`, one cycle later; out `port_full`, `port_pending`; in `begins`, `begin_thread`, `begin_bank` |
-//! | command unit | out `request`, `ask_valid`: an ISSUE; in `request_taken`: the unit looks at it; in `word` / out `argument`, `argument_written`, in the same cycle, as long as the ISSUE is not answered; in `answered`; in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
-//! | cluster | in `complete`, `failed`: handles whose command ended; in `result_valid`, `result_handle`, `result` / out `result_ready`: what a command gave, before its `complete` |
-//! | slots | in `probe`; out `probe_used`, in the same cycle: a command under way reads this packet slot |
+//! | HPU | `port`, always taken; in `begin` |
+//! | command unit | out `request`: an ISSUE; in `request_taken`: the unit examines it |
+//! | | in `word` / out `argument`, `argument_written`, in the same cycle, until the ISSUE is answered; in `answered` |
+//! | | in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
+//! | cluster | in `complete`, `failed`: handles whose command ended; in `result`, `result_handle`: result of a command, before its `complete` |
+//! | slots | in `probe`; out `probe_used`, in the same cycle: a command in flight reads this packet slot |
 //!
-//! The port keeps and answers; what a command means, and whether it may be, the [unit](crate::cluster::command_unit) of the cluster decides. From the write of ISSUE to its
-//! answer the HPU does nothing else at the port, so the unit has the words' read port to itself.
+//! The port stores words and answers reads; the [unit](crate::cluster::command_unit) of the cluster decides what a command means and whether
+//! it is legal. From the write of ISSUE to its answer the HPU makes no other access, so the unit has the read port of the words to itself.
 //!
-//! A new handler finds words of zero and no trace of earlier handlers' commands, which go on in their handles. The packet slots they read stay in
-//! use; a scratchpad does not: a handler that sends from it waits before it returns. A result is written in two cycles in which the HPU writes nothing, and not at all if the handler that
-//! asked for it has ended.
+//! A new handler finds words of zero and no trace of earlier handlers' commands, which continue in their handles. The packet slots that they
+//! read stay in use; a scratchpad does not: a handler that sends from it waits before it returns. A result is written in two cycles in which
+//! the HPU writes nothing, and is dropped if the handler that requested it has ended.
 //!
-//! **Waiting.** The HPU asks `port_pending` when it reads WAIT. After a write of WAIT_HANDLE that is the one command, until a read of WAIT found it over.
+//! **Waiting.** The HPU reads `port.pending` when it reads WAIT. After a write of WAIT_HANDLE only that command counts, until a read of WAIT
+//! found it complete.
+//!
+//! **Zeroing.** Words of an earlier run count as 0. Runs have 32 numbers, so each run zeroes the word that its number ends with, in a cycle
+//! without a write, of which every run has one: each word twice in 32 runs. After reset all words are zeroed, while the loader sets the HPU
+//! up; a write ends that.
 
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
@@ -31,7 +38,7 @@ const WAIT: u64 = map::CMD_WAIT as u64 / 4;
 const WAIT_HANDLE: u64 = map::CMD_WAIT_HANDLE as u64 / 4;
 /// Number of RESULT_LO, less its lowest bit.
 const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
-/// The place in `store` that is zeroed last after a reset, in the order of [`next_of_32`].
+/// The address in `store` that is zeroed last after a reset, in the order of [`next_of_32`].
 const LAST_WIPED: u64 = 16;
 const HANDLES: usize = map::COMMAND_HANDLES;
 
@@ -42,19 +49,19 @@ pub struct CommandPort {
     pub port: CommandAccessSink,
     /// A handler begins.
     pub begin: HandlerStartSink,
-    /// What was issued.
+    /// An ISSUE.
     pub request: Pulse<IssueRequest>,
-    /// Now it does.
+    /// The unit examines it.
     pub request_taken: Signal<In, Bit>,
-    /// Word that it wants.
+    /// Word that the unit reads.
     pub word: Signal<In, Bits<4>>,
     /// That word,
     pub argument: Signal<Out, Bits<32>>,
-    /// if it was written; else it is 0.
+    /// The word was written; else it is 0.
     pub argument_written: Signal<Out, Bit>,
-    /// It is answered.
+    /// The ISSUE is answered.
     pub answered: Signal<In, Bit>,
-    /// It is under way.
+    /// The command is in flight.
     pub accept: Signal<In, Bit>,
     /// It reads the packet of its task,
     pub accept_packet: Signal<In, Bit>,
@@ -66,30 +73,30 @@ pub struct CommandPort {
     pub complete: Signal<In, Bits<4>>,
     /// With it: with an error.
     pub failed: Signal<In, Bits<4>>,
-    /// What it is.
+    /// Result of a command.
     pub result: Sink<Bits<64>>,
-    /// This one.
+    /// Its handle.
     pub result_handle: Signal<In, Bits<2>>,
-    /// Packet slot that is asked about.
+    /// Packet slot.
     pub probe: Signal<In, Bits<4>>,
-    /// A command under way reads it.
+    /// A command in flight reads the slot.
     pub probe_used: Signal<Out, Bit>,
     /// {thread, word}, with the run in which it was written.
     store: LutMemory<Bits<37>, 5>,
     /// Runs of each thread.
     runs: [Reg<Bits<5>>; 2],
-    /// A word is to be zeroed; which.
+    /// A word is to be zeroed; its address.
     dirty: Reg<Bit>,
     wipe_at: Reg<Bits<5>>,
-    /// All have been, after reset.
+    /// All words are zeroed, after reset.
     cleared: Reg<Bit>,
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<IssueRequest>,
-    /// Its opcode; 0, by its reset, if there is none such.
+    /// Opcode of the ISSUE; 0, by its reset, if there is no such opcode.
     opcode: Reg<Bits<4>>,
     request_valid: Reg<Bit>,
-    /// ISSUE is not answered.
+    /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
     /// Handle that the command gets if it is accepted.
     chosen: DFF<Bits<2>>,
@@ -98,7 +105,7 @@ pub struct CommandPort {
     /// Handles whose handler has not ended; its thread.
     owned: [Reg<Bit>; 4],
     owner: [DFF<Bit>; 4],
-    /// WAIT looks at one handle alone, at this one.
+    /// WAIT waits for one handle alone; that handle.
     waits_for_one: [Reg<Bit>; 2],
     awaited: [DFF<Bits<2>>; 2],
     /// Packet slot that each command reads, complemented; 0, the number of no slot, if it reads none.
@@ -202,8 +209,6 @@ impl CommandPort {
     fn write_store(&mut self, stores: Bit, result: ResultWrite, runs: Bits<10>) -> Bits<5> {
         let port = self.port.val();
         let half = self.half.q.val();
-        // The words. Those of an earlier run count as 0. Runs have 32 numbers, so each zeroes the word that its number ends with, in a cycle without a write, of which
-        // no run has none: each word twice in 32 runs. After reset all are zeroed, while the loader sets the HPU up; a write would end that.
         let wipe_at = self.wipe_at.q.val();
         let by_port = (port.thread, port.word).cat::<5>();
         let by_result = (result.of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();

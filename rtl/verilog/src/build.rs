@@ -160,7 +160,8 @@ impl Body {
             return Err(self.error(format!("the signal `{key}` has no bits; give it at least one")));
         }
         if ty.is_signed() {
-            return Err(self.error(format!("the signal `{key}` is Signed, which is not part of the language; use Bits with signed_lt, sra and sext")));
+            let message = "is Signed, which is not part of the language; use Bits with signed_lt, sra and sext";
+            return Err(self.error(format!("the signal `{key}` {message}")));
         }
         let name = self.names.unique(name);
         let id = self.sigs.len();

@@ -5,7 +5,7 @@ use spindle_hdl_macros::bundle;
 
 /// Where words leave a block: `payload` counts while `valid` is high, and is taken when `ready` is high as well.
 ///
-/// The payload has the bundle's name in the emitted text (`x`, `x_valid`, `x_ready`), and the bundle stands for it:
+/// The payload has the bundle's name in the emitted Verilog (`x`, `x_valid`, `x_ready`), and the bundle stands for it:
 /// `self.x.next = word`. Rules of the handshake: `docs/streams.md`.
 #[bundle(mirror = Sink)]
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Source<T: Synth> {
     pub ready: Signal<In, Bit>,
 }
 
-/// Where words leave a block that nobody can hold up: `payload` counts in every cycle in which `valid` is high.
+/// Where words leave a block without back-pressure: `payload` counts in every cycle in which `valid` is high.
 #[bundle(mirror = PulseSink)]
 #[derive(Clone, Debug)]
 pub struct Pulse<T: Synth> {

@@ -1,7 +1,7 @@
 //! Joins values that are put together bit by bit.
 //!
-//! A loop that sets one part of a value after the other lowers to a wire for each step, each repeating all the parts of the one before. If nothing but the
-//! next step reads a step, the parts can be written in its place; what is left is one concatenation.
+//! A loop that sets one part of a value after the other lowers to a wire for each step. Each wire repeats all parts of the one before.
+//! If only the next step reads a step, its parts replace it, and one concatenation remains.
 
 use crate::build::{Item, Role, Sig};
 use crate::expr::{Expr, Kind, SigId};
@@ -57,7 +57,7 @@ fn read_twice(e: &Expr) -> HashSet<SigId> {
     seen.into_keys().collect()
 }
 
-/// The expression with parts of steps in the place of parts of their signals.
+/// The expression with parts of signals replaced by parts of their steps.
 fn with_steps<'a>(e: &Expr, step: &dyn Fn(SigId) -> Option<&'a Expr>) -> Expr {
     match e.kind {
         Kind::Sig(id, lo) => step(id).map_or_else(|| e.clone(), |step| Expr::slice(step.clone(), lo, e.width)),

@@ -1,10 +1,10 @@
-//! Recognises modules that only pass their ports on to one submodule, so that the submodule stands in for them.
+//! Recognises modules that only pass their ports on to one submodule, and replaces them by the submodule.
 //!
 //! Such modules come from blocks that choose between two implementations when they are built. Leaving them out changes nothing in the
 //! hardware and spares the reader a level of hierarchy.
 
-/// The number of the child that a module text stands for, if it is nothing but that child: same ports, each connected to the port of the same
-/// name. `child` gives the text of a shape.
+/// The number of the child that can replace a module: the module has the child's ports, each connected to the port of the same name, and
+/// nothing else. `child` gives the source of a shape.
 pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Option<usize> {
     let (ports, body) = split(text)?;
     let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "endmodule");
@@ -46,7 +46,7 @@ pub(crate) fn stands_for<'a>(text: &str, child: impl Fn(usize) -> &'a str) -> Op
     (outputs && through && split(child(number))?.0 == ports).then_some(number)
 }
 
-/// Port list and body of a module text.
+/// Port list and body of a module's source.
 fn split(text: &str) -> Option<(&str, &str)> {
     text.split_once(" (\n")?.1.split_once("\n);\n")
 }

@@ -7,9 +7,9 @@ use num_bigint::BigUint;
 use rust_hdl_core::prelude::{Bits, Synth, TypeDescriptor, Verilog, VerilogLiteral};
 use std::cell::RefCell;
 
-/// First line of the text returned by a description that left something in the slot.
+/// First line of the string returned by a description that left something in the slot.
 pub(crate) const MARKER: &str = "// spindle: description handed over";
-/// Starts the first line of hand-written module text, followed by the module's name.
+/// Starts the first line of a hand-written module, followed by the module's name.
 pub(crate) const NAMED: &str = "// module: ";
 /// Separates the parts of the line that names a module with parameters.
 const SHARED: char = '\u{2}';
@@ -25,7 +25,7 @@ pub enum Value {
     List(Vec<Value>),
 }
 
-/// The text of a body and everything it names.
+/// The source of a body and everything it names.
 #[derive(Debug, Clone)]
 pub struct Source {
     pub type_name: &'static str,
@@ -48,7 +48,7 @@ pub struct FnSource {
     pub body: Source,
 }
 
-/// What `#[block]` and `#[hdl] impl` add to the text of `update()`.
+/// What `#[block]` and `#[hdl] impl` add to the source of `update()`.
 #[derive(Debug, Clone)]
 pub struct BlockSource {
     /// Field, clock port and reset port (empty if there is none) of every part that is wired implicitly.
@@ -101,24 +101,24 @@ pub(crate) fn take() -> Option<HandedOver> {
     SLOT.with(|slot| slot.borrow_mut().take())
 }
 
-/// A hand-written module: its name and the text between the port list and `endmodule`.
+/// A hand-written module: its name, and its source between the port list and `endmodule`.
 ///
 /// Ports come from the struct's signals; outputs are declared `output logic`.
 pub fn custom(name: &str, body: &str) -> Verilog {
     Verilog::Custom(format!("{NAMED}{name}\n{body}"))
 }
 
-/// A hand-written module with parameters, so that instances of all shapes share one text.
+/// A hand-written module with parameters, so that instances of all shapes share one module.
 ///
-/// `body` and the widths in `ports` (port, width as a Verilog expression) speak of the parameters by name; ports that are not listed have the
-/// width of their signal. As the top of a design the module gets the values as defaults.
+/// `body` and the widths in `ports` (port, width as a Verilog expression) use the parameters by name. Ports that are not listed have the
+/// width of their signal. As the top of a design the module has the values as defaults.
 pub fn custom_with(name: &str, parameters: &[(&str, usize)], ports: &[(&str, &str)], body: &str) -> Verilog {
     let parameters: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let ports: Vec<String> = ports.iter().map(|(port, width)| format!("{port}={width}")).collect();
     Verilog::Custom(format!("{NAMED}{name}{SHARED}{}{SHARED}{}\n{body}", parameters.join(","), ports.join(",")))
 }
 
-/// What `custom_with` put behind the name: parameters with their values, ports with their widths.
+/// What `custom_with` appended to the name: parameters with their values, ports with their widths.
 pub(crate) fn shared_parts(line: &str) -> (String, Parameters) {
     let list = |part: Option<&str>| -> Vec<(String, String)> {
         let pairs = part.unwrap_or("").split(',').filter_map(|pair| pair.split_once('='));
@@ -139,7 +139,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// What an instance writes behind the module's name.
+    /// What an instance writes after the module's name.
     pub fn instance(&self) -> String {
         let values: Vec<String> = self.values.iter().map(|(name, value)| format!(".{name}({value})")).collect();
         if values.is_empty() {

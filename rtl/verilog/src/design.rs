@@ -16,7 +16,7 @@ use std::path::Path;
 pub struct Module {
     /// Name of the module or package, and of its file.
     pub name: String,
-    /// Complete text, from comment to `endmodule` or `endpackage`.
+    /// Complete source, from comment to `endmodule` or `endpackage`.
     pub text: String,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn relative(file: &str) -> String {
     }
 }
 
-/// A distinct shape; the text names other shapes by their number between `\u{1}` marks.
+/// A distinct shape; its source names other shapes by their number between `\u{1}` marks.
 struct Shape {
     base: String,
     suffix: String,
@@ -76,9 +76,9 @@ struct Shape {
     text: String,
     /// Name fixed by a black box.
     fixed: bool,
-    /// Its text was written by the back end, so another text may stand for it.
+    /// Its source was written by the back end, so another one may replace it.
     generic: bool,
-    /// Its parameters, with their values when it stands alone.
+    /// Its parameters, with their values when the shape is the top.
     parameters: Vec<(String, usize)>,
 }
 
@@ -244,7 +244,7 @@ fn share_sizes(mut shapes: Vec<Shape>, top: usize) -> (Vec<Shape>, usize) {
             shape.text = with_references(&shape.text, |n| reference.get(&n).cloned());
         }
     }
-    // Those that something else stands for go; the others keep their order.
+    // Replaced shapes go; the others keep their order.
     let kept: Vec<usize> = (0..shapes.len()).filter(|i| stands_for[*i] == *i).collect();
     let number: HashMap<usize, usize> = kept.iter().enumerate().map(|(new, old)| (*old, new)).collect();
     for shape in &mut shapes {
@@ -256,7 +256,7 @@ fn share_sizes(mut shapes: Vec<Shape>, top: usize) -> (Vec<Shape>, usize) {
     (shapes, top)
 }
 
-/// A text with its references to other shapes replaced, where `other` says by what.
+/// A source with its references to other shapes replaced by those that `other` gives.
 fn with_references(text: &str, other: impl Fn(usize) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, part) in text.split('\u{1}').enumerate() {
@@ -337,8 +337,7 @@ fn substitute(shape: &Shape, names: &[String], own: usize) -> String {
     indented(&out)
 }
 
-/// A step of indentation is a tab, so that everybody sees it as wide as they like, and the text is no larger than it has to be. The items of a
-/// module stand at the margin.
+/// Indents by tabs, which keeps the file small and lets a reader choose the width. The items of a module are at the margin.
 fn indented(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut margin = 0;

@@ -9,7 +9,7 @@ pub struct EmitError {
     pub file: String,
     /// Line in that file, from 1; 0 when unknown.
     pub line: u32,
-    /// One sentence that says what to do next.
+    /// One sentence with the remedy.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Walks a design and notes, for every block, its signals, its submodules and where its text comes from.
+//! Walks a design and notes, for every block, its signals, its submodules and the origin of its source.
 
 use crate::describe::{self, BlockSource, HandedOver, Parameters, Source};
 use crate::ty::Ty;
@@ -15,18 +15,18 @@ pub(crate) struct Port {
     pub value: BigUint,
 }
 
-/// Where the text of a block comes from.
+/// The origin of a block's source.
 #[derive(Debug, Clone)]
 pub(crate) enum Code {
     /// An `#[hdl]` body; with `#[hdl] impl`, its stages and what is wired implicitly.
     Source(Source, Option<BlockSource>),
     /// A register that becomes part of its parent; reset value present for `Reg`, power-up value for `DFF`.
     Register { init: BigUint, reset: bool, attributes: Vec<(String, String)> },
-    /// Hand-written text between the port list and `endmodule`; the name when the author gave one.
+    /// Hand-written source between the port list and `endmodule`; the name, if the author gave one.
     Text { name: Option<String>, body: String, extra: String, parameters: Parameters },
     /// A body described with rust-hdl's own `hdl_gen`.
     Stock(VerilogBlock),
-    /// A module declared by its own text.
+    /// A module declared by hand-written source.
     Blackbox { name: String, text: String },
     /// No description at all.
     Nothing,
@@ -89,7 +89,7 @@ fn code_of(node: &dyn Block) -> Code {
     }
 }
 
-/// The power-up value of rust-hdl's `DFF` widget, told from its text.
+/// The power-up value of rust-hdl's `DFF` widget, taken from its source.
 fn dff_init(text: &str) -> Option<BigUint> {
     let rest = text.strip_prefix("initial begin\n   q = ")?;
     let (init, rest) = rest.split_once(';')?;

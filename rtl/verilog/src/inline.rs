@@ -1,8 +1,8 @@
 //! Writes small local values where they are read.
 //!
-//! A loop or a helper function names its local values once and lowers to a wire for each turn and each call: `same_0`, `same_1`, and so on. Many of
-//! them are another name for a part of a signal, or a step that only the next step reads. Such a wire says nothing that its value does
-//! not say. What a block itself names, outside of loops and helpers, keeps its name.
+//! A loop or a helper function names its local values once and lowers to a wire for each turn and each call: `same_0`, `same_1`, and so on.
+//! Many of these are another name for a part of a signal, or a step that only the next step reads; they are replaced by their values. A
+//! value that a block names outside of loops and helpers keeps its wire.
 
 use crate::build::{Role, Sig};
 use crate::expr::{Expr, Kind, Op, SigId};
@@ -37,7 +37,7 @@ impl Readers {
 pub(crate) struct Steps(HashMap<SigId, Expr>);
 
 impl Steps {
-    /// Parts of signals and constants, which may be read often, or what is read once. Pieces stand behind what they read.
+    /// Parts of signals and constants, which may be read often, or what is read once. Pieces come after those that they read.
     pub fn new(pieces: &[Piece], sigs: &[Sig], readers: &Readers, only_parts: bool) -> Steps {
         let mut steps = Steps(HashMap::new());
         for piece in pieces {
@@ -63,7 +63,7 @@ impl Steps {
         }
     }
 
-    /// The expression with the values in the place of their signals.
+    /// The expression with signals replaced by their values.
     pub fn written_out(&self, e: &Expr) -> Expr {
         self.go(e, None)
     }
@@ -94,7 +94,7 @@ impl Steps {
     }
 }
 
-/// Names and numbers in the text of an expression.
+/// Names and numbers in an expression.
 fn words(e: &Expr) -> usize {
     let mut sum = usize::from(matches!(e.kind, Kind::Const(_) | Kind::State(..) | Kind::Sig(..) | Kind::Pick(..)));
     e.operands(&mut |x| sum += words(x));

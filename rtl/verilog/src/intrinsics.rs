@@ -1,31 +1,49 @@
 //! Functions whose form in hardware the back end chooses (`lower/intrinsics.rs`), as rust-hdl's simulator runs them.
 
+use crate::bundles::{Pulse, PulseSink, Sink, Source};
 use crate::packed::{from_bits, to_bits, BitReader, Packed};
-use rust_hdl_core::prelude::{bit_cast, Bits};
+use rust_hdl_core::prelude::{bit_cast, Bits, In, Local, Out, Signal, Synth};
+
+/// Signals or bundles side by side.
+pub trait Values<T> {
+    /// The value of each, for [`select`] and [`select_hot`].
+    fn vals(&self) -> Vec<T>;
+}
+
+macro_rules! values {
+    ($($signal:ty)*) => {
+        $(impl<T: Synth> Values<T> for [$signal] {
+            fn vals(&self) -> Vec<T> {
+                self.iter().map(|signal| signal.val()).collect()
+            }
+        })*
+    };
+}
+values!(Signal<In, T> Signal<Out, T> Signal<Local, T> Source<T> Sink<T> Pulse<T> PulseSink<T>);
 
 /// The value of this number; zero if there is none.
-pub fn select<const S: usize, const N: usize, T: Packed + Copy>(index: Bits<S>, values: [T; N]) -> T {
+pub fn select<const S: usize, T: Packed + Copy>(index: Bits<S>, values: impl AsRef<[T]>) -> T {
     let bits = to_bits(index);
     let number = bits.iter().rev().fold(0usize, |n, bit| n << 1 | *bit as usize);
-    values.get(number).copied().unwrap_or_else(zero)
+    values.as_ref().get(number).copied().unwrap_or_else(zero)
 }
 
 /// The value whose bit is set; all of them, joined by OR, if several are, zero if none is.
-pub fn select_hot<const N: usize, T: Packed + Copy>(hot: Bits<N>, values: [T; N]) -> T {
+pub fn select_hot<const N: usize, T: Packed + Copy>(hot: Bits<N>, values: impl AsRef<[T]>) -> T {
     let mut joined = vec![false; T::BITS];
-    for (_, value) in values.into_iter().enumerate().filter(|(number, _)| hot.get_bit(*number)) {
-        joined.iter_mut().zip(to_bits(value)).for_each(|(joined, bit)| *joined |= bit);
+    for (_, value) in values.as_ref().iter().enumerate().filter(|(number, _)| hot.get_bit(*number)) {
+        joined.iter_mut().zip(to_bits(*value)).for_each(|(joined, bit)| *joined |= bit);
     }
     T::read_bits(&mut BitReader::new(&joined))
 }
 
 /// `a != b`, in the form that wide values want.
-pub fn ne<const N: usize>(a: Bits<N>, b: Bits<N>) -> bool {
+pub fn ne<T: PartialEq>(a: T, b: T) -> bool {
     a != b
 }
 
 /// `a == b`, in the form that wide values want.
-pub fn eq<const N: usize>(a: Bits<N>, b: Bits<N>) -> bool {
+pub fn eq<T: PartialEq>(a: T, b: T) -> bool {
     a == b
 }
 

@@ -1,7 +1,7 @@
 //! Verilog back end for rust-hdl descriptions: width-exact, one module per distinct shape.
 //!
 //! A block is a rust-hdl struct whose `update()` carries the [`macro@hdl`](prelude::hdl) attribute. rust-hdl's simulator
-//! runs that function; [`emit`] turns the same text into SystemVerilog. `README.md` lists the language.
+//! runs that function; [`emit`] turns the same source into SystemVerilog. `README.md` lists the language.
 
 extern crate self as spindle_verilog;
 
@@ -45,7 +45,7 @@ pub mod prelude {
     pub use crate::bitops::{bits, mul, mul_signed, pack, repeat, sext, signed_lt, sra, trunc, unpack, zext, Cat};
     pub use crate::bundles::{Pulse, PulsePorts, PulseSink, PulseSinkPorts, Sink, SinkPorts, Source, SourcePorts};
     pub use crate::intrinsics::{
-        add_with_carry, byte_mask, byte_swap, count_ones, eq, first_set, lowest_set, ne, select, select_hot,
+        add_with_carry, byte_mask, byte_swap, count_ones, eq, first_set, lowest_set, ne, select, select_hot, Values,
     };
     pub use crate::packed::Packed;
     pub use crate::part::Join;

@@ -1,8 +1,8 @@
 //! Arrays of submodules as generate loops.
 //!
-//! Elements of an array that are the same module stand once, in a loop. What belongs to one element (its outputs, and inputs that are its own) is
-//! declared in the loop with the name of the port, and is `clusters[2].room` outside; what all elements share, and parts of one signal that go
-//! round, are connected in the loop.
+//! Elements of an array that are the same module are instantiated once, in a loop. The outputs of an element, and the inputs that it alone
+//! has, are declared in the loop with the name of the port; outside, such a signal is `clusters[2].room`. Inputs that all elements
+//! share, and parts of one signal that follow the loop index, are connected in the loop.
 
 use crate::build::{Body, Instance, Role};
 use crate::expr::{Expr, Kind, SigId};
@@ -146,7 +146,7 @@ impl Row {
         }
     }
 
-    /// The text of the loop.
+    /// The source of the loop.
     pub fn written(
         &self,
         body: &Body,
@@ -231,7 +231,7 @@ impl Row {
     }
 }
 
-/// A loop as text.
+/// A loop as Verilog.
 #[derive(Default)]
 pub(crate) struct Written {
     pub head: String,

@@ -20,7 +20,7 @@ use rust_hdl_core::prelude::AtomKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-/// One piece of the module, in the order of the text.
+/// One piece of the module, in the order of the source.
 #[derive(Clone)]
 pub(crate) enum Piece {
     /// `wire x = ..` or `assign x = ..`
@@ -58,7 +58,7 @@ struct Arranged<'a> {
     rows: Vec<Row>,
 }
 
-/// The text from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
+/// The source from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
 pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, types: &Types) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
     let mut named;
@@ -85,7 +85,8 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, typ
     Ok(arranged.print(child, types))
 }
 
-/// A module with a hand-written body. Parameters default to 2, which every one of them may be, unless the module is `top` and has no instance to set them.
+/// A module with a hand-written body. Parameters default to 2, a legal value of each, unless the module is `top` and no instance sets
+/// them.
 pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top: bool) -> String {
     let ports: Vec<(&str, String, String)> = node
         .ports
@@ -118,7 +119,7 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
     out
 }
 
-/// `parameters` is empty or ends with a space; ports are direction, type with a space behind it, and name.
+/// `parameters` is empty or ends with a space; ports are direction, type with a space after it, and name.
 fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
     let mut lines: Vec<String> = vec![];
     let mut before: Option<(String, &str, usize)> = None;
@@ -191,7 +192,7 @@ impl Arranged<'_> {
             let stmts: Vec<Stmt> = numbers.iter().map(|n| top[*n].clone()).collect();
             only(&stmts, &|id| id == sig)
         };
-        // Combinational targets, each at the place of its last statement.
+        // Combinational targets, each where its last statement is.
         let mut at_end: BTreeMap<usize, Vec<SigId>> = BTreeMap::new();
         let mut inlined = vec![];
         let inline_d: HashSet<SigId> = body.registers.iter().filter(|r| !read[r.d]).map(|r| r.d).collect();
@@ -457,7 +458,7 @@ impl Arranged<'_> {
         }
     }
 
-    /// Lets values rest that nobody wants.
+    /// Puts values under the conditions of their readers.
     fn rest(&mut self) {
         let pieces = std::mem::take(&mut self.pieces);
         let controls = self.flops.iter().flat_map(|f| f.reset.iter().chain([&f.clock]));
@@ -570,7 +571,7 @@ impl Arranged<'_> {
         print_declared(&mut states.collect(), out);
     }
 
-    /// Prints the loops of submodules, and says whether they leave an output open.
+    /// Prints the loops of submodules; returns whether they leave an output open.
     fn print_loops(
         &self,
         loops: &[Written],
@@ -752,12 +753,12 @@ fn print_unused(unused: &[String], indent: usize, out: &mut String) {
 /// Longest line of declarations.
 const COLUMNS: usize = 120;
 
-/// Declarations of type and name, those of one type in a row on one line. What has attributes stands alone.
+/// Declarations of type and name, those of one type in a row on one line. A declaration with attributes has a line of its own.
 fn print_declared(declared: &mut Vec<(String, String)>, out: &mut String) {
     let mut line = String::new();
     let mut of = None;
     for (kind, name) in declared.drain(..) {
-        // What starts from a value stands apart, so that the lines do not change where two widths happen to be the same.
+        // Signals with an initial value are apart, so that the lines do not depend on equal widths.
         let key = Some((kind.clone(), name.contains(" = ")));
         if of == key && line.len() + name.len() + 3 <= COLUMNS {
             line.push_str(&format!(", {name}"));

@@ -268,7 +268,7 @@ impl Printer<'_> {
         }
     }
 
-    /// An assignment or a condition, behind what stands on its line already.
+    /// An assignment or a condition, appended to its line.
     pub fn one(&self, stmt: &Stmt, indent: usize, arrow: &str, target: &dyn Fn(usize) -> usize, out: &mut String) {
         match self.assignment(stmt, indent, arrow, target) {
             Some(text) => {
@@ -290,7 +290,7 @@ impl Printer<'_> {
             (cond, then) = (Expr::bin(Op::And, cond, inner.clone()), further);
         }
         let _ = write!(out, "if ({}) ", self.expr(&cond).replace('\n', &format!("\n{pad}")));
-        // A branch of one assignment has no `begin`, and neither has a condition behind `else`.
+        // A branch of one assignment has no `begin`, and neither has a condition after `else`.
         let lone = matches!(then.as_slice(), [Stmt::Assign { .. }]);
         match then.as_slice() {
             [one] if lone => self.one(one, indent, arrow, target, out),

@@ -1,9 +1,9 @@
-//! Lets logic rest whose result nobody wants.
+//! Computes local values only under the conditions of their readers.
 //!
-//! `if valid { q.d.next = f(x) }` asks for `f(x)` only when `valid` holds, but what it lowers to is a wire of `f(x)` that always has its
-//! value: nothing to hardware, in which a wire costs nothing, and everything to a simulator, which computes it every cycle. Here a local
-//! value that is read only under a condition is computed under that condition, and is unknown otherwise; synthesis takes an unknown value
-//! for whatever suits it. What such a value reads is read under the condition as well, so whole cones of logic come to rest.
+//! `if valid { q.d.next = f(x) }` needs `f(x)` only while `valid` is high, but lowers to a wire that always has the value of `f(x)`. That
+//! costs nothing in hardware; a simulator computes `f(x)` in every cycle. Here a local value that is read only under a condition is
+//! computed under that condition, and is unknown otherwise; synthesis chooses any value for an unknown one. The operands of such a value
+//! are then read under the condition as well, so that whole cones of logic are skipped.
 
 use crate::build::{Role, Sig};
 use crate::expr::{Expr, Kind, Op, SigId};
@@ -52,12 +52,12 @@ pub(crate) fn rested<'a>(
             false => piece.under(&path, sigs[sig].width()),
         });
     }
-    // A condition may be declared behind what now reads it.
+    // A condition may be declared after the value that now reads it.
     let order = readers_last(&pieces.iter().flatten().cloned().collect::<Vec<_>>(), &local);
     order.into_iter().filter_map(|at| pieces[at].take()).collect()
 }
 
-/// The numbers of the pieces in their order, except that a local value stands before all that reads it.
+/// The numbers of the pieces in their order, except that a local value precedes its readers.
 fn readers_last(pieces: &[Piece], local: &HashMap<SigId, usize>) -> Vec<usize> {
     fn place(at: usize, pieces: &[Piece], local: &HashMap<SigId, usize>, done: &mut [bool], order: &mut Vec<usize>) {
         if std::mem::replace(&mut done[at], true) {

@@ -1,13 +1,14 @@
-//! Finds modules that differ in nothing but a few sizes, so that one module with parameters stands for all of them.
+//! Finds modules that differ only in a few sizes, and makes one module with parameters of them.
 //!
-//! A block with type and size parameters (a FIFO of descriptors) has a shape for each of them. Their texts are compared word by word. Where they differ,
-//! each has to have a number, or a literal of another size and the same value. Numbers that differ by the same amount belong to one parameter.
-//! Whatever comes out gives back each text exactly when its sizes are put in, so nothing has to be known of the language but what a number is.
+//! A block with type and size parameters (a FIFO of descriptors) has a shape for each value. The sources of the shapes are compared word by
+//! word. Where two sources differ, both must have a number, or literals of equal value and different size. Numbers that differ by the same
+//! amount belong to one parameter. The result reproduces each source exactly when its sizes are inserted, so the only part of Verilog's
+//! syntax that matters here is the number.
 
 /// Most parameters of a module.
 const MOST: usize = 3;
 
-/// One text for several.
+/// One source for several.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shared {
     /// Numbers of the texts.
@@ -16,11 +17,11 @@ pub(crate) struct Shared {
     pub names: Vec<String>,
     /// Their values, for each of the texts.
     pub values: Vec<Vec<usize>>,
-    /// The text with the parameters.
+    /// The source with the parameters.
     pub text: String,
 }
 
-/// Groups of texts that one text can stand for, each of two members or more.
+/// Groups of sources that one source can replace, each of two members or more.
 pub(crate) fn shared(texts: &[&str]) -> Vec<Shared> {
     let words: Vec<Vec<Word>> = texts.iter().map(|text| split(text)).collect();
     let mut left: Vec<usize> = (0..texts.len()).collect();
@@ -50,14 +51,14 @@ pub(crate) fn shared(texts: &[&str]) -> Vec<Shared> {
     groups
 }
 
-/// A piece of text.
+/// A piece of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word<'a> {
     /// A number that is not part of a name or of a sized literal.
     Number(usize),
     /// A decimal literal with its size in front: the size and the value.
     Sized(usize, &'a str),
-    /// The range of a declaration, with the space behind it, by its higher bound: `[7:0] `, or nothing for one bit.
+    /// The range of a declaration, with the space after it, by its higher bound: `[7:0] `, or nothing for one bit.
     Range(usize),
     /// Spaces.
     Gap(&'a str),
@@ -115,7 +116,7 @@ fn split(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// The higher bound of a range at the start of a text, and its length.
+/// The higher bound of a range at the start of a source, and its length.
 fn range(text: &str) -> Option<(usize, usize)> {
     let (bound, _) = text.strip_prefix('[')?.split_once(":0] ")?;
     Some((bound.parse().ok()?, bound.len() + "[:0] ".len()))
@@ -124,11 +125,11 @@ fn range(text: &str) -> Option<(usize, usize)> {
 /// Where the numbers stand that are parameters.
 struct Slots {
     slots: Vec<Slot>,
-    /// Value of each parameter in the first text.
+    /// Value of each parameter in the first source.
     bases: Vec<usize>,
 }
 
-/// The number of a place is `offset` plus, or minus, a parameter.
+/// The number at a position is `offset` plus, or minus, a parameter.
 struct Slot {
     at: usize,
     parameter: usize,
@@ -157,8 +158,8 @@ impl Slot {
 }
 
 impl Slots {
-    /// What turns one text into another, if sizes can. A parameter's value in the first text is its first number plus 1, as in
-    /// `[WIDTH-1:0]`, or what an instance is given.
+    /// The sizes that turn one source into another, if there are any. The value of a parameter in the first source is its first number
+    /// plus 1, as in `[WIDTH-1:0]`, or the value that an instance has.
     fn between(first: &[Word], other: &[Word]) -> Option<Slots> {
         if first.len() != other.len() {
             return None;
@@ -188,7 +189,7 @@ impl Slots {
         (1..=MOST).contains(&found.bases.len()).then_some(found)
     }
 
-    /// The parameters that turn the first text into this one.
+    /// The parameters that turn the first source into this one.
     fn values(&self, first: &[Word], text: &[Word]) -> Option<Vec<usize>> {
         if first.len() != text.len() {
             return None;
@@ -271,7 +272,8 @@ mod tests {
 
     fn text(width: usize, depth: usize) -> String {
         format!(
-            "module \u{1}own\u{1} (\n  input logic [{}:0] write\n);\n  logic [{}:0] head = {width}'d0;\n  wire x = {{3'd1, head[{}]}} == {depth};\n  \u{1}7\u{1} #(.WIDTH({width})) m ();\nendmodule\n",
+            "module \u{1}own\u{1} (\n  input logic [{}:0] write\n);\n  logic [{}:0] head = {width}'d0;\n  \
+             wire x = {{3'd1, head[{}]}} == {depth};\n  \u{1}7\u{1} #(.WIDTH({width})) m ();\nendmodule\n",
             width - 1,
             width - 1,
             width - 2,

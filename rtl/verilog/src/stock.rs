@@ -19,7 +19,7 @@ use rust_hdl_core::ast::{
 use rust_hdl_core::prelude::{TypeDescriptor, TypeKind};
 use std::collections::HashMap;
 
-/// A value: a number takes the width its place asks for.
+/// A value: a number takes the width that its context requires.
 enum Val {
     Number(BigUint),
     Hw(Expr),

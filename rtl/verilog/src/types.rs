@@ -1,7 +1,7 @@
 //! The package of structure types.
 //!
-//! A signal of a structure type is declared with that type in a module that names its fields, and is a plain vector where it only passes through:
-//! so a FIFO of descriptors stays the same module whatever it holds.
+//! A signal of a structure type is declared with that type in a module that names its fields. Where it only passes through, it is a plain
+//! vector, so that a FIFO is the same module whatever it holds.
 
 use crate::names::{module_name, reserved_for_ports, Names};
 use crate::print::range;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// A structure of which fields are named.
 struct Known {
     descriptor: TypeDescriptor,
-    /// The structure as a text, by which it is known again.
+    /// The structure's declaration, by which it is recognised.
     structure: String,
     name: String,
 }
@@ -64,7 +64,7 @@ impl Types {
         named
     }
 
-    /// The package's text; none without types.
+    /// The package's source; none without types.
     pub fn text(&self) -> Option<String> {
         let known = self.known.borrow();
         let mut out = format!("package {};\n", self.package);
@@ -79,7 +79,7 @@ fn find<'a>(known: &'a [Known], structure: &str) -> Option<&'a Known> {
     known.iter().find(|known| known.structure == structure)
 }
 
-/// Writes a type behind those that it holds. A structure inside whose fields nobody names is a vector.
+/// Writes a type after those of its fields. An inner structure whose fields are not named is a vector.
 fn write<'a>(one: &'a Known, known: &'a [Known], written: &mut HashSet<&'a str>, out: &mut String) {
     let TypeKind::Composite(fields) = &one.descriptor.kind else { return };
     if !written.insert(&one.name) {

@@ -18,7 +18,7 @@ enum Clocks {
     Domains(Vec<Ident>),
 }
 
-/// What stands between the parentheses of `#[block(..)]`.
+/// The arguments of `#[block(..)]`.
 pub(crate) struct Options {
     clocks: Clocks,
     default: bool,
@@ -201,8 +201,11 @@ fn take_domains(fields: &mut syn::FieldsNamed) -> Result<Vec<(Ident, Ident)>> {
 /// Adds the clock and reset ports in front of the others.
 fn add_clocks(options: &Options, fields: &mut syn::FieldsNamed) -> Result<()> {
     let mut added: Vec<TokenStream> = vec![];
-    let clock = |name: &Ident, doc: &str| quote!(#[doc = #doc] pub #name: ::spindle_verilog::__private::Signal<::spindle_verilog::__private::In, ::spindle_verilog::__private::Clock>);
-    let reset = |name: &Ident, doc: &str| quote!(#[doc = #doc] pub #name: ::spindle_verilog::__private::Signal<::spindle_verilog::__private::In, bool>);
+    let private = quote!(::spindle_verilog::__private);
+    let input = |ty: TokenStream| quote!(#private::Signal<#private::In, #ty>);
+    let (clock_type, reset_type) = (input(quote!(#private::Clock)), input(quote!(bool)));
+    let clock = |name: &Ident, doc: &str| quote!(#[doc = #doc] pub #name: #clock_type);
+    let reset = |name: &Ident, doc: &str| quote!(#[doc = #doc] pub #name: #reset_type);
     match &options.clocks {
         Clocks::None => {}
         Clocks::NoReset => added.push(clock(&format_ident!("clock"), "Clock.")),

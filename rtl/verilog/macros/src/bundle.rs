@@ -168,7 +168,7 @@ fn one_side(item: &ItemStruct, members: &[Member], first: bool) -> TokenStream {
     }
 }
 
-/// `self.join(other)`: what `self` offers goes to `other`.
+/// `self.join(other)`: connects the outputs of `self` with the inputs of `other`, and the reverse.
 fn join(item: &ItemStruct, from: &Ident, to: &Ident, members: &[Member]) -> TokenStream {
     let (impl_generics, ty_generics, where_clause) = item.generics.split_for_impl();
     let moves = members.iter().map(|m| {

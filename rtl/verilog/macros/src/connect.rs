@@ -38,7 +38,7 @@ struct DependsOnSignal<'a> {
 
 impl<'ast> Visit<'ast> for DependsOnSignal<'_> {
     fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
-        self.found |= node.method == "val" || self.stages.called(node).is_some();
+        self.found |= node.method == "val" || node.method == "vals" || self.stages.called(node).is_some();
         visit::visit_expr_method_call(self, node);
     }
     fn visit_path(&mut self, node: &'ast syn::Path) {

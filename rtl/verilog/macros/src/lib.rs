@@ -5,7 +5,7 @@
 //! * [`macro@bundle`] on a struct of signals makes the type of either side and joins them.
 //! * [`macro@hdl`] on `impl X` with `fn update(&mut self)` and its stages keeps the functions as they are (rust-hdl's
 //!   simulator runs them) and adds `connect()` and `hdl()`. `hdl()` hands the source text of the bodies and tables of the
-//!   constants, types and helper functions they name to `spindle-verilog`, which parses and lowers the text when a design
+//!   constants, types and helper functions they name to `spindle-verilog`, which parses and lowers them when a design
 //!   is emitted. On a lone `fn update(&mut self)` inside `impl Logic for X` nothing is wired implicitly.
 //! * [`macro@hdl_fn`] does the same for a pure helper function.
 //! * [`LogicStruct`] and [`LogicState`] replace rust-hdl's derives of the same name; they add the conversion to and from
@@ -31,7 +31,7 @@ use syn::parse_macro_input;
 /// | `#[block]` | `clock`, `reset` (synchronous, active high) |
 /// | `#[block(no_reset)]` | `clock` |
 /// | `#[block(combinational)]` | none |
-/// | `#[block(domains(write, read))]` | `write_clock`, `write_reset`, `read_clock`, `read_reset`; a clocked field says `#[domain(write)]` |
+/// | `#[block(domains(write, read))]` | `write_clock`, `write_reset`, `read_clock`, `read_reset`; a clocked field has `#[domain(write)]` |
 ///
 /// `Self::blank()` has every field as its type's default; `Default` is derived from it unless `no_default` is written.
 /// Clock and reset of every register and every submodule are wired, and registers hold unless `update()` assigns `d`.
@@ -44,7 +44,7 @@ pub fn block(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes the type of the other side of a bundle of signals, `#[bundle(mirror = Sink)]`, and the join of the two.
 ///
-/// A signal called `payload` has the bundle's own name in the emitted text, and the bundle stands for it: `self.x.val()`.
+/// A signal called `payload` has the bundle's own name in the emitted Verilog, and the bundle stands for it: `self.x.val()`.
 #[proc_macro_attribute]
 pub fn bundle(attr: TokenStream, item: TokenStream) -> TokenStream {
     let options = parse_macro_input!(attr as bundle::Options);

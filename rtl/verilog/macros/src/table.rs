@@ -1,7 +1,7 @@
-//! Generates what `spindle-verilog` gets besides the text of a body: the value of every constant it names, the layout of
+//! Generates what `spindle-verilog` gets besides the source of a body: the value of every constant it names, the layout of
 //! every type, and the source of every helper function.
 //!
-//! A table is keyed by the text of the expression without white space. It is filled when the block is emitted, inside the
+//! A table is keyed by the source of the expression without white space. It is filled when the block is emitted, inside the
 //! generic `impl`, so a const generic has one value per instance.
 
 use crate::short_forms;
@@ -42,8 +42,9 @@ const BUILTINS: [&str; 26] = [
     "count_ones",
 ];
 /// Methods that the back end knows itself.
-const METHODS: [&str; 22] = [
+const METHODS: [&str; 23] = [
     "val",
+    "vals",
     "get_bits",
     "get_bit",
     "replace_bit",
@@ -71,7 +72,7 @@ fn squash(tokens: &impl ToTokens) -> String {
     tokens.to_token_stream().to_string().chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// The body as the author wrote it when the compiler still has the text, so that messages can name the line.
+/// The body as the author wrote it when the compiler still has it, so that messages can name the line.
 pub(crate) fn text_of(block: &Block) -> String {
     let plain = block.to_token_stream().to_string();
     let Some(text) = block.brace_token.span.span().unwrap().source_text() else { return plain };
@@ -81,12 +82,12 @@ pub(crate) fn text_of(block: &Block) -> String {
     }
 }
 
-/// The line on which the text of the body starts.
+/// The line on which the body starts.
 pub(crate) fn line_of(block: &Block) -> u32 {
     block.brace_token.span.span().unwrap().start().line() as u32
 }
 
-/// A `Source`: the text of a body and its tables.
+/// A `Source`: the source of a body and its tables.
 pub(crate) fn source(block: &Block, name: &TokenStream, params: &[String]) -> TokenStream {
     let fields = source_fields(block, params);
     let (text, line) = (text_of(block), line_of(block));
@@ -120,6 +121,10 @@ pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
             signature.generics.span(),
             "an #[hdl_fn] has no generics; write one function per width",
         ));
+    }
+    if BUILTINS.contains(&signature.ident.to_string().as_str()) {
+        let message = format!("`{}` is a function of the language; give this one another name", signature.ident);
+        return Err(Error::new(signature.ident.span(), message));
     }
     let mut params = vec![];
     let mut param_types = vec![];
@@ -318,7 +323,7 @@ impl<'ast> Visit<'ast> for Table {
             self.visit_indices(&node.receiver);
             return node.args.iter().for_each(|a| self.visit_indices(a));
         }
-        // A stage of the block: its own text comes with a table of its own.
+        // A stage of the block: its source comes with a table of its own.
         if matches!(node.receiver.as_ref(), Expr::Path(p) if p.path.is_ident("self")) {
             return node.args.iter().for_each(|a| self.visit_expr(a));
         }

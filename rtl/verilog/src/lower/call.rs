@@ -42,7 +42,9 @@ impl Lower<'_> {
                     (Some(hint), Ty::Index(_)) => return Ok(Val::Hw(Expr::resize(x, hint.width()), hint.clone())),
                     (Some(hint), _) if hint.width() == x.width => hint.clone(),
                     (Some(hint), ty) => {
-                        return self.refuse(call, format!(".into() does not change the width: this has {} bits ({}), {} are expected; use bit_cast", x.width, ty.text(), hint.width()))
+                        let (has, wants) = (x.width, hint.width());
+                        let sizes = format!("this has {has} bits ({}), {wants} are expected", ty.text());
+                        return self.refuse(call, format!(".into() does not change the width: {sizes}; use bit_cast"));
                     }
                     (None, _) => Ty::Bits(x.width),
                 };
@@ -61,12 +63,17 @@ impl Lower<'_> {
             ("min", Val::Int(a), [b]) => Ok(Val::Int(a.min(self.int(b)?))),
             ("max", Val::Int(a), [b]) => Ok(Val::Int(a.max(self.int(b)?))),
             ("index" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128", Val::Int(n), []) => Ok(Val::Int(n)),
-            (_, Val::Int(n), _) => self.refuse(call, format!("the width of {n} is not known here; write bits::<N>({n})")),
+            (_, Val::Int(n), _) => {
+                self.refuse(call, format!("the width of {n} is not known here; write bits::<N>({n})"))
+            }
             (_, Val::List(_), _) => self.refuse(call, "a table needs an index here"),
             ("index" | "to_u8" | "to_u16" | "to_u32" | "to_u64" | "to_u128", Val::Hw(x, _), []) => {
                 let width = x.width;
                 if name == "index" && width > 32 {
-                    return self.refuse(call, format!(".index() takes at most 32 bits, this has {width}; cut it with bit_cast"));
+                    return self.refuse(
+                        call,
+                        format!(".index() takes at most 32 bits, this has {width}; cut it with bit_cast"),
+                    );
                 }
                 Ok(Val::Hw(x, Ty::Index(width)))
             }
@@ -77,7 +84,9 @@ impl Lower<'_> {
                 let width = match (self.turbofish(call.turbofish.as_ref(), 0)?, hint) {
                     (Some(width), _) => width,
                     (None, Some(hint)) => hint.width(),
-                    (None, None) => return self.refuse(call, "the number of bits is not known here; write get_bits::<N>(offset)"),
+                    (None, None) => {
+                        return self.refuse(call, "the number of bits is not known here; write get_bits::<N>(offset)")
+                    }
                 };
                 self.part(call, x, offset, width)
             }
@@ -85,7 +94,9 @@ impl Lower<'_> {
             ("replace_bit", Val::Hw(x, ty), [index, bit]) => {
                 let bit = self.condition(bit)?;
                 match self.value(index, None)? {
-                    Val::Int(n) if n >= 0 && (n as usize) < x.width => Ok(Val::Hw(Expr::splice(x, n as usize, bit), ty)),
+                    Val::Int(n) if n >= 0 && (n as usize) < x.width => {
+                        Ok(Val::Hw(Expr::splice(x, n as usize, bit), ty))
+                    }
                     Val::Int(n) => self.refuse(call, format!("bit {n} lies outside a value of {} bits", x.width)),
                     Val::Hw(index, _) => {
                         let width = x.width;
@@ -97,7 +108,11 @@ impl Lower<'_> {
                     Val::List(_) => self.refuse(call, "a table needs an index here"),
                 }
             }
-            _ => self.refuse(call, format!("the method `{name}` is not part of the language, or has other arguments; see the list in rtl/verilog/README.md")),
+            _ => {
+                let message =
+                    "is not part of the language, or has other arguments; see the list in rtl/verilog/README.md";
+                self.refuse(call, format!("the method `{name}` {message}"))
+            }
         }
     }
 

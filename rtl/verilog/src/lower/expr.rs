@@ -417,7 +417,7 @@ impl Lower<'_> {
             Op::Add => a.width.max(b.width) + 1,
             Op::Mul => a.width + b.width,
             Op::And | Op::Or | Op::Xor => a.width.max(b.width),
-            _ => return self.refuse(node, "subtract before .index(), where the width says how it wraps"),
+            _ => return self.refuse(node, "subtract before .index(), where the width defines how the result wraps"),
         };
         let (wide_a, wide_b) = (Expr::resize(a.clone(), width), Expr::resize(b.clone(), width));
         let power = b.value().filter(|v| op == Op::Mul && v.count_ones() == 1).and_then(|v| v.trailing_zeros());

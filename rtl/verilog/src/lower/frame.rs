@@ -56,7 +56,7 @@ pub(crate) fn value_of(value: &Value) -> Val {
     }
 }
 
-/// The text of some tokens without white space: the key of the tables.
+/// The source of some tokens without white space: the key of the tables.
 pub(crate) fn squash(tokens: &impl quote::ToTokens) -> String {
     tokens.to_token_stream().to_string().chars().filter(|c| !c.is_whitespace()).collect()
 }

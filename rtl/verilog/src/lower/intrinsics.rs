@@ -1,8 +1,9 @@
-//! Functions whose form the mapper needs to be told: multiplexers, wide comparisons, searches, sums with a carry.
+//! Functions with a form that suits six-input LUTs and carry chains: multiplexers, wide comparisons, searches, sums with a carry.
 //!
-//! A block says what it wants; the form that six-input LUTs and carry chains want is chosen here. A device with other cells needs
-//! another form of these functions only.
+//! A block names the function; its form is chosen here. A port to a device with other cells changes this file only.
 
+use super::frame::squash;
+use super::wiring::is_self_path;
 use super::{Lower, Lowered, Val};
 use crate::build::Role;
 use crate::expr::{Expr, Op, Reduce};
@@ -33,7 +34,7 @@ pub(super) const NAMES: [&str; 10] = [
 ];
 
 impl Lower<'_> {
-    /// A call of one of [`NAMES`]; `widths` are the numbers behind its name.
+    /// A call of one of [`NAMES`]; `widths` are its generic arguments.
     pub(super) fn intrinsic(
         &mut self,
         call: &ExprCall,
@@ -45,7 +46,7 @@ impl Lower<'_> {
         match (name, args.as_slice()) {
             ("select" | "select_hot", [index, values]) => self.choice(call, name, index, values, hint),
             ("ne" | "eq", [a, b]) => {
-                let (a, b) = self.pair(a, b, widths[0].map(Ty::Bits))?;
+                let (a, b) = self.pair(a, b, None)?;
                 let differ = self.differ(name, a, b);
                 Ok(Val::Hw(if name == "ne" { differ } else { Expr::not(differ) }, Ty::Bits(1)))
             }
@@ -89,7 +90,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A result whose width follows from the arguments; `written` is the width that stands in the call.
+    /// A result whose width follows from the arguments; `written` is the width in the call.
     fn of_width(&mut self, call: &ExprCall, name: &str, value: Expr, written: Option<usize>) -> Lowered<Val> {
         match written {
             Some(width) if width != value.width => {
@@ -141,12 +142,18 @@ impl Lower<'_> {
         while let Ast::Paren(inner) = list {
             list = &inner.expr;
         }
-        let Ast::Array(array) = list else {
-            return self.refuse(values, format!("{name} takes its values side by side: `{name}(index, [a, b, c, d])`"));
+        let elements: Vec<Ast> = match list {
+            Ast::Array(array) => array.elems.iter().cloned().collect(),
+            Ast::MethodCall(call) if call.method == "vals" => self.signals(&call.receiver)?,
+            _ => {
+                let message =
+                    format!("{name} takes its values side by side: `{name}(index, [a, b])`, or `self.x.vals()`");
+                return self.refuse(values, message);
+            }
         };
         let value = self.value(index, None)?;
         let index = self.hw(value, None, index)?;
-        let count = array.elems.len();
+        let count = elements.len();
         let most = if name == "select" { 1usize << index.width.min(32) } else { index.width };
         if count == 0 || count > most {
             return self.refuse(call, format!("{name} has {count} values, but its {} bits name {most}", index.width));
@@ -155,7 +162,7 @@ impl Lower<'_> {
         let mut ty = hint.cloned();
         let mut words = vec![None; count];
         for flexible in [false, true] {
-            for (number, element) in array.elems.iter().enumerate() {
+            for (number, element) in elements.iter().enumerate() {
                 if Self::flexible(element) != flexible {
                     continue;
                 }
@@ -186,8 +193,26 @@ impl Lower<'_> {
         Ok(Val::Hw(result, ty))
     }
 
-    /// One of the words by its number; zero if the number has none. Four at a time, as sums of products: one LUT a bit, which mappers do not
-    /// always find in nested choices.
+    /// `self.x[0].val()`, `self.x[1].val()` and so on, as many as there are.
+    fn signals(&mut self, array: &Ast) -> Lowered<Vec<Ast>> {
+        if !is_self_path(array) {
+            return self.refuse(array, ".vals() reads an array of signals of `self`");
+        }
+        let key = self.segments(array)?.join(".");
+        let body = &self.body;
+        let known = |i: &usize| {
+            let key = format!("{key}${i}");
+            body.by_key.contains_key(&key) || body.constants.contains_key(&key)
+        };
+        let count = (0..).take_while(known).count();
+        if count == 0 {
+            return self.refuse(array, format!("`{}` is no array of signals", squash(array)));
+        }
+        Ok((0..count).map(|i| syn::parse_quote!(#array[#i].val())).collect())
+    }
+
+    /// One of the words by its number; zero if there is no such word. Four words are a sum of products, one LUT per bit, which mappers
+    /// do not always find in nested two-way choices.
     fn select(&mut self, index: Expr, mut words: Vec<Expr>) -> Expr {
         let width = words[0].width;
         if let Some(number) = index.value() {
@@ -217,8 +242,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether two values differ. A LUT looks at three bits of both, and what the LUTs find meets in carry chains: of `!=` a mapper makes twice
-    /// as many LUTs.
+    /// Whether two values differ. A LUT compares three bits of both, and carry chains join the LUTs. The mapper makes twice as many LUTs of
+    /// `!=`.
     fn differ(&mut self, name: &str, a: Expr, b: Expr) -> Expr {
         let width = a.width;
         if width <= NARROW || a.value().is_some() || b.value().is_some() {
@@ -233,7 +258,7 @@ impl Lower<'_> {
             .collect();
         let chains = luts.len().div_ceil(CHAIN);
         let carries = luts.chunks(luts.len().div_ceil(chains)).map(|chain| {
-            // All ones and anything but zero carry.
+            // The sum of all ones and any number but zero has a carry.
             let found = Expr::concat(chain.iter().rev().cloned().collect());
             let ones = Expr::not(Expr::number(chain.len(), 0u8));
             let sum = self.sum(found, ones, Expr::bit(false));

@@ -1,4 +1,4 @@
-//! Lowers the text of an `update()` body to statements of exact width.
+//! Lowers the source of an `update()` body to statements of exact width.
 //!
 //! Loops are unrolled and conditions on parameters decided here. `let` becomes a wire. A `let mut` that is read only after
 //! its last assignment becomes a variable with one block of statements; one that is read in between is versioned: every
@@ -191,7 +191,7 @@ impl Lower<'_> {
         result
     }
 
-    /// Name of a wire: the Rust name, behind the helper function's and before the loop indices.
+    /// Name of a wire: the Rust name, after the helper function's and before the loop indices.
     fn wire_name(&self, name: &str) -> String {
         let mut full = format!("{}{name}", self.frame().prefix);
         for index in &self.loops {

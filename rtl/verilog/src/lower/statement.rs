@@ -288,7 +288,8 @@ impl Lower<'_> {
         let line = self.line(right);
         if let Some(read) = self.read_before(sig, lo, value.width) {
             let name = &self.body.sigs[sig].key;
-            return self.refuse(right, format!("`{name}` is assigned here but read before in line {read}; read it only after its last assignment, or use a `let mut`"));
+            let cure = "read it only after its last assignment, or use a `let mut`";
+            return self.refuse(right, format!("`{name}` is assigned here but read before in line {read}; {cure}"));
         }
         self.push(Stmt::Assign { sig, lo, value, line });
         Ok(())

@@ -158,7 +158,8 @@ impl Lower<'_> {
             })
             .collect();
         let (Some("join" | "link"), [first, second]) = (name.as_deref(), ends.as_slice()) else {
-            return self.refuse(call, "a call as a statement is `Type::join(&mut self.a, &mut self.b)` or link; helper functions return a value");
+            let message = "a call as a statement is `Type::join(&mut self.a, &mut self.b)` or link; helper functions return a value";
+            return self.refuse(call, message);
         };
         let joins = name.as_deref() == Some("join");
         let line = self.line(call);

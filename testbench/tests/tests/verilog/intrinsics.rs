@@ -66,6 +66,88 @@ impl Logic for Choices {
 differential!(choices_by_number, Choices::default(), in [one two three five a b c p q flag],
     out [of_two of_three of_four of_five of_eight of_eighteen alone fixed computed bits pair field]);
 
+/// Choices among the signals of an array, whose length is a parameter.
+#[block(combinational, no_default)]
+struct ArrayChoices {
+    pub plain: Vec<Signal<In, Bits<9>>>,
+    pub words: [Sink<Pair>; 3],
+    pub index: Signal<In, Bits<3>>,
+    pub hot: Signal<In, Bits<6>>,
+    pub chosen: Signal<Out, Bits<9>>,
+    pub chosen_word: Signal<Out, Pair>,
+    pub joined: Signal<Out, Bits<9>>,
+    pub inner: Signal<Out, Bits<9>>,
+    pub first: Signal<In, Bits<9>>,
+    pub second: Signal<In, Bits<9>>,
+    steps: [Signal<Local, Bits<9>>; 2],
+}
+
+impl Default for ArrayChoices {
+    fn default() -> Self {
+        Self { plain: (0..6).map(|_| Default::default()).collect(), ..Self::blank() }
+    }
+}
+
+#[hdl]
+impl ArrayChoices {
+    fn update(&mut self) {
+        self.steps[0].next = self.first.val() + 1;
+        self.steps[1].next = self.second.val();
+        self.inner.next = select(self.hot.val().get_bits::<1>(0), self.steps.vals());
+        self.chosen.next = select(self.index.val(), self.plain.vals());
+        self.chosen_word.next = select(self.index.val().get_bits::<2>(0), self.words.vals());
+        self.joined.next = select_hot(self.hot.val(), self.plain.vals());
+        for i in 0..3 {
+            self.words[i].ready.next = self.index.val() == bits::<3>(i);
+        }
+    }
+}
+
+/// Hands ports to the arrays.
+#[block(combinational)]
+struct ChoicesInside {
+    pub wide: Signal<In, Bits<54>>,
+    pub p: Signal<In, Pair>,
+    pub q: Signal<In, Pair>,
+    pub index: Signal<In, Bits<3>>,
+    pub hot: Signal<In, Bits<6>>,
+    pub chosen: Signal<Out, Bits<9>>,
+    pub chosen_word: Signal<Out, Pair>,
+    pub joined: Signal<Out, Bits<9>>,
+    pub inner: Signal<Out, Bits<9>>,
+    pub taken: Signal<Out, Bits<3>>,
+    choices: ArrayChoices,
+}
+
+#[hdl]
+impl ChoicesInside {
+    fn update(&mut self) {
+        for i in 0..6 {
+            self.choices.plain[i].next = self.wide.val().get_bits::<9>(9 * i);
+        }
+        self.choices.words[0].next = self.p.val();
+        self.choices.words[1].next = self.q.val();
+        self.choices.words[2].next = Pair { low: bits::<9>(77), ..self.p.val() };
+        let mut taken: Bits<3> = bits::<3>(0);
+        for i in 0..3 {
+            self.choices.words[i].valid.next = true;
+            taken = taken.replace_bit(i, self.choices.words[i].ready.val());
+        }
+        self.taken.next = taken;
+        self.choices.index.next = self.index.val();
+        self.choices.hot.next = self.hot.val();
+        self.choices.first.next = self.p.val().low;
+        self.choices.second.next = self.q.val().low;
+        self.chosen.next = self.choices.chosen.val();
+        self.chosen_word.next = self.choices.chosen_word.val();
+        self.joined.next = self.choices.joined.val();
+        self.inner.next = self.choices.inner.val();
+    }
+}
+
+differential!(choices_in_arrays, ChoicesInside::default(), in [wide p q index hot],
+    out [chosen chosen_word joined inner taken]);
+
 /// Choices by one bit for each value.
 #[derive(LogicBlock, Default)]
 struct HotChoices {
@@ -123,7 +205,7 @@ impl<const N: usize, const M: usize> Logic for Words<N, M> {
         let a = self.a.val();
         let b = self.b.val();
         self.compared.next =
-            (ne(a, b), eq(a, b), ne(a + 1, b ^ a), eq(a, bits::<N>(1)), ne::<N>(bits(1), b)).cat::<5>();
+            (ne(a, b), eq(a, b), ne(a + 1, b ^ a), eq(a, bits::<N>(1)), ne(bits::<N>(1), b)).cat::<5>();
         let turned = a ^ (bits::<N>(1) << self.at.val());
         self.apart.next = (ne(turned, a), eq(turned, a)).cat::<2>();
         let sum = add_with_carry::<M, N>(a, b, self.carry.val());

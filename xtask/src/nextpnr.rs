@@ -99,7 +99,8 @@ mod tests {
                 { "from": "<async>", "to": "posedge clk", "path": [] },
                 { "from": "posedge clk", "to": "posedge clk", "path": [
                     { "type": "clk-to-q", "delay": 0.5, "from": { "cell": "a", "port": "Q" }, "to": { "cell": "a", "port": "Q" } },
-                    { "type": "routing", "delay": 1.0, "net": "n", "from": { "cell": "a", "port": "Q" }, "to": { "cell": "l", "port": "B" } },
+                    { "type": "routing", "delay": 1.0, "net": "n",
+                      "from": { "cell": "a", "port": "Q" }, "to": { "cell": "l", "port": "B" } },
                     { "type": "logic", "delay": 0.25, "from": { "cell": "l", "port": "B" }, "to": { "cell": "l", "port": "F" } },
                     { "type": "setup", "delay": 0.0, "from": { "cell": "d", "port": "DI" }, "to": { "cell": "d", "port": "DI" } } ] } ] }"#;
         let run = Run::read(report).unwrap();

@@ -1,9 +1,9 @@
 //! `pnr`: routed clock rates on an ECP5-85k, the one device that open tools place and route from end to end.
 //!
 //! The figures are comparable with those of other cores measured the same way: `synth_ecp5 -abc9`, `--freq 100`, the
-//! median over seeds (of the cluster one placement of several, see `Flow`), and the block alone in a wrapper of registers. The wrapper's inputs are one shift register and
-//! each output ends in a register, so that three pins suffice and no pin's delay counts; its registers are part of `ff`
-//! and counted apart as `wrapper_ff`.
+//! median over seeds, and the block alone in a wrapper of registers. Of the cluster, one placement of several is routed
+//! (see `Flow`). The wrapper's inputs are one shift register and each output ends in a register, so that three pins suffice
+//! and no delay of a pin counts. The wrapper's registers are part of `ff`, and `wrapper_ff` is their number.
 
 use crate::blocks::{self, Block};
 use crate::cache::{cached, Key};
@@ -28,16 +28,18 @@ struct Flow {
     /// Seconds of processor time that one run of the placer or the router may take.
     limit: u32,
     mapping: &'static str,
-    /// `None`: placed and routed with every seed at every grade. Otherwise options of the placer: placed with every seed at the first grade, and the
-    /// placement with the shortest wires is routed at every grade. Then the wrapper's shift register runs through the ports as they are declared, which
-    /// takes a sixth of the cluster's wires away from what it has with them by name.
+    /// `None`: placed and routed with every seed at every grade. Otherwise options of the placer: the block is placed with
+    /// every seed at the first grade, and the placement with the shortest wires is routed at every grade. The wrapper's
+    /// shift register then follows the order in which the ports are declared, which saves a sixth of the cluster's wires
+    /// against the order of their names.
     placing: Option<&'static str>,
 }
 
-/// Blocks that are placed and routed if none is named. The processor takes the flow of the cores that it is compared with. The cluster's memories read
-/// the old word where one port writes what the other reads, which the EBR does not offer between ports; nothing depends on it. The placer that the tool
-/// takes unless told otherwise leaves the cluster's wide paths where no router gets them apart; what the other one makes differs by a fifth of the wires
-/// from seed to seed, and with it whether they can be routed.
+/// Blocks that are placed and routed if none is named. The processor has the flow of the cores that it is compared with.
+/// The cluster's memories read the old word if one port writes the word that the other reads. The EBR does not offer that
+/// between ports; no block depends on it. The default placer puts the cluster's wide paths so close together that the
+/// router fails. The other placer's wire length varies by a fifth from seed to seed, and some of its placements cannot be
+/// routed.
 const FLOWS: &[Flow] = &[
     Flow { block: "hpu", limit: 400, mapping: "", placing: None },
     Flow { block: "cluster", limit: 5400, mapping: "-no-rw-check ", placing: Some("--placer static") },

@@ -1,15 +1,16 @@
 //! `synth`: areas, logic levels, latches and combinational loops of the emitted Verilog, against the budgets.
 //!
-//! UltraScale+ is synthesised in the configuration `alveo`, 7 series in `kintex7`: the large one asks for UltraRAM,
-//! which a Kintex-7 does not have. Blocks are mapped flattened, so that levels are true. The whole NIC flattened would
-//! be too much for the tool, a 32-bit program: its large parts stay boxes there, and its figures are those of the rest
-//! plus each part's own, times its instances. Its levels are the largest of all, which is true because the outputs of
-//! engines are registered; `outputs` proves that.
+//! UltraScale+ is synthesised in the configuration `alveo`, 7 series in `kintex7`: `alveo` needs UltraRAM, which a
+//! Kintex-7 does not have. Blocks are mapped flattened, so that levels are true. The tool is a 32-bit program and cannot
+//! flatten the whole NIC. Its large parts stay boxes there; its figures are those of the rest plus those of each part,
+//! times the number of instances. Its levels are the maximum of all, because the outputs of engines are registered;
+//! `outputs` proves that.
 //!
-//! The order of the files alone moves an area by one to two percent. So a block with a LUT budget is mapped in four orders, and judged by the medians;
-//! another block is mapped in the other three orders only if the first one exceeds a budget. `--orders` sets their number.
+//! The order of the files alone moves an area by one to two percent. So a block with a LUT budget is mapped in four orders
+//! and judged by the medians. Another block is mapped in the other three orders only if the first one exceeds a budget.
+//! `--orders` sets the number of orders.
 //!
-//! A failed run does not end the others, and results are kept by content: what did not change is not run again.
+//! A failed run does not end the others. Results are cached by content: an unchanged block is not run again.
 
 use crate::blocks::{self, Block, WHOLE};
 use crate::budgets::{Breach, Budgets};
@@ -198,7 +199,8 @@ fn further<'a>(jobs: &[Job<'a>], rows: &[Row], budgets: &Budgets, orders: u64) -
     exceeding.flat_map(|job| (1..orders).map(|order| Job { task: Task::Map(order), ..*job })).collect()
 }
 
-/// One row for each block and family: the medians of its rows. Of an even number of values the median is the mean of the middle two, rounded up.
+/// One row for each block and family: the medians of its rows. The median of an even number of values is the mean of the
+/// middle two, rounded up.
 fn medians(rows: Vec<Row>) -> Vec<Row> {
     let mut groups: BTreeMap<(std::cmp::Reverse<String>, String), Vec<Row>> = BTreeMap::new();
     for row in rows {

@@ -88,8 +88,7 @@ pub fn longest_path(log: &str) -> String {
     path.map(|line| format!("{line}\n")).collect()
 }
 
-/// The files in another order, the package first; order 0 is the given one. What a mapper makes of a block depends on the order of its modules
-/// by more than most edits do.
+/// The files in another order, the package first; order 0 is the given one.
 pub fn file_order(files: &str, order: u64) -> String {
     let mut files: Vec<&str> = files.split(' ').collect();
     let fixed = files.iter().take_while(|file| file.ends_with("_pkg.sv")).count();

@@ -1,6 +1,6 @@
 //! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
 
-use super::byte_lanes::{byte_mask, mux4, rotate_bytes, word_ne};
+use super::byte_lanes::rotate_bytes;
 use spindle_verilog::prelude::*;
 
 /// `pick`: a + b, also a shifted by `shift_add`.
@@ -84,10 +84,7 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 ///
 /// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and its result is
 /// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
-/// One mask serves all: shifts, single bits, extensions, and operations with the complement of b. So a bit of the result has eight LUTs of six inputs:
-/// two of the rotator's for bytes and pairs and one for the last place, one for the mask, one for the bitwise operation, two for the adder, and one that joins all.
-///
-/// 384 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
+/// One mask serves all: shifts, single bits, extensions, and operations with the complement of b.
 #[block(combinational)]
 pub struct Alu {
     /// First operand.
@@ -126,7 +123,7 @@ fn rotate_pairs(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     let by_two = (x.get_bits::<2>(0), x.get_bits::<30>(2)).cat::<32>();
     let by_four = (x.get_bits::<4>(0), x.get_bits::<28>(4)).cat::<32>();
     let by_six = (x.get_bits::<6>(0), x.get_bits::<26>(6)).cat::<32>();
-    mux4(by, x, by_two, by_four, by_six)
+    select(by, [x, by_two, by_four, by_six])
 }
 
 /// Each bit four times.
@@ -160,15 +157,15 @@ impl Alu {
         let left = !self.funct3.val().get_bit(2);
         let without_sign = self.funct3.val().get_bit(0);
 
-        // The adder: b is the raw operand of the carry chain.
-        let scaled = mux4(control.shift_add, a, a << 1, a << 2, a << 3);
+        // The adder.
+        let scaled = select(control.shift_add, [a, a << 1, a << 2, a << 3]);
         let sum = b + ((scaled ^ repeat::<32>(control.invert)) & repeat::<32>(!control.alone));
         self.sum.next = sum;
 
         // Comparisons, from the sign of a - b: the operands' signs decide where they differ.
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let below = !sum.get_bit(31);
-        self.equal.next = !word_ne(a, b);
+        self.equal.next = eq(a, b);
         self.less.next = if differ { a.get_bit(31) } else { below };
         self.less_unsigned.next = if differ { b.get_bit(31) } else { below };
 
@@ -229,7 +226,7 @@ impl Alu {
 
         // The rotator comes late, the adder last.
         let blend = (turned & mask) | (bitwise & !mask);
-        let picked = mux4(control.pick, sum, !sum, blend, bitwise);
+        let picked = select(control.pick, [sum, !sum, blend, bitwise]);
         // Of a comparison everything but the sum is ready early.
         let by_sign = differ & (if without_sign { b.get_bit(31) } else { a.get_bit(31) });
         let is_less = control.less & (by_sign | (!differ & below));

@@ -112,7 +112,7 @@ fn count_fours(x: Bits<32>, ones: Bit, trailing: Bit) -> Counts {
     }
 }
 
-/// x + y, where `adds`. Written in gates: adders would take carry chains.
+/// x + y, where `adds`: eight small sums side by side, bit by bit.
 #[hdl_fn]
 fn add_counts(x: Counts, y: Counts, adds: Bits<8>) -> Counts {
     let ones = y.ones & adds;

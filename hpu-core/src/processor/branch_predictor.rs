@@ -1,12 +1,8 @@
 //! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
 
 use super::bundles::PredictorUpdateSink;
-use spindle_blocks::shift_count::next_of_32;
 use spindle_blocks::LutMemory;
 use spindle_verilog::prelude::*;
-
-/// The row that is cleared last, in the order of [`next_of_32`].
-const LAST_ROW: u64 = 16;
 
 /// A branch that was taken.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -37,8 +33,6 @@ struct Belief {
 /// `update` is given for every branch and jump that resolves, and, with `update_taken` low, for any other word that was fetched as taken. It is seen
 /// from the next cycle on. A taken branch is entered, sure; a predicted one that is not taken becomes weak, and if it was
 /// weak it is removed; a branch that was not predicted and is not taken changes nothing.
-///
-/// 46 LUT6 on UltraScale+, 5 levels on 7 series (yosys, the block alone).
 #[block(no_default)]
 pub struct BranchPredictor {
     /// Word address that is fetched.
@@ -76,8 +70,8 @@ impl BranchPredictor {
             self.sweep.d.next = bits::<5>(0);
             self.sweeps.d.next = true;
         } else if sweeps {
-            self.sweep.d.next = next_of_32(sweep);
-            self.sweeps.d.next = sweep != bits::<5>(LAST_ROW);
+            self.sweep.d.next = sweep + 1;
+            self.sweeps.d.next = !sweep.all();
         }
 
         let row = self.pc.val().get_bits::<5>(0);

@@ -3,7 +3,6 @@
 //! Memory is read and written through two lanes, words with address bit 2 = 0 (even) and = 1 (odd). An access that begins in the odd word and ends in
 //! the even one means the even word of the next row.
 
-use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
 
 /// Extends the bytes of a load: combinational.
@@ -14,8 +13,6 @@ use spindle_verilog::prelude::*;
 /// | in `offset` | address bits 1:0 |
 /// | in `funct3` | of the load |
 /// | out `value` | what the register gets |
-///
-/// 58 LUT6 on UltraScale+, 3 levels on 7 series (yosys, the block alone).
 #[block(combinational)]
 pub struct LoadLanes {
     /// Bytes by address bits 1:0.
@@ -28,71 +25,10 @@ pub struct LoadLanes {
     pub value: Signal<Out, Bits<32>>,
 }
 
-/// One of four words, as a sum of products: that is one LUT of six inputs a bit, which a mapper does not always find behind nested choices.
-#[hdl_fn]
-pub fn mux4(select: Bits<2>, zero: Bits<32>, one: Bits<32>, two: Bits<32>, three: Bits<32>) -> Bits<32> {
-    (zero & repeat::<32>(select == 0))
-        | (one & repeat::<32>(select == 1))
-        | (two & repeat::<32>(select == 2))
-        | (three & repeat::<32>(select == 3))
-}
-
 /// Lanes of an access that begins at address bits 1:0 = `offset` in which the next word's bytes are.
 #[hdl_fn]
 pub fn next_word_lanes(offset: Bits<2>) -> Bits<4> {
     (false, offset == 3, offset.get_bit(1), offset.any()).cat::<4>()
-}
-
-/// A mask of bytes.
-#[hdl_fn]
-pub fn byte_mask(lanes: Bits<4>) -> Bits<32> {
-    (
-        repeat::<8>(lanes.get_bit(3)),
-        repeat::<8>(lanes.get_bit(2)),
-        repeat::<8>(lanes.get_bit(1)),
-        repeat::<8>(lanes.get_bit(0)),
-    )
-        .cat::<32>()
-}
-
-/// x is not y. Three bits of both are one LUT6, and what these find meets in a carry chain: of `!=` the mapper makes twice the LUTs.
-#[hdl_fn]
-pub fn word_ne(x: Bits<32>, y: Bits<32>) -> Bit {
-    let bits_apart = x ^ y;
-    let thirds = (
-        bits_apart.get_bits::<2>(30).any(),
-        bits_apart.get_bits::<3>(27).any(),
-        bits_apart.get_bits::<3>(24).any(),
-        bits_apart.get_bits::<3>(21).any(),
-        bits_apart.get_bits::<3>(18).any(),
-        bits_apart.get_bits::<3>(15).any(),
-        bits_apart.get_bits::<3>(12).any(),
-        bits_apart.get_bits::<3>(9).any(),
-        bits_apart.get_bits::<3>(6).any(),
-        bits_apart.get_bits::<3>(3).any(),
-        bits_apart.get_bits::<3>(0).any(),
-    )
-        .cat::<11>();
-    // All ones and anything but 0 carry.
-    (bit_cast::<12, 11>(thirds) + 0x7FF).get_bit(11)
-}
-
-/// The same for the clocks of handlers.
-#[hdl_fn]
-pub fn clock_ne(x: Bits<WATCHDOG_BITS>, y: Bits<WATCHDOG_BITS>) -> Bit {
-    let bits_apart = x ^ y;
-    let thirds = (
-        bits_apart.get_bits::<3>(21).any(),
-        bits_apart.get_bits::<3>(18).any(),
-        bits_apart.get_bits::<3>(15).any(),
-        bits_apart.get_bits::<3>(12).any(),
-        bits_apart.get_bits::<3>(9).any(),
-        bits_apart.get_bits::<3>(6).any(),
-        bits_apart.get_bits::<3>(3).any(),
-        bits_apart.get_bits::<3>(0).any(),
-    )
-        .cat::<8>();
-    (bit_cast::<9, 8>(thirds) + 0xFF).get_bit(8)
 }
 
 /// Rotates right by 0 to 3 bytes.
@@ -101,7 +37,7 @@ pub fn rotate_bytes(x: Bits<32>, by: Bits<2>) -> Bits<32> {
     let by_one = (x.get_bits::<8>(0), x.get_bits::<24>(8)).cat::<32>();
     let by_two = (x.get_bits::<16>(0), x.get_bits::<16>(16)).cat::<32>();
     let by_three = (x.get_bits::<24>(0), x.get_bits::<8>(24)).cat::<32>();
-    mux4(by, x, by_one, by_two, by_three)
+    select(by, [x, by_one, by_two, by_three])
 }
 
 #[hdl]
@@ -128,8 +64,6 @@ impl LoadLanes {
 /// | in `size_less_one` | bytes less one: 0, 1, 3 |
 /// | out `rotated` | goes to both lanes |
 /// | out `even_strobe`, `odd_strobe` | bytes that are written |
-///
-/// 40 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
 #[block(combinational)]
 pub struct StoreLanes {
     /// The register.
@@ -150,12 +84,12 @@ pub struct StoreLanes {
 impl StoreLanes {
     fn update(&mut self) {
         let offset = self.offset.val();
-        // To the left: by one is by three to the right. Without a negation the selects are those of one LUT a bit.
+        // To the left: by one is by three to the right.
         let data = self.data.val();
         let by_one = (data.get_bits::<24>(0), data.get_bits::<8>(24)).cat::<32>();
         let by_two = (data.get_bits::<16>(0), data.get_bits::<16>(16)).cat::<32>();
         let by_three = (data.get_bits::<8>(0), data.get_bits::<24>(8)).cat::<32>();
-        self.rotated.next = mux4(offset.get_bits::<2>(0), data, by_one, by_two, by_three);
+        self.rotated.next = select(offset.get_bits::<2>(0), [data, by_one, by_two, by_three]);
         let size = self.size_less_one.val();
         let bytes = (repeat::<2>(size.get_bit(1)), size.get_bit(0), true).cat::<4>();
         let strobes = bit_cast::<11, 4>(bytes) << offset;

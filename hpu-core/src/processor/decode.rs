@@ -2,7 +2,6 @@
 
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
-use super::byte_lanes::mux4;
 use super::predecode::CodeWord;
 use super::stages::Traits;
 use spindle_verilog::prelude::*;
@@ -61,8 +60,8 @@ pub struct Decoded {
 pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bits<32> {
     let short = sext::<32, 12>(decoded.field.get_bits::<12>(8));
     let long = (decoded.field, bits::<12>(0)).cat::<32>();
-    let upper = mux4(decoded.upper, link, short, long, counter);
-    let lower = mux4(decoded.lower, long, short, link, counter);
+    let upper = select(decoded.upper, [link, short, long, counter]);
+    let lower = select(decoded.lower, [long, short, link, counter]);
     (upper.get_bits::<20>(12), lower.get_bits::<12>(0)).cat::<32>()
 }
 

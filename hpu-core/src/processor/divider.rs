@@ -1,11 +1,10 @@
 //! DIV, DIVU, REM, REMU.
 
 use super::bundles::Division;
-use spindle_blocks::shift_count::next_of_32;
 use spindle_verilog::prelude::*;
 
-/// Number of the last step: the 31st in the order of [`next_of_32`], from 0 on.
-const LAST_STEP: u64 = 8;
+/// Number of the last of 31 steps.
+const LAST_STEP: u64 = 30;
 
 /// Cycles from `start` to `done`, at most; 2 if the divisor is 1 or -1.
 pub const DIVIDER_LATENCY: u64 = 32;
@@ -23,8 +22,6 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// The first step shifts in two bits of the dividend and subtracts once: the quotient's first bit can only be 1 if the divisor is 0, where
 /// the step does not matter, or 1, where the dividend is the quotient and nothing is left to do. A negative divisor is added, not subtracted,
 /// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
-///
-/// 127 LUT6 on UltraScale+, 11 levels on 7 series (yosys, the block alone).
 #[block(no_default)]
 pub struct Divider {
     /// Take the operands.
@@ -54,7 +51,7 @@ pub struct Divider {
     first: Reg<Bit>,
     /// There are no steps to go,
     rests: Reg<Bit>,
-    /// or this is the number of the next one: 31 values in the order of [`next_of_32`].
+    /// or this is the number of the next one: 0 to [`LAST_STEP`].
     step: Reg<Bits<5>>,
     /// Dividend bits to go above quotient bits that are known.
     dividend: DFF<Bits<32>>,
@@ -92,15 +89,15 @@ impl Divider {
         let stops = first & is_small & divisor.get_bit(0);
         self.by_zero.d.next = is_small & subtracts & !divisor.get_bit(0);
 
-        // One step. The lowest position of the adder makes the carry in.
+        // One step.
         let quotient = self.dividend.q.val();
         let remainder = self.rest.q.val();
         // Nothing remains of before the first step.
         let lower =
             if first { quotient.get_bits::<2>(30) } else { (remainder.get_bit(0), quotient.get_bit(31)).cat::<2>() };
         let shifted = (remainder.get_bits::<31>(1), lower).cat::<33>();
-        let total = (shifted, true).cat::<34>() + (divisor ^ repeat::<33>(subtracts), subtracts).cat::<34>();
-        let fits = !total.get_bit(33);
+        let total = add_with_carry::<34, 33>(shifted, divisor ^ repeat::<33>(subtracts), subtracts);
+        let fits = !total.get_bit(32);
 
         // The dividend's negation and the shift share the adder; bit 0, which comes late, stays out of it.
         let upper = if loads {
@@ -114,7 +111,7 @@ impl Divider {
         let loaded = upper + (bits::<30>(0), one_more).cat::<31>();
         let steps = !self.rests.q.val();
         self.step.reset.next = self.rests.q.val();
-        self.step.d.next = next_of_32(self.step.q.val());
+        self.step.d.next = self.step.q.val() + 1;
         if takes | (steps & !stops) {
             self.dividend.d.next = (loaded, if loads { self.a.val().get_bit(0) } else { fits }).cat::<32>();
         }
@@ -124,7 +121,7 @@ impl Divider {
             self.wants_remainder.d.next = self.funct3.val().get_bit(1);
             self.minus.d.next = negative_a ^ (negative_b & !self.funct3.val().get_bit(1));
         } else if steps & !stops {
-            self.rest.d.next = if fits { total.get_bits::<32>(1) } else { shifted.get_bits::<32>(0) };
+            self.rest.d.next = if fits { total.get_bits::<32>(0) } else { shifted.get_bits::<32>(0) };
         }
 
         if self.cancel.val() {

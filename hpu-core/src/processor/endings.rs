@@ -1,6 +1,5 @@
 //! How long handlers run, and how they ended.
 
-use super::byte_lanes::clock_ne;
 use super::stages::{Producer, Trap};
 use super::types::Ending;
 use spindle_blocks::ram::LutMemory;
@@ -86,7 +85,7 @@ impl Endings {
             } else if runs {
                 self.elapsed[i].d.next = self.elapsed[i].q.val() + 1;
             }
-            let ended = self.used_up[i].q.val() | (runs & !clock_ne(self.elapsed[i].q.val(), self.budget[i].q.val()));
+            let ended = self.used_up[i].q.val() | (runs & eq(self.elapsed[i].q.val(), self.budget[i].q.val()));
             used_up = used_up.replace_bit(i, if begins { self.no_budget.val() } else { ended });
             self.used_up[i].d.next = used_up.get_bit(i);
         }

@@ -3,7 +3,6 @@
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
 use super::bundles::{DividerStatus, Division};
-use super::byte_lanes::mux4;
 use super::divider::Divider;
 use super::multiplier::Multiplier;
 use super::stages::{Executed, Issued};
@@ -131,7 +130,7 @@ impl Execute {
         let alu_value = self.alu.result.val();
         self.alu_value.next = alu_value;
         let jumps = issued.traits.jumps;
-        // The sign of the difference comes last and meets one LUT: it decides where the operands' signs agree.
+        // The sign of the difference comes last; it decides where the operands' signs agree.
         let branches = issued.traits.branches;
         let differ = a.get_bit(31) ^ b.get_bit(31);
         let by_sign = if funct3.get_bit(1) { b.get_bit(31) } else { a.get_bit(31) };
@@ -155,12 +154,9 @@ impl Execute {
         let number = self.counter_number.val();
         let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
         let cycle = self.cycle.val();
-        let counter = mux4(
+        let counter = select(
             (number.get_bit(7), number.get_bit(1)).cat::<2>(),
-            cycle.get_bits::<32>(0),
-            retired.get_bits::<32>(0),
-            cycle.get_bits::<32>(32),
-            retired.get_bits::<32>(32),
+            [cycle.get_bits::<32>(0), retired.get_bits::<32>(0), cycle.get_bits::<32>(32), retired.get_bits::<32>(32)],
         );
         let constant = if number.get_bit(11) {
             (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()

@@ -2,7 +2,6 @@
 
 use super::alu::{alu_extend, AluControl};
 use super::bundles::{DivisionSink, FetchedSink, InjectedOperands, InjectionSink};
-use super::byte_lanes::mux4;
 use super::decode::{Decoded, Decoder};
 use super::predecode::CodeWord;
 use super::stages::{Issued, Traits};
@@ -83,12 +82,14 @@ impl Issue {
         self.injected.valid.next = injects;
         // A negative result is made of its magnitude x as !(x + 0xFFFF_FFFF), by the ALU.
         let negative = of_divider & self.division.negate.val();
-        self.injected.a.next = mux4(
+        self.injected.a.next = select(
             choice,
-            self.injection.answer.val(),
-            self.first_argument.val(),
-            self.division.quotient.val(),
-            self.division.remainder.val(),
+            [
+                self.injection.answer.val(),
+                self.first_argument.val(),
+                self.division.quotient.val(),
+                self.division.remainder.val(),
+            ],
         );
         self.injected.b.next = negative;
         let size =
@@ -120,7 +121,6 @@ impl Issue {
         let loads = (self.fetched.valid.val() | self.started.val() | self.injection.expected.val()) & !self.holds.val();
         if loads {
             self.slot.d.next = Issued {
-                // What is one value for injections is a reset of the register, not a LUT.
                 rd: if self.started.val() { bits::<5>(10) } else { rd },
                 funct3: decoded.funct3,
                 funct5: decoded.funct5,

@@ -116,7 +116,7 @@ fn size_of(funct3: Bits<3>) -> Bits<2> {
     (funct3.get_bit(1), funct3.get_bit(1) | funct3.get_bit(0)).cat::<2>()
 }
 
-/// The access begins in one word and ends in the next. In gates: an adder would take a carry chain.
+/// The access begins in one word and ends in the next.
 #[hdl_fn]
 fn crosses_word(low: Bits<2>, size_less_one: Bits<2>) -> Bit {
     (size_less_one.get_bit(1) & low.any()) | (size_less_one.get_bit(0) & low.all())
@@ -294,8 +294,7 @@ impl MemoryStage {
         let end_word =
             if reach.get_bit(2) { self.sum_next.q.val().get_bits::<20>(2) } else { access.sum.get_bits::<20>(2) };
         let end_offset = (end_word, reach.get_bits::<2>(0)).cat::<22>();
-        // The bound, a register, is what the carry chain takes as it is.
-        self.in_bound.next = !(bit_cast::<22, 21>(found.bound) < end_offset);
+        self.in_bound.next = end_offset <= bit_cast::<22, 21>(found.bound);
         let in_range = !access.sum.get_bit(31) & !access.sum.get_bits::<7>(21).any();
         let is_lr = access.is_atomic & (executed.funct5 == LR);
         let in_port = self.in_port.q.val();

@@ -2,7 +2,6 @@
 
 use super::alu::turn_of;
 use super::bundles::{InjectedOperandsSink, ResultsSink};
-use super::byte_lanes::mux4;
 use super::decode::{second_operand, Decoded};
 use super::register_file::RegisterFile;
 use super::stages::Producer;
@@ -65,16 +64,11 @@ pub struct Operands {
     /// By how much the ALU's rotator turns.
     pub amount: Signal<Out, Bits<7>>,
     registers: RegisterFile,
-    /// The operands but for the bits that some first value has.
-    plain_a: DFF<Bits<32>>,
-    plain_b: DFF<Bits<32>>,
-    /// Those bits.
-    rare_a: DFF<Bits<32>>,
-    rare_b: DFF<Bits<32>>,
+    operand_a: DFF<Bits<32>>,
+    operand_b: DFF<Bits<32>>,
     turn: DFF<Bits<7>>,
     _return_address: usize,
     _stack_top: usize,
-    _first_bits: usize,
 }
 
 impl Default for Operands {
@@ -87,12 +81,7 @@ impl Operands {
     /// `return_address` is what ra holds at the start, `stack_bytes` the size of a stack.
     pub fn new(return_address: u32, stack_bytes: usize) -> Self {
         let stack_top = base(STACK) as usize + stack_bytes;
-        Self {
-            _return_address: return_address as usize,
-            _stack_top: stack_top,
-            _first_bits: return_address as usize | stack_top | (TASK_PAGE | STATE | 1) as usize,
-            ..Self::blank()
-        }
+        Self { _return_address: return_address as usize, _stack_top: stack_top, ..Self::blank() }
     }
 }
 
@@ -102,31 +91,13 @@ fn matches(producer: Producer, index: Bits<5>) -> Bit {
     producer.writes & (producer.rd == index)
 }
 
-/// x or y. In gates the mapper would make of a select a line for each source of the choice, and the choice another LUT a bit; a carry chain it takes as it is.
-#[hdl_fn]
-fn either(x: Bit, y: Bit) -> Bit {
-    (bits::<3>(3) + (false, x, y).cat::<3>()).get_bit(2)
-}
-
-/// x or y, but not with z; see [`either`].
-#[hdl_fn]
-fn either_without(x: Bit, y: Bit, z: Bit) -> Bit {
-    (bits::<4>(3) + (false, !z, x, y).cat::<4>()).get_bit(3)
-}
-
-/// x, or else y without z; see [`either`].
-#[hdl_fn]
-fn or_without(x: Bit, y: Bit, z: Bit) -> Bit {
-    (bits::<4>(5) + (false, x, !z, y).cat::<4>()).get_bit(3)
-}
-
 /// Where a register is found: 0 = in the registers, else in M1, M2, M3.
 #[hdl_fn]
 fn source(index: Bits<5>, first: Producer, second: Producer, third: Producer) -> Bits<2> {
     let in_first = matches(first, index);
     let in_second = matches(second, index);
     let in_third = matches(third, index);
-    (either_without(in_second, in_third, in_first), or_without(in_first, in_third, in_second)).cat::<2>()
+    (!in_first & (in_second | in_third), in_first | (in_third & !in_second)).cat::<2>()
 }
 
 /// What a register holds at the start of a handler.
@@ -180,47 +151,36 @@ impl Operands {
         let first_a = first_value(decoded.find_a, return_address, stack_top, second_argument, third_argument);
         let first_b = first_value(decoded.find_b, return_address, stack_top, second_argument, third_argument);
 
+        let register_a = if self.registers.known_a.val() { self.registers.data_a.val() } else { first_a };
+        let register_b = if self.registers.known_b.val() { self.registers.data_b.val() } else { first_b };
+
         // From M1, M2, M3 or the registers: the youngest that writes it.
         let third_here = Producer { writes: third.writes & (self.results.third_thread.val() == thread), ..third };
         let from_a = source(decoded.find_a, first, second, third_here);
         let from_b = source(decoded.find_b, first, second, third_here);
-        let early_a = mux4(from_a, self.registers.data_a.val(), first.value, second.value, third.value);
-        let early_b = mux4(from_b, self.registers.data_b.val(), first.value, second.value, third.value);
+        let early_a = select(from_a, [register_a, first.value, second.value, third.value]);
+        let early_b = select(from_b, [register_b, first.value, second.value, third.value]);
 
         // The result of X, which comes late, what is injected and what is no register's: of each operand one of four.
         let injects = self.injected.valid.val();
         let in_x_a = matches(executes, decoded.find_a);
         let in_x_b = decoded.reads_b & matches(executes, decoded.find_b);
-        let choice_a = (either(injects, decoded.a_is_pc), either_without(decoded.a_is_pc, in_x_a, injects)).cat::<2>();
-        let chosen_a = mux4(choice_a, early_a, executes.value, self.injected.a.val(), self.pc.val());
-        let choice_b = (either(injects, !decoded.reads_b), either(injects, in_x_b)).cat::<2>();
+        let choice_a = (injects | decoded.a_is_pc, !injects & (decoded.a_is_pc | in_x_a)).cat::<2>();
+        let chosen_a = select(choice_a, [early_a, executes.value, self.injected.a.val(), self.pc.val()]);
+        let choice_b = (injects | !decoded.reads_b, injects | in_x_b).cat::<2>();
         let other = second_operand(decoded, self.link.val(), self.counter.val());
-        let chosen_b = mux4(choice_b, early_b, executes.value, other, repeat::<32>(self.injected.b.val()));
+        let chosen_b = select(choice_b, [early_b, executes.value, other, repeat::<32>(self.injected.b.val())]);
 
-        // What was not written is a reset of the register, which is no LUT in its path: nearly all first values are 0.
-        let rare = bits::<32>(self._first_bits);
-        let fresh_a = !in_x_a & !from_a.any() & !self.registers.known_a.val() & !decoded.a_is_pc;
-        let fresh_b = !in_x_b & !from_b.any() & !self.registers.known_b.val() & decoded.reads_b;
-        let starts_a = !injects & fresh_a;
-        let starts_b = !injects & fresh_b;
-        // The few bits that are not 0 join where they do not delay the result of X.
-        let found_a = if starts_a { first_a } else { early_a };
-        let found_b = if starts_b { first_b } else { early_b };
-        let rarely_a = mux4(choice_a, found_a, executes.value, self.injected.a.val(), self.pc.val());
-        let rarely_b = mux4(choice_b, found_b, executes.value, other, repeat::<32>(self.injected.b.val()));
         if self.advance.val() {
-            self.plain_a.d.next = if starts_a { bits::<32>(0) } else { chosen_a & !rare };
-            self.plain_b.d.next = if starts_b { bits::<32>(0) } else { chosen_b & !rare };
-            self.rare_a.d.next = rarely_a & rare;
-            self.rare_b.d.next = rarely_b & rare;
+            self.operand_a.d.next = chosen_a;
+            self.operand_b.d.next = chosen_b;
             // A register of its own: the rotator's selects are not to be made in X.
-            let distance = if starts_b { first_b } else { chosen_b };
-            self.turn.d.next = turn_of(distance.get_bits::<5>(0), !decoded.funct3.get_bit(2), decoded.reverses);
+            self.turn.d.next = turn_of(chosen_b.get_bits::<5>(0), !decoded.funct3.get_bit(2), decoded.reverses);
         }
         self.hazard.next = (decoded.reads_a & waits(decoded.find_a, executes, first, second))
             | (decoded.reads_b & waits(decoded.find_b, executes, first, second));
-        self.a.next = self.plain_a.q.val() | self.rare_a.q.val();
-        self.b.next = self.plain_b.q.val() | self.rare_b.q.val();
+        self.a.next = self.operand_a.q.val();
+        self.b.next = self.operand_b.q.val();
         self.amount.next = self.turn.q.val();
     }
 }

@@ -25,8 +25,6 @@ struct Row {
 /// |---|---|
 /// | loader | in `write`, `write_index`, `write_entry`: read back from the next cycle on |
 /// | address check | in `read_index`; out `entry`, in the same cycle |
-///
-/// 24 LUT6 on UltraScale+, 1 level on 7 series (yosys, the block alone).
 #[block(no_reset)]
 pub struct RegionTable {
     /// Write of a region.

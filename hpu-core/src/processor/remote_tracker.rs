@@ -7,18 +7,6 @@ use spindle_verilog::prelude::*;
 /// Posted writes under way from which on further ones stall. Two more may have been pushed by the time that this is known.
 const POSTED: u64 = 5;
 
-/// x + 1, as logic: of a sum the mapper makes a carry chain with a LUT before and one behind each bit.
-#[hdl_fn]
-fn one_more(x: Bits<3>) -> Bits<3> {
-    (x.get_bit(2) ^ x.get_bits::<2>(0).all(), x.get_bit(1) ^ x.get_bit(0), !x.get_bit(0)).cat::<3>()
-}
-
-/// x - 1.
-#[hdl_fn]
-fn one_less(x: Bits<3>) -> Bits<3> {
-    (x.get_bit(2) ^ !x.get_bits::<2>(0).any(), x.get_bit(1) ^ !x.get_bit(0), !x.get_bit(0)).cat::<3>()
-}
-
 /// Counts posted writes and answers under way.
 ///
 /// | neighbour | ports |
@@ -87,9 +75,9 @@ impl RemoteTracker {
             let more = writes & mine;
             let fewer = arrived & its;
             if more & !fewer {
-                self.posted[i].d.next = one_more(self.posted[i].q.val());
+                self.posted[i].d.next = self.posted[i].q.val() + 1;
             } else if fewer & !more {
-                self.posted[i].d.next = one_less(self.posted[i].q.val());
+                self.posted[i].d.next = self.posted[i].q.val() - 1;
             }
             full = full.replace_bit(i, self.posted[i].q.val() >= POSTED);
             waits = waits.replace_bit(i, self.outstanding[i].q.val());

@@ -1,7 +1,6 @@
 //! M1: where the program goes, what faults, what waits.
 
 use super::bundles::{AccessCheckSink, IssueAnswerSink};
-use super::byte_lanes::mux4;
 use super::stages::{Executed, Trap, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
@@ -114,13 +113,15 @@ impl Resolve {
         let trap_due = self.trap_due.q.val();
         let pc = self.trap_reg.q.val().pc;
         let restart = pc.get_bits::<16>(1) + (bits::<15>(0), !self.trap_reg.q.val().again).cat::<16>();
-        let next = mux4(
+        let next = select(
             (trap_due | (executed.taken & traits.to_register), trap_due | (executed.taken & !traits.to_register))
                 .cat::<2>(),
-            bit_cast::<32, 17>(executed.after),
-            bit_cast::<32, 17>(executed.target),
-            bit_cast::<32, 17>(executed.sum.get_bits::<17>(1)),
-            bit_cast::<32, 17>((restart, pc.get_bit(0)).cat::<17>()),
+            [
+                bit_cast::<32, 17>(executed.after),
+                bit_cast::<32, 17>(executed.target),
+                bit_cast::<32, 17>(executed.sum.get_bits::<17>(1)),
+                bit_cast::<32, 17>((restart, pc.get_bit(0)).cat::<17>()),
+            ],
         );
         self.next.next = next.get_bits::<17>(0);
         self.redirect.next = live & (missed | traits.refetches);

@@ -1,7 +1,7 @@
 //! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
 
 use super::bundles::Results;
-use super::byte_lanes::{byte_mask, mux4, next_word_lanes, LoadLanes};
+use super::byte_lanes::{next_word_lanes, LoadLanes};
 use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
 use spindle_verilog::prelude::*;
@@ -150,12 +150,9 @@ impl WriteBack {
             | (self.l1_data[1].val() & !elsewhere & odd)
             | (self.code_data.val() & elsewhere & !odd)
             | (self.port_data.val() & elsewhere & odd);
-        let second_value = mux4(
+        let second_value = select(
             self.second_pick.q.val(),
-            self.second_value.q.val(),
-            self.product[0].val(),
-            self.product[1].val(),
-            word,
+            [self.second_value.q.val(), self.product[0].val(), self.product[1].val(), word],
         );
         self.results.second.next = Producer {
             writes: self.second_writes.q.val(),

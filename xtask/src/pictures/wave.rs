@@ -37,6 +37,9 @@ struct Row {
     /// How a value is written.
     #[serde(default)]
     format: Format,
+    /// Registers between the event and this signal: the row is drawn as many cycles earlier.
+    #[serde(default)]
+    delay: u64,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -56,6 +59,9 @@ struct Mark {
     /// Bit of the signal.
     #[serde(default)]
     bit: usize,
+    /// As of a row.
+    #[serde(default)]
+    delay: u64,
     text: String,
 }
 
@@ -165,7 +171,8 @@ fn values(input: impl std::io::BufRead, period: u64) -> Result<BTreeMap<String, 
     let mut cycle = 0;
     for command in parser {
         match command? {
-            Command::Timestamp(time) => cycle = time / period,
+            // The rising edge that ends a cycle is in its middle, so what changes there is seen in the next one.
+            Command::Timestamp(time) => cycle = time.div_ceil(period),
             Command::ChangeScalar(code, value) => enter(&mut by_code, code, cycle, vec![value == Value::V1]),
             Command::ChangeVector(code, value) => {
                 let bits: Vec<bool> = value.iter().map(|value| value == Value::V1).collect();
@@ -217,13 +224,16 @@ fn render(wave: &Wave, values: &BTreeMap<String, Values>) -> Result<String> {
     ensure!(first < end, "the window of the picture is empty");
     let step = WIDTH / (end - first) as f64;
     let x = |cycle: u64| LEFT + (cycle - first) as f64 * step;
-    let find = |name: &str| values.get(name).with_context(|| format!("the wave has no signal {name}"));
-    let rise = |signal: &str, bit: usize| -> Result<u64> {
-        let values = find(signal)?;
-        let rises = |cycle: &u64| is_one(values, bit, *cycle) && !(*cycle > first && is_one(values, bit, cycle - 1));
+    let find = |name: &str, delay: u64| -> Result<Values> {
+        let values = values.get(name).with_context(|| format!("the wave has no signal {name}"))?;
+        Ok(values.iter().map(|(cycle, value)| (cycle.saturating_sub(delay), value.clone())).collect())
+    };
+    let rise = |signal: &str, bit: usize, delay: u64| -> Result<u64> {
+        let values = find(signal, delay)?;
+        let rises = |cycle: &u64| is_one(&values, bit, *cycle) && !(*cycle > first && is_one(&values, bit, cycle - 1));
         (first..end).find(rises).with_context(|| format!("bit {bit} of {signal} does not rise in the picture"))
     };
-    let marks = wave.mark.iter().map(|mark| rise(&mark.signal, mark.bit)).collect::<Result<Vec<u64>>>()?;
+    let marks = wave.mark.iter().map(|mark| rise(&mark.signal, mark.bit, mark.delay)).collect::<Result<Vec<u64>>>()?;
     let zero = marks.first().copied().unwrap_or(first);
     let is_right = |cycle: &u64| x(*cycle) > LEFT + 0.6 * WIDTH;
     let right = marks.iter().filter(|cycle| is_right(cycle)).count();
@@ -251,22 +261,22 @@ fn render(wave: &Wave, values: &BTreeMap<String, Values>) -> Result<String> {
         let (high, low) = (top + ROW * index as f64 + 8.0, top + ROW * (index + 1) as f64 - 8.0);
         svg.text("code", LEFT - 12.0, (high + low) / 2.0 - 2.0, Anchor::End, &row.label);
         svg.text("soft", LEFT - 12.0, (high + low) / 2.0 + 13.0, Anchor::End, &row.note);
-        let signal = find(&row.signal)?;
+        let signal = find(&row.signal, row.delay)?;
         match row.format {
-            Format::Bit => line(&mut svg, signal, row.bits.map_or(0, |bits| bits[0]), wave.window, &x, (high, low)),
+            Format::Bit => line(&mut svg, &signal, row.bits.map_or(0, |bits| bits[0]), wave.window, &x, (high, low)),
             Format::Span => {
                 let [from, to] = row.bits.context("a span has two bits")?;
-                let (from, to) = (rise(&row.signal, from)?, rise(&row.signal, to)?);
+                let (from, to) = (rise(&row.signal, from, row.delay)?, rise(&row.signal, to, row.delay)?);
                 let shown = |cycle: u64| (from..to).contains(&cycle).then(|| format!("handler, {} cycles", to - from));
                 boxes(&mut svg, &shown, wave.window, &x, (high, low));
             }
             format => {
-                let valid = row.valid.as_deref().map(find).transpose()?;
+                let valid = row.valid.as_deref().map(|valid| find(valid, row.delay)).transpose()?;
                 let shown = |cycle: u64| -> Option<String> {
-                    if valid.is_some_and(|valid| !is_one(valid, 0, cycle)) {
+                    if valid.as_ref().is_some_and(|valid| !is_one(valid, 0, cycle)) {
                         return None;
                     }
-                    let bits = at(signal, cycle);
+                    let bits = at(&signal, cycle);
                     let [from, to] = row.bits.unwrap_or([0, bits.len()]);
                     bits.get(from..to).map(|bits| text(bits, format))
                 };
@@ -361,6 +371,17 @@ mod tests {
         assert!(picture.contains(&format!(r#"<text class="mark" x="{}""#, line + 2.0)), "{picture}");
         assert!(picture.contains(">a5<") && picture.contains(">01<"), "{picture}");
         assert!(render(&wave("nic.none"), &values).unwrap_err().to_string().contains("nic.none"));
+    }
+
+    #[test]
+    fn what_changes_at_the_rising_edge_is_seen_in_the_next_cycle() {
+        let values = values(VCD.replace("#4000", "#2000").as_bytes(), PERIOD).unwrap();
+        assert_eq!(values["nic.go"], [(0, vec![false]), (1, vec![true]), (2, vec![false])]);
+        // A mark one register later than its event is drawn in the cycle of the event.
+        let mut late = wave("nic.go");
+        late.mark[0].delay = 1;
+        let picture = render(&late, &values).unwrap();
+        assert!(picture.contains(&format!(r#"<text class="mark" x="{}""#, LEFT + 2.0)), "{picture}");
     }
 
     #[test]

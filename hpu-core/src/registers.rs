@@ -15,7 +15,6 @@
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its turn comes, which takes a round of the
 //! [`Tally`](crate::array::tally::Tally) at most. Addresses without a register answer with `error`.
 
-use crate::array::context_staging::ContextStaging;
 use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
     TOTAL_RETIRED, TOTAL_TASKS,
@@ -23,36 +22,22 @@ use crate::array::tally::{
 use crate::bundles::CodeWrite;
 use crate::processor::predecode::{predecode, CodeWord};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
-use crate::types::{ContextEntry, FaultReport, PrintPiece};
+use crate::types::{ContextEntry, ContextLimits, FaultReport, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
+use spindle_blocks::{HpuPage, HpuStatus};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
-const IMEM_ADDR: u64 = hpu::IMEM_ADDR as u64;
-const IMEM_DATA: u64 = hpu::IMEM_DATA as u64;
-const L2_ADDR: u64 = hpu::L2_ADDR as u64;
-const TASKS_DONE: u64 = hpu::TASKS_DONE as u64;
-const TASKS_FAULTED: u64 = hpu::TASKS_FAULTED as u64;
-const BUSY_LO: u64 = hpu::BUSY_LO as u64;
-const BUSY_HI: u64 = hpu::BUSY_HI as u64;
-const INSTRET_LO: u64 = hpu::INSTRET_LO as u64;
-const INSTRET_HI: u64 = hpu::INSTRET_HI as u64;
-const COMMANDS: u64 = hpu::COMMANDS as u64;
-const CONTEXT_PUTS: u64 = hpu::CONTEXT_PUTS as u64;
-const FAULT_COUNT: u64 = hpu::FAULT_COUNT as u64;
-const FAULT_LOST: u64 = hpu::FAULT_LOST as u64;
-const FAULT_WHO: u64 = hpu::FAULT_WHO as u64;
-const FAULT_PC: u64 = hpu::FAULT_PC as u64;
-const FAULT_ADDRESS: u64 = hpu::FAULT_ADDRESS as u64;
-const FAULT_FRAME: u64 = hpu::FAULT_FRAME as u64;
-const FAULT_POP: u64 = hpu::FAULT_POP as u64;
-const PRINT_COUNT: u64 = hpu::PRINT_COUNT as u64;
-const PRINT_LOST: u64 = hpu::PRINT_LOST as u64;
-const PRINT_WHO: u64 = hpu::PRINT_WHO as u64;
-const PRINT_FRAME: u64 = hpu::PRINT_FRAME as u64;
-const PRINT_LOW: u64 = hpu::PRINT_LOW as u64;
-const PRINT_HIGH: u64 = hpu::PRINT_HIGH as u64;
-const PRINT_POP: u64 = hpu::PRINT_POP as u64;
+/// A counter of the telemetry.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CounterAt {
+    /// Number of the counter.
+    pub index: Bits<7>,
+    /// The offset is that of a counter.
+    pub exists: Bit,
+    /// The offset is that of an HPU that the array does not have.
+    pub missing: Bit,
+}
 
 /// The page. See the module text.
 #[block]
@@ -99,7 +84,9 @@ pub struct Registers {
     pub prints: Signal<In, Bits<8>>,
     /// Drop the oldest piece.
     pub print_pop: Signal<Out, Bit>,
-    staging: ContextStaging,
+    page: HpuPage,
+    installing: Reg<Bit>,
+    slot: DFF<Bits<4>>,
     imem_pointer: Reg<Bits<16>>,
     /// A word of code on its way, predecoded.
     code_write: Reg<Bit>,
@@ -109,22 +96,21 @@ pub struct Registers {
     word_ready: Reg<Bit>,
     word: DFF<Bits<32>>,
     word_known: DFF<Bit>,
-    report_word: DFF<Bits<32>>,
     l2_asking: Reg<Bit>,
     l2_pending: Reg<Bit>,
     answer: Reg<CsrResponse>,
-    take: Signal<Local, Bit>,
-    /// A counter is read: this one.
+    /// The counter of this index is read when its turn comes.
     counting: Reg<Bit>,
-    wanted: DFF<Bits<7>>,
+    counter_index: DFF<Bits<7>>,
     _hpus: usize,
     _group: usize,
+    _contexts: u64,
 }
 
 impl Registers {
     /// The page of an array with `hpus` HPUs in all and `contexts` contexts.
     pub fn new(hpus: usize, contexts: usize) -> Self {
-        Self { staging: ContextStaging::new(contexts), _hpus: hpus, _group: 1 << group_bits(hpus), ..Self::blank() }
+        Self { _hpus: hpus, _group: 1 << group_bits(hpus), _contexts: contexts as u64, ..Self::blank() }
     }
 }
 
@@ -132,138 +118,57 @@ impl Registers {
 impl Registers {
     fn update(&mut self) {
         let request = self.csr.val();
-        let offset = request.addr.get_bits::<12>(0);
-        let index = request.addr.get_bits::<6>(2);
-        let is_l2 = offset == bits::<12>(hpu::L2_DATA);
-        let waits = self.l2_pending.q.val() | self.counting.q.val();
-        let fresh = request.valid & !self.word_ready.q.val() & !waits & !self.answer.q.val().ack;
-
-        // A counter is told when its turn comes.
-        let of_hpu = (offset >= bits::<12>(hpu::HPU_BUSY)) & (offset < bits::<12>(hpu::HPU_TASKS as u64 + 0x100));
-        let of_tasks = request.addr.get_bit(8);
-        let mut is_total: Bit = true;
-        let mut total: Bits<7> = bits::<7>(0);
-        match offset.to_u64() {
-            TASKS_DONE => total = bits::<7>(TOTAL_TASKS),
-            TASKS_FAULTED => total = bits::<7>(TOTAL_FAULTED),
-            BUSY_LO => total = bits::<7>(TOTAL_BUSY),
-            BUSY_HI => total = bits::<7>(TOTAL_BUSY as u64 + 1),
-            INSTRET_LO => total = bits::<7>(TOTAL_RETIRED),
-            INSTRET_HI => total = bits::<7>(TOTAL_RETIRED as u64 + 1),
-            COMMANDS => total = bits::<7>(TOTAL_COMMANDS),
-            FAULT_LOST => total = bits::<7>(TOTAL_REPORTS_LOST),
-            PRINT_LOST => total = bits::<7>(TOTAL_PRINTS_LOST),
-            _ => is_total = false,
-        }
-        self.wanted.d.next = if !of_hpu {
-            total | bits::<7>((TOTALS * self._group) as u64)
-        } else if of_tasks {
-            bit_cast::<7, 6>(index) | bits::<7>((TASKS * self._group) as u64)
-        } else {
-            bit_cast::<7, 6>(index) | bits::<7>((BUSY * self._group) as u64)
-        };
-        let hpu_known = bit_cast::<7, 6>(index) < bits::<7>(self._hpus);
-        let is_counter = is_total | (of_hpu & hpu_known);
-        let counts = fresh & is_counter & !request.write;
-        let counted = self.counting.q.val() & (self.count_at.val() == self.wanted.q.val());
+        let select = self.page.select.val();
+        let fresh = request.valid
+            & !self.word_ready.q.val()
+            & !(self.l2_pending.q.val() | self.counting.q.val())
+            & !self.answer.q.val().ack;
+        let counter = self.counter(request.addr.get_bits::<12>(0));
+        let counts = fresh & counter.exists & !request.write;
+        let counted = self.counting.q.val() & (self.count_at.val() == self.counter_index.q.val());
+        self.counter_index.d.next = counter.index;
         self.counting.d.next = counts | (self.counting.q.val() & !counted);
-        self.take.next = fresh & !is_l2 & !counts;
 
-        // First cycle: the word is chosen. The reports have their own register, so that no multiplexer is deep.
-        let of_reports = offset.get_bits::<6>(6) == bits::<6>(hpu::FAULT_COUNT as u64 / 64);
+        // First cycle: the word is chosen, and a write takes effect.
+        let take = fresh & !select.l2_data & !counts;
+        let write = take & request.write;
+        self.page.address.next = request.addr.get_bits::<12>(0);
+        self.page.wdata.next = request.wdata;
+        self.page.write.next = write;
         let report = self.report.val();
         let print = self.print.val();
-        let mut report_known: Bit = true;
-        let mut report_word: Bits<32> = bits::<32>(0);
-        match offset.to_u64() {
-            FAULT_COUNT => report_word = bit_cast::<32, 8>(self.reports.val()),
-            FAULT_WHO => report_word = report.who,
-            FAULT_PC => report_word = report.pc,
-            FAULT_ADDRESS => report_word = report.address,
-            FAULT_FRAME => report_word = report.frame,
-            PRINT_COUNT => report_word = bit_cast::<32, 8>(self.prints.val()),
-            PRINT_WHO => report_word = print.who,
-            PRINT_FRAME => report_word = bit_cast::<32, 16>(print.frame),
-            PRINT_LOW => report_word = print.low,
-            PRINT_HIGH => report_word = print.high,
-            FAULT_POP | PRINT_POP => report_word = bits::<32>(0),
-            _ => report_known = false,
-        }
-        self.report_word.d.next = report_word;
-        self.staging.offset.next = offset;
-        self.staging.data.next = request.wdata;
-        let mut word: Bits<32> = self.staging.word.val();
-        let mut known: Bit = true;
-        match offset.to_u64() {
-            IMEM_ADDR => word = bit_cast::<32, 16>(self.imem_pointer.q.val()),
-            IMEM_DATA => word = bits::<32>(0),
-            L2_ADDR => word = bit_cast::<32, 20>(self.l2_pointer.q.val()),
-            CONTEXT_PUTS => word = bit_cast::<32, 9>(self.context_puts.val()),
-            _ => known = self.staging.known.val(),
-        }
-        self.word.d.next = word;
-        self.word_known.d.next = is_counter | if of_reports { report_known } else { known };
-        self.word_ready.d.next = self.take.val();
-
-        // Writes take effect in the same cycle.
-        let write = self.take.val() & request.write;
-        let data = request.wdata;
-        self.staging.write.next = write;
-        self.staged.next = self.staging.staged.val();
-        self.policy.next = self.staging.policy.val();
-        self.install.next = self.staging.install.val();
-        self.install_index.next = self.staging.install_index.val();
-        self.active.next = self.staging.active.val();
-
-        // Windows: the pointer moves on after each access.
-        let code = write & (offset == bits::<12>(IMEM_DATA));
-        self.code_write.d.next = code;
-        self.code_address.d.next = self.imem_pointer.q.val().get_bits::<14>(2);
-        self.code_data.d.next = predecode(data);
-        self.imem.write.next = self.code_write.q.val();
-        self.imem.address.next = self.code_address.q.val();
-        self.imem.data.next = self.code_data.q.val();
-        if code {
-            self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
-        } else if write & (offset == bits::<12>(IMEM_ADDR)) {
-            self.imem_pointer.d.next = data.get_bits::<16>(0);
-        }
-        self.l2_valid.next = self.l2_asking.q.val();
-        self.l2_request.next = RemoteRequest {
-            to_l2: true,
-            write: request.write,
-            address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
-            size_less_one: bits::<2>(3),
-            data,
-            ..Default::default()
+        self.page.status.next = HpuStatus {
+            imem_addr: self.imem_pointer.q.val(),
+            l2_addr: self.l2_pointer.q.val(),
+            context_puts_under_way: self.context_puts.val().get_bits::<8>(0),
+            context_puts_waiting: self.context_puts.val().get_bit(8),
+            fault_count: self.reports.val(),
+            fault_who: report.who,
+            fault_pc: report.pc,
+            fault_address: report.address,
+            fault_frame: report.frame,
+            print_count: self.prints.val(),
+            print_who: print.who,
+            print_frame: print.frame,
+            print_low: print.low,
+            print_high: print.high,
         };
-        let l2_done = self.l2_pending.q.val() & self.l2_answer.valid.val();
-        if fresh & is_l2 {
-            self.l2_asking.d.next = true;
-            self.l2_pending.d.next = true;
-        } else {
-            if self.l2_ready.val() {
-                self.l2_asking.d.next = false;
-            }
-            if l2_done {
-                self.l2_pending.d.next = false;
-            }
-        }
-        if l2_done {
-            self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;
-        } else if write & (offset == bits::<12>(L2_ADDR)) {
-            self.l2_pointer.d.next = data.get_bits::<20>(0);
-        }
-        self.pop.next = write & (offset == bits::<12>(FAULT_POP));
-        self.print_pop.next = write & (offset == bits::<12>(PRINT_POP));
+        self.word.d.next = self.page.word.val();
+        self.word_known.d.next = self.page.known.val() & !counter.missing;
+        self.word_ready.d.next = take;
+        self.pop.next = write & select.fault_pop;
+        self.print_pop.next = write & select.print_pop;
+        self.context(write);
+        self.code(write);
+        let l2_done = self.l2_window(fresh & select.l2_data, write & select.l2_addr);
 
         // Second cycle: the answer.
-        self.answer.d.next = CsrResponse { ack: false, error: false, rdata: bits::<32>(0) };
+        self.answer.d.next = CsrResponse::default();
         if self.word_ready.q.val() {
             self.answer.d.next.ack = true;
             self.answer.d.next.error = !self.word_known.q.val();
             if self.word_known.q.val() & !request.write {
-                self.answer.d.next.rdata = if of_reports { self.report_word.q.val() } else { self.word.q.val() };
+                self.answer.d.next.rdata = self.word.q.val();
             }
         } else if l2_done {
             self.answer.d.next.ack = true;
@@ -273,5 +178,123 @@ impl Registers {
             self.answer.d.next = CsrResponse { ack: true, error: false, rdata: self.count.val() };
         }
         self.csr_answer.next = self.answer.q.val();
+    }
+
+    /// The counter at an offset. The telemetry offers each counter in its turn.
+    fn counter(&mut self, offset: Bits<12>) -> CounterAt {
+        let of_hpu = (offset >= bits::<12>(hpu::HPU_BUSY)) & (offset < bits::<12>(hpu::HPU_TASKS + 0x100));
+        let number = zext::<7, 6>(offset.get_bits::<6>(2));
+        let exists = number < bits::<7>(self._hpus);
+        let mut is_total: Bit = true;
+        let mut total: Bits<7> = bits::<7>(0);
+        match offset.to_u32() {
+            hpu::TASKS_DONE => total = bits::<7>(TOTAL_TASKS),
+            hpu::TASKS_FAULTED => total = bits::<7>(TOTAL_FAULTED),
+            hpu::BUSY_LO => total = bits::<7>(TOTAL_BUSY),
+            hpu::BUSY_HI => total = bits::<7>(TOTAL_BUSY + 1),
+            hpu::INSTRET_LO => total = bits::<7>(TOTAL_RETIRED),
+            hpu::INSTRET_HI => total = bits::<7>(TOTAL_RETIRED + 1),
+            hpu::COMMANDS => total = bits::<7>(TOTAL_COMMANDS),
+            hpu::FAULT_LOST => total = bits::<7>(TOTAL_REPORTS_LOST),
+            hpu::PRINT_LOST => total = bits::<7>(TOTAL_PRINTS_LOST),
+            _ => is_total = false,
+        }
+        CounterAt {
+            index: if !of_hpu {
+                total | bits::<7>(TOTALS * self._group)
+            } else if offset.get_bit(8) {
+                number | bits::<7>(TASKS * self._group)
+            } else {
+                number | bits::<7>(BUSY * self._group)
+            },
+            exists: is_total | (of_hpu & exists),
+            missing: of_hpu & !exists,
+        }
+    }
+
+    /// The staged context. It is installed one cycle after the write; a number beyond the last context installs nothing.
+    fn context(&mut self, write: Bit) {
+        let number = self.csr.val().wdata;
+        let stored = self.page.stored.val();
+        self.installing.d.next = write & self.page.select.val().ctx_install & (number < bits::<32>(self._contexts));
+        self.slot.d.next = number.get_bits::<4>(0);
+        self.install.next = self.installing.q.val();
+        self.install_index.next = self.slot.q.val();
+        self.active.next = stored.ctx_active;
+        self.staged.next = ContextEntry {
+            header: stored.ctx_header,
+            payload: stored.ctx_payload,
+            completion: stored.ctx_completion,
+            limits: ContextLimits {
+                code_base: (stored.ctx_code_base_page, bits::<7>(0)).cat::<16>(),
+                code_size: stored.ctx_code_size,
+                state_base: stored.ctx_state_base,
+                state_size: stored.ctx_state_size,
+                host_lo: stored.ctx_host_lo,
+                host_hi: stored.ctx_host_hi,
+                host_size: stored.ctx_host_size,
+                watchdog: stored.ctx_watchdog,
+                scratch_base: stored.ctx_scratch_base,
+                scratch_size: stored.ctx_scratch_size,
+            },
+        };
+        self.policy.next = ContextPolicy {
+            weight: stored.ctx_weight,
+            messages: stored.ctx_quota_messages,
+            packets: stored.ctx_quota_packets,
+            overload: stored.ctx_overload_overload,
+            user_header: stored.ctx_user_header,
+            core_mask: stored.ctx_core_mask,
+            pid: stored.ctx_process,
+        };
+    }
+
+    /// The window of instruction memory: the address advances after each write.
+    fn code(&mut self, write: Bit) {
+        let data = self.csr.val().wdata;
+        let code = write & self.page.select.val().imem_data;
+        self.code_write.d.next = code;
+        self.code_address.d.next = self.imem_pointer.q.val().get_bits::<14>(2);
+        self.code_data.d.next = predecode(data);
+        self.imem.write.next = self.code_write.q.val();
+        self.imem.address.next = self.code_address.q.val();
+        self.imem.data.next = self.code_data.q.val();
+        if code {
+            self.imem_pointer.d.next = self.imem_pointer.q.val() + 4;
+        } else if write & self.page.select.val().imem_addr {
+            self.imem_pointer.d.next = data.get_bits::<16>(0);
+        }
+    }
+
+    /// The window of L2: `starts` an access, or `points` to another address. Returns whether the access is done.
+    fn l2_window(&mut self, starts: Bit, points: Bit) -> Bit {
+        let request = self.csr.val();
+        self.l2_valid.next = self.l2_asking.q.val();
+        self.l2_request.next = RemoteRequest {
+            to_l2: true,
+            write: request.write,
+            address: self.l2_pointer.q.val() & bits::<20>(0xF_FFFC),
+            size_less_one: bits::<2>(3),
+            data: request.wdata,
+            ..Default::default()
+        };
+        let done = self.l2_pending.q.val() & self.l2_answer.valid.val();
+        if starts {
+            self.l2_asking.d.next = true;
+            self.l2_pending.d.next = true;
+        } else {
+            if self.l2_ready.val() {
+                self.l2_asking.d.next = false;
+            }
+            if done {
+                self.l2_pending.d.next = false;
+            }
+        }
+        if done {
+            self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;
+        } else if points {
+            self.l2_pointer.d.next = request.wdata.get_bits::<20>(0);
+        }
+        done
     }
 }

@@ -149,23 +149,23 @@ impl PacketEngine {
     fn update(&mut self) {
         // Wire in.
         self.rx.join(&mut self.parser.rx);
-        self.parser.rx_enable.next = self.registers.rx_enable.val();
-        self.parser.spindle_port.next = self.registers.spindle_port.val();
+        self.parser.rx_enable.next = self.registers.settings.val().control_receive;
+        self.parser.spindle_port.next = self.registers.settings.val().spindle_port;
         self.rx_traffic.keep.next = self.rx.keep.val();
         self.rx_traffic.last.next = self.rx.last.val();
         self.rx_traffic.moves.next = self.rx.valid.val();
         self.parser.beat.join(&mut self.header_matcher.beat);
         self.header_matcher.parsed_flags.next = self.parser.parsed_flags.val();
         self.parser.parsed.join(&mut self.header_matcher.parsed);
-        self.header_matcher.word_index.next = self.registers.word_index.val();
+        self.header_matcher.word_index.next = self.registers.commit_index.val().get_bits::<4>(0);
         self.header_matcher.word_source.next = self.registers.word_source.val();
         self.header_matcher.word_write.next = self.registers.word_write.val();
-        self.header_matcher.term_index.next = self.registers.term_index.val();
-        self.header_matcher.term_mask.next = self.registers.term_mask.val();
-        self.header_matcher.term_low.next = self.registers.term_low.val();
-        self.header_matcher.term_high.next = self.registers.term_high.val();
+        self.header_matcher.term_index.next = self.registers.commit_index.val();
+        self.header_matcher.term_mask.next = self.registers.settings.val().term_mask;
+        self.header_matcher.term_low.next = self.registers.settings.val().term_low;
+        self.header_matcher.term_high.next = self.registers.settings.val().term_high;
         self.header_matcher.term_write.next = self.registers.term_write.val();
-        self.header_matcher.rule_index.next = self.registers.rule_index.val();
+        self.header_matcher.rule_index.next = self.registers.commit_index.val().get_bits::<6>(0);
         self.header_matcher.rule_positive.next = self.registers.rule_positive.val();
         self.header_matcher.rule_negative.next = self.registers.rule_negative.val();
         self.header_matcher.rule_action.next = self.registers.rule_action.val();
@@ -176,7 +176,7 @@ impl PacketEngine {
         self.psn_filter.early_peer.next = self.parser.early_peer.val();
         self.psn_filter.early_row.next = self.parser.early_row.val();
         self.parser.parsed.join(&mut self.psn_filter.parsed);
-        self.psn_filter.enable.next = self.registers.psn_enable.val();
+        self.psn_filter.enable.next = self.registers.settings.val().psn_control_filter;
         self.psn_filter.query.next = self.registers.peer_query.val();
         self.psn_filter.query_peer.next = self.registers.peer_index.val();
         self.registers.peer_busy.next = self.psn_filter.query_busy.val();
@@ -279,7 +279,7 @@ impl PacketEngine {
         self.registers.message_done.next = self.payload_scheduler.message_done.val();
         self.registers.message_failed.next = self.payload_scheduler.message_failed.val();
         self.registers.message_aged.next = self.payload_scheduler.message_aged.val();
-        self.payload_scheduler.timeout.next = self.registers.timeout.val();
+        self.payload_scheduler.timeout.next = self.registers.settings.val().message_timeout;
         self.payload_scheduler.live_index.next = self.registers.live_index.val();
         self.registers.live.next = self.payload_scheduler.live.val();
         self.registers.to_hpu.next = self.payload_scheduler.to_hpu.val();

@@ -1,25 +1,25 @@
-//! CSR page `rvma`: completion order and counters.
+//! The register page `rvma`: completion order, regions and counters.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | CSR block | `csr`, `csr_answer`: answered in the next cycle, the read of a counter when its turn comes, within 16; other pages not at all |
+//! | register slave | `csr`, `csr_answer`: answered in the next cycle, the read of a counter when its turn comes, within 16 cycles; other pages are not answered |
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |
 //!
-//! The counters are in one memory; what comes between two visits of one is counted beside it. A count has every pulse up to 5 cycles before it is told.
-//! Counters wrap at 2^32. Writing a read-only register does nothing.
+//! The counters are in one memory; events between two visits of a counter are counted beside the memory. A count that is read
+//! contains every pulse up to 5 cycles before. Counters wrap at 2^32. A write to a read-only register has no effect.
 
 use crate::host_access::regions::{Region, TABLE_BITS};
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
-use spindle_blocks::CountMemory;
+use spindle_blocks::{CountMemory, RvmaPage};
 use spindle_contract::registers::{rvma, PAGE};
 use spindle_verilog::prelude::*;
 
 /// Counters: register `PLACED_PACKETS + 4 * number`.
 const COUNTERS: usize = 15;
-const BYTES: u64 = ((rvma::PLACED_BYTES - rvma::PLACED_PACKETS) / 4) as u64;
-const LOST: u64 = ((rvma::EVENTS_LOST - rvma::PLACED_PACKETS) / 4) as u64;
+const BYTES: u32 = (rvma::PLACED_BYTES - rvma::PLACED_PACKETS) / 4;
+const LOST: u32 = (rvma::EVENTS_LOST - rvma::PLACED_PACKETS) / 4;
 
 /// The register page. See the module text.
 #[block(no_default)]
@@ -70,12 +70,9 @@ pub struct Registers {
     pub put_ended: Signal<In, Bit>,
     /// It was not sent as a whole.
     pub put_failed: Signal<In, Bit>,
-    order: Reg<Bit>,
-    /// First page, last page: low and high halves.
-    staged: [Reg<Bits<32>>; 4],
+    page: RvmaPage,
     commit: DFF<Bits<32>>,
     commits: Reg<Bit>,
-    free: [Reg<Bits<32>>; 2],
     /// What has come since the last visit of each counter, modulo 2^6, and of the two that have more than one in a cycle.
     more: [Reg<Bits<6>>; COUNTERS],
     more_bytes: Reg<Bits<20>>,
@@ -87,8 +84,6 @@ pub struct Registers {
     downs: Reg<Bits<COUNTERS>>,
     bytes: DFF<Bits<16>>,
     lost: Reg<Bits<2>>,
-    word: Signal<Local, Bits<32>>,
-    known: Signal<Local, Bit>,
 }
 
 impl Default for Registers {
@@ -160,51 +155,29 @@ impl Registers {
         self.memory.more.next = more;
         self.memory.is_low.next = false;
 
+        // The access.
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
-        let mine = request.addr.get_bits::<8>(12) == bits::<8>((rvma::BASE / PAGE) as u64);
+        let in_page = request.addr.get_bits::<8>(12) == bits::<8>(rvma::BASE / PAGE);
         let number = offset.get_bits::<4>(2);
-        let is_counter = (offset.get_bits::<6>(6) == bits::<6>(rvma::PLACED_PACKETS as u64 / 64)) & !number.all();
+        let is_counter = (offset.get_bits::<6>(6) == bits::<6>(rvma::PLACED_PACKETS / 64)) & !number.all();
         let reads = is_counter & !request.write;
-        let turn = self.memory.at.val() == bit_cast::<7, 4>(number);
-        let take = request.valid & mine & !self.answer.q.val().ack & (!reads | turn);
-        self.known.next = true;
-        self.word.next = bits::<32>(0);
-        if offset == bits::<12>(rvma::CONTROL) {
-            self.word.next = bit_cast::<32, 1>(repeat::<1>(self.order.q.val()));
-        } else if offset == bits::<12>(rvma::REGION_FIRST) {
-            self.word.next = self.staged[0].q.val();
-        } else if offset == bits::<12>(rvma::REGION_FIRST as u64 + 4) {
-            self.word.next = self.staged[1].q.val();
-        } else if offset == bits::<12>(rvma::REGION_LAST) {
-            self.word.next = self.staged[2].q.val();
-        } else if offset == bits::<12>(rvma::REGION_LAST as u64 + 4) {
-            self.word.next = self.staged[3].q.val();
-        } else if offset == bits::<12>(rvma::REGION_COMMIT) {
-            self.word.next = bits::<32>(0);
-        } else if offset == bits::<12>(rvma::UNCHECKED) {
-            self.word.next = self.free[0].q.val();
-        } else if offset == bits::<12>(rvma::UNCHECKED as u64 + 4) {
-            self.word.next = self.free[1].q.val();
-        } else {
-            self.known.next = is_counter;
+        let turn = self.memory.at.val() == zext::<7, 4>(number);
+        let take = request.valid & in_page & !self.answer.q.val().ack & (!reads | turn);
+        let write = take & request.write;
+        self.page.address.next = offset;
+        self.page.wdata.next = request.wdata;
+        self.page.write.next = write;
+        self.answer.d.next = CsrResponse { ack: take, error: take & !self.page.known.val(), rdata: bits::<32>(0) };
+        if take & self.page.known.val() & !request.write {
+            self.answer.d.next.rdata = if reads { self.memory.count.val() } else { self.page.word.val() };
         }
-        if take & request.write & (offset == bits::<12>(rvma::CONTROL)) {
-            self.order.d.next = request.wdata.get_bit(0);
-        }
-        let writes = take & request.write;
-        for i in 0..4 {
-            if writes & (offset == bits::<12>(rvma::REGION_FIRST as u64 + 4 * i as u64)) {
-                self.staged[i].d.next = request.wdata;
-            }
-        }
-        for i in 0..2 {
-            if writes & (offset == bits::<12>(rvma::UNCHECKED as u64 + 4 * i as u64)) {
-                self.free[i].d.next = request.wdata;
-            }
-        }
-        self.commits.d.next = writes & (offset == bits::<12>(rvma::REGION_COMMIT));
-        if writes {
+        self.csr_answer.next = self.answer.q.val();
+
+        // Settings.
+        let stored = self.page.stored.val();
+        self.commits.d.next = write & self.page.select.val().region_commit;
+        if write {
             self.commit.d.next = request.wdata;
         }
         let commit = self.commit.q.val();
@@ -213,15 +186,10 @@ impl Registers {
         self.region.next = Region {
             readable: commit.get_bit(30),
             writable: commit.get_bit(31),
-            first: (self.staged[1].q.val(), self.staged[0].q.val().get_bits::<20>(12)).cat::<52>(),
-            last: (self.staged[3].q.val(), self.staged[2].q.val().get_bits::<20>(12)).cat::<52>(),
+            first: (stored.region_first_1, stored.region_first_0.get_bits::<20>(12)).cat::<52>(),
+            last: (stored.region_last_1, stored.region_last_0.get_bits::<20>(12)).cat::<52>(),
         };
-        self.unchecked.next = (self.free[1].q.val(), self.free[0].q.val()).cat::<64>();
-        self.answer.d.next = CsrResponse { ack: take, error: take & !self.known.val(), rdata: bits::<32>(0) };
-        if take & self.known.val() & !request.write {
-            self.answer.d.next.rdata = if reads { self.memory.count.val() } else { self.word.val() };
-        }
-        self.csr_answer.next = self.answer.q.val();
-        self.posted.next = self.order.q.val();
+        self.unchecked.next = (stored.unchecked_1, stored.unchecked_0).cat::<64>();
+        self.posted.next = stored.control_posted;
     }
 }

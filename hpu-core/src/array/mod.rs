@@ -16,7 +16,6 @@
 //! skid buffer.
 
 pub mod completions;
-pub mod context_staging;
 pub mod context_table;
 pub mod dispatcher;
 pub mod dma_router;

@@ -10,6 +10,8 @@
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
+//! | [`pages`] | register pages |
+//! | [`headers`] | extractors of header fields |
 //! | [`shift_count`] | counters without adders, for values that nobody reads as numbers |
 //! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
 //!
@@ -25,6 +27,8 @@ pub mod counter;
 pub mod csr;
 pub mod desc;
 pub mod fifo;
+pub mod headers;
+pub mod pages;
 pub mod ram;
 pub mod shift_count;
 pub mod skid;
@@ -39,6 +43,7 @@ pub use counter::CounterBank;
 pub use csr::CsrBlock;
 pub use desc::*;
 pub use fifo::{BlockFifo, Fifo, LutFifo};
+pub use pages::*;
 pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};

@@ -106,6 +106,13 @@ pub struct Config {
     pub rvfi: bool,
 }
 
+impl Default for Config {
+    /// The simulation default.
+    fn default() -> Self {
+        Config::SIM
+    }
+}
+
 impl Config {
     /// VU9P-class Alveo cards (U280, U250, U50).
     pub const ALVEO: Config = Config {

@@ -1,11 +1,11 @@
-//! CSR page `global`: identity, configuration, the cycle counter and the list of blocks.
+//! The register page `global`: identity, configuration, the cycle counter and the list of blocks.
 //!
 //! Answers every address that no engine owns: its own registers, and `error` for the holes of the map, so that a driver
 //! that probes never waits for a time-out. An answer comes in the cycle after the request.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | CSR block | `csr`, `csr_answer` |
+//! | register slave | `csr`, `csr_answer` |
 //! | trace ring | `cycle`: cycles since reset, low half |
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
@@ -62,14 +62,9 @@ impl GlobalPage {
                 .copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
         }
         Self {
-            _hpus: config.clusters as u32
-                | (config.hpus as u32) << 8
-                | (config.contexts as u32) << 16
-                | (config.match_rules as u32) << 24,
-            _tables: config.mailboxes as u32 | (config.posted_buffers as u32) << 16,
-            _memories: (config.imem_bytes >> 10) as u32
-                | ((config.l2_bytes >> 10) as u32) << 8
-                | ((config.packet_buffer_bytes >> 10) as u32) << 20,
+            _hpus: global::Hpus::of(config).0,
+            _tables: global::Tables::of(config).0,
+            _memories: global::Memories::of(config).0,
             _clock_mhz: config.clock_mhz,
             _messages: config.live_messages as u32,
             _processes: config.processes as u32,
@@ -103,32 +98,20 @@ impl GlobalPage {
         }
         self.word.next = bits::<32>(0);
         self.known.next = own_page;
-        if offset == bits::<12>(global::MAGIC) {
-            self.word.next = bits::<32>(registers::MAGIC);
-        } else if offset == bits::<12>(global::VERSION) {
-            self.word.next = bits::<32>(spindle_contract::VERSION);
-        } else if offset == bits::<12>(global::HPUS) {
-            self.word.next = bits::<32>(self._hpus);
-        } else if offset == bits::<12>(global::TABLES) {
-            self.word.next = bits::<32>(self._tables);
-        } else if offset == bits::<12>(global::MEMORIES) {
-            self.word.next = bits::<32>(self._memories);
-        } else if offset == bits::<12>(global::CLOCK_MHZ) {
-            self.word.next = bits::<32>(self._clock_mhz);
-        } else if offset == bits::<12>(global::CYCLE_LO) {
-            self.word.next = self.cycle_lo.q.val();
-        } else if offset == bits::<12>(global::CYCLE_HI) {
-            self.word.next = self.latched_hi.q.val();
-        } else if offset == bits::<12>(global::SCRATCH) {
-            self.word.next = self.scratch.q.val();
-        } else if offset == bits::<12>(global::LIVE_MESSAGES) {
-            self.word.next = bits::<32>(self._messages);
-        } else if offset == bits::<12>(global::PROCESSES) {
-            self.word.next = bits::<32>(self._processes);
-        } else if offset == bits::<12>(global::BLOCKS) {
-            self.word.next = bits::<32>(self._blocks);
-        } else {
-            self.known.next = false;
+        match offset.to_u32() {
+            global::MAGIC => self.word.next = bits::<32>(registers::MAGIC),
+            global::VERSION => self.word.next = bits::<32>(spindle_contract::VERSION),
+            global::HPUS => self.word.next = bits::<32>(self._hpus),
+            global::TABLES => self.word.next = bits::<32>(self._tables),
+            global::MEMORIES => self.word.next = bits::<32>(self._memories),
+            global::CLOCK_MHZ => self.word.next = bits::<32>(self._clock_mhz),
+            global::CYCLE_LO => self.word.next = self.cycle_lo.q.val(),
+            global::CYCLE_HI => self.word.next = self.latched_hi.q.val(),
+            global::SCRATCH => self.word.next = self.scratch.q.val(),
+            global::LIVE_MESSAGES => self.word.next = bits::<32>(self._messages),
+            global::PROCESSES => self.word.next = bits::<32>(self._processes),
+            global::BLOCKS => self.word.next = bits::<32>(self._blocks),
+            _ => self.known.next = false,
         }
         if (offset >= bits::<12>(LIST_START)) & (offset < bits::<12>(LIST_END)) {
             self.word.next = self.list_word.val();

@@ -1,16 +1,18 @@
-//! CSR page `trace`: follows sampled packets, and keeps when each passed which stage.
+//! The register page `trace`: follows sampled packets, and records the cycles in which each passed a stage.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | CSR block | `csr`, `csr_answer`: an answer comes in the cycle after the request |
+//! | register slave | `csr`, `csr_answer`: an answer comes in the cycle after the request |
 //! | engines | in `lanes`, `tags`: the trace ports, lane by lane |
 //! | global page | in `cycle`: cycles since reset, low half |
 //!
-//! Off after reset. A packet whose frame number has zeros under SAMPLE_MASK is followed from its first beat on, until the first beat of the next such packet. Each cycle in which
-//! the packet that is followed passes at least one stage gives one record {HPU, stages, frame, cycle}, so stages that are passed in the same cycle share one. The record is in the ring two
-//! cycles later. Nothing is ever stalled, and no cycle is missed; what is lost is what the ring overwrites, and the rest of a packet that is still inside when
-//! the next is sampled, so the mask must leave a packet the time to leave. Of stages that an HPU has for itself the record names the HPU; if several HPUs work for the packet in
-//! the same cycle, the bits of their numbers are OR-ed.
+//! Off after reset. A packet whose frame number has zeros under SAMPLE_MASK is followed from its first beat on, until the
+//! first beat of the next such packet. Each cycle in which the followed packet passes at least one stage gives one record
+//! {HPU, stages, frame, cycle}; stages that are passed in the same cycle share a record. The record is in the ring two cycles
+//! later. Nothing is stalled, and no cycle is missed. Records are lost if the ring overwrites them, and a packet that is
+//! still inside when the next one is sampled is no longer followed, so the mask must leave a packet the time to leave. For
+//! stages that each HPU has, the record names the HPU; if several HPUs work for the packet in the same cycle, the bits of
+//! their numbers are OR-ed.
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -174,22 +176,15 @@ impl TraceRing {
         }
         self.known.next = true;
         self.word.next = bits::<32>(0);
-        if offset == bits::<12>(trace::CONTROL) {
-            self.word.next = bit_cast::<32, 2>(control);
-        } else if offset == bits::<12>(trace::SAMPLE_MASK) {
-            self.word.next = bit_cast::<32, 16>(self.mask.q.val());
-        } else if offset == bits::<12>(trace::WRITTEN) {
-            self.word.next = written;
-        } else if offset == bits::<12>(trace::INDEX) {
-            self.word.next = bit_cast::<32, INDEX_BITS>(self.index.q.val());
-        } else if offset == bits::<12>(trace::RECORD_CYCLE) {
-            self.word.next = read.cycle;
-        } else if offset == bits::<12>(trace::RECORD_STAGES) {
-            self.word.next = (read.stages, read.frame).cat::<32>();
-        } else if offset == bits::<12>(trace::RECORD_HPU) {
-            self.word.next = bit_cast::<32, 5>(read.hpu);
-        } else {
-            self.known.next = false;
+        match offset.to_u32() {
+            trace::CONTROL => self.word.next = bit_cast::<32, 2>(control),
+            trace::SAMPLE_MASK => self.word.next = bit_cast::<32, 16>(self.mask.q.val()),
+            trace::WRITTEN => self.word.next = written,
+            trace::INDEX => self.word.next = bit_cast::<32, INDEX_BITS>(self.index.q.val()),
+            trace::RECORD_CYCLE => self.word.next = read.cycle,
+            trace::RECORD_STAGES => self.word.next = (read.stages, read.frame).cat::<32>(),
+            trace::RECORD_HPU => self.word.next = bit_cast::<32, 5>(read.hpu),
+            _ => self.known.next = false,
         }
         self.answer.d.next = CsrResponse::default();
         if self.take.val() {

@@ -18,7 +18,7 @@ fn is_stored(register: &Register) -> bool {
 
 /// The registers whose word comes in with the status.
 fn is_status(register: &Register) -> bool {
-    matches!(register.kind, Kind::Counter | Kind::Status | Kind::Trigger | Kind::Pointer)
+    matches!(register.kind, Kind::Counter | Kind::Status | Kind::Report | Kind::Trigger | Kind::Pointer)
 }
 
 /// The registers that the owner of the page serves, so that it wants to know of an access.
@@ -75,8 +75,9 @@ pub fn page(page: &Page) -> TokenStream {
         .iter()
         .filter(|register| is_stored(register))
         .flat_map(|register| (0..register.count).map(move |word| write(register, word)));
-    let [known, readable, writable] =
-        [|_: &Register| true, Register::reads, Register::writes].map(|of| known(registers, of));
+    let known = known(registers, "known", |_| true);
+    let readable = self::known(registers, "readable", Register::reads);
+    let writable = self::known(registers, "writable", Register::writes);
     let doc = format!("The register page `{}`: see `spindle_contract::registers::{}`.", page.module, page.module);
     let export_doc = format!("Hardware of the register page `{}`.", page.module);
     quote! {
@@ -132,9 +133,9 @@ pub fn page(page: &Page) -> TokenStream {
                         _ => {}
                     }
                     self.word.next = word;
-                    self.known.next = #known;
-                    self.readable.next = #readable;
-                    self.writable.next = #writable;
+                    #known
+                    #readable
+                    #writable
                     #select_drive
                     let data = self.wdata.val();
                     if self.write.val() {
@@ -253,19 +254,18 @@ fn within(register: &Register) -> TokenStream {
     quote!((address >= bits::<12>(#words)) & (address < bits::<12>(#last)))
 }
 
-/// Whether the address is that of a register of this sort.
-fn known(registers: &[Register], of: fn(&Register) -> bool) -> TokenStream {
+/// Drives a port: whether the address is that of a register of this sort.
+fn known(registers: &[Register], port: &str, of: fn(&Register) -> bool) -> TokenStream {
+    let port = format_ident!("{port}");
     let is_wide = |register: &&Register| register.count > 4;
     let single = registers.iter().filter(|register| of(register) && !is_wide(register));
-    let addresses: Vec<_> =
-        single.flat_map(|register| (0..register.count).map(move |word| address(register, word))).collect();
-    let windows = registers.iter().filter(|register| of(register)).filter(is_wide).map(|register| {
-        let within = within(register);
-        quote!(| (#within))
-    });
-    let listed = match addresses.as_slice() {
-        [] => quote!(false),
-        _ => quote!(match address.to_u64() { #(#addresses)|* => true, _ => false }),
-    };
-    quote!((#listed) #(#windows)*)
+    let addresses = single.flat_map(|register| (0..register.count).map(move |word| address(register, word)));
+    let windows = registers.iter().filter(|register| of(register)).filter(is_wide).map(within);
+    quote! {
+        self.#port.next = false #(| (#windows))*;
+        match address.to_u64() {
+            #(#addresses)|* => self.#port.next = true,
+            _ => {}
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The declarations of `spindle-contract`: each names a register page once, and everything else is derived from it.
 
 mod hardware;
+mod header;
 mod page;
 mod software;
 
@@ -20,8 +21,9 @@ use syn::parse_macro_input;
 /// ```
 ///
 /// A register is `kind NAME[count] offset "doc"`, then `;` or its fields in braces, separated by `;`. A field is
-/// `name high:low = reset "doc" { VALUE = number "doc", .. }`; everything but the name and the bits may be left out. The kinds are those
-/// of `registers::Kind`. The declaration gives
+/// `name high:low = reset "doc" { VALUE = number "doc", .. }`; everything but the name and the bits may be left out. The
+/// kinds are those of `registers::Kind`; a `tally` is a counter that its page's owner keeps in a memory, a `report` a status
+/// that the owner has as one word. The declaration gives
 ///
 /// * the module `packet`: offsets, `ID`, `BASE`, and for each register with fields a type whose methods read and set them;
 /// * the constant `PACKET`: the page as a table;
@@ -38,4 +40,12 @@ pub fn registers(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn words(input: TokenStream) -> TokenStream {
     software::words(&parse_macro_input!(input as page::Words)).into()
+}
+
+/// Declares headers of frames: `name start "doc" { field bits "doc"; .. }`, the fields in the order of the wire, `start` the byte of
+/// a frame without VLAN tag. Each gives the module `name` with byte offsets, the table `NAME_FIELDS`, and a type whose `parse` and
+/// `emit` read and write the header. The macro `header_fields!` has an extractor in hardware for each field.
+#[proc_macro]
+pub fn headers(input: TokenStream) -> TokenStream {
+    header::headers(&parse_macro_input!(input as header::Headers)).into()
 }

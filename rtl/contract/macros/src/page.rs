@@ -24,6 +24,7 @@ pub enum Kind {
     Counter,
     Tally,
     Status,
+    Report,
     Pointer,
     Trigger,
     Window { reads: bool, writes: bool },
@@ -67,7 +68,7 @@ impl Register {
 
     pub fn writes(&self) -> bool {
         match self.kind {
-            Kind::Counter | Kind::Tally | Kind::Status => false,
+            Kind::Counter | Kind::Tally | Kind::Status | Kind::Report => false,
             Kind::Window { writes, .. } => writes,
             _ => true,
         }
@@ -86,7 +87,7 @@ impl Register {
     pub fn parts(&self, word: u32) -> Vec<(Ident, u32, u32, u32)> {
         let suffix = if self.count > 1 { format!("_{word}") } else { String::new() };
         let register = self.lower();
-        if self.fields.is_empty() {
+        if self.fields.is_empty() || self.kind == Kind::Report {
             return vec![(format_ident!("{register}{suffix}"), 0, 32, 0)];
         }
         let part = |field: &Field| {
@@ -179,6 +180,7 @@ impl Parse for Kind {
             "counter" => Kind::Counter,
             "tally" => Kind::Tally,
             "status" => Kind::Status,
+            "report" => Kind::Report,
             "pointer" => Kind::Pointer,
             "trigger" => Kind::Trigger,
             "window" => {
@@ -190,7 +192,7 @@ impl Parse for Kind {
             other => {
                 let sentence = format!(
                     "`{other}` is no kind of register; there are control, stage, commit, counter, tally, status, \
-                     pointer, trigger, window(ro)"
+                     report, pointer, trigger, window(ro)"
                 );
                 return Err(Error::new(ident.span(), sentence));
             }

@@ -39,7 +39,7 @@ fn row(register: &Register) -> TokenStream {
         Kind::Stage => quote!(Stage),
         Kind::Commit => quote!(Commit),
         Kind::Counter | Kind::Tally => quote!(Counter),
-        Kind::Status => quote!(Status),
+        Kind::Status | Kind::Report => quote!(Status),
         Kind::Pointer => quote!(Pointer),
         Kind::Trigger => quote!(Trigger),
         Kind::Window { .. } => quote!(Window),

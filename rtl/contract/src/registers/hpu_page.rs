@@ -57,7 +57,7 @@ registers! {
     status FAULT_COUNT 0x140 "fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST" {
         fault_count 7:0 }
     tally FAULT_LOST 0x144 "fault reports that found the queue full";
-    status FAULT_WHO 0x148 "origin of the oldest report" {
+    report FAULT_WHO 0x148 "origin of the oldest report" {
         cause 3:0 "fault cause";
         context 7:4 "execution context";
         hpu 15:8 "HPU of the cluster";
@@ -66,14 +66,14 @@ registers! {
     }
     status FAULT_PC 0x14C "program counter of the oldest report";
     status FAULT_ADDRESS 0x150 "address of the access of the oldest report";
-    status FAULT_FRAME 0x154 "packet of the oldest report" {
+    report FAULT_FRAME 0x154 "packet of the oldest report" {
         frame 15:0 "frame";
         handler 17:16 "kind of handler"
     }
     commit FAULT_POP 0x158 "removes the oldest report";
     status PRINT_COUNT 0x160 "pieces of text waiting, at most 64" { print_count 7:0 }
     tally PRINT_LOST 0x164 "pieces of text that found the queue full";
-    status PRINT_WHO 0x168 "origin of the oldest piece" {
+    report PRINT_WHO 0x168 "origin of the oldest piece" {
         characters 3:0 "characters";
         context 7:4 "execution context";
         hpu 15:8 "HPU of the cluster";

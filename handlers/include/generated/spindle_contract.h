@@ -119,7 +119,34 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_UDP_BYTES                   8            /* UDP header */
 #define SPIN_ICMP_BYTES                  8            /* ICMP echo header */
 #define SPIN_TRANSPORT_BYTES             48           /* Spindle transport header */
-#define SPIN_TRANSPORT_VERSION_HLEN      0            /* 8 bits: version (high nibble) and header length in 8-byte words (low nibble) */
+
+/* Byte offsets in the IPv4 header. */
+#define SPIN_IPV4_VERSION                0            /* 4 bits: version, 4 */
+#define SPIN_IPV4_DSCP                   1            /* 6 bits: differentiated services */
+#define SPIN_IPV4_TOTAL_LENGTH           2            /* 16 bits: bytes of the packet, the header included */
+#define SPIN_IPV4_IDENTIFICATION         4            /* 16 bits: identification */
+#define SPIN_IPV4_EVIL                   6            /* 1 bits: zero */
+#define SPIN_IPV4_TTL                    8            /* 8 bits: hops left */
+#define SPIN_IPV4_PROTOCOL               9            /* 8 bits: protocol */
+#define SPIN_IPV4_CHECKSUM               10           /* 16 bits: checksum of the header */
+#define SPIN_IPV4_SRC                    12           /* 32 bits: source address */
+#define SPIN_IPV4_DST                    16           /* 32 bits: destination address */
+
+/* Byte offsets in the UDP header. */
+#define SPIN_UDP_SRC_PORT                0            /* 16 bits: source port */
+#define SPIN_UDP_DST_PORT                2            /* 16 bits: destination port */
+#define SPIN_UDP_LENGTH                  4            /* 16 bits: bytes of the datagram, the header included */
+#define SPIN_UDP_CHECKSUM                6            /* 16 bits: checksum; 0: none */
+
+/* Byte offsets in the ICMP echo header. */
+#define SPIN_ICMP_KIND                   0            /* 8 bits: type */
+#define SPIN_ICMP_CODE                   1            /* 8 bits: code */
+#define SPIN_ICMP_CHECKSUM               2            /* 16 bits: checksum */
+#define SPIN_ICMP_IDENTIFIER             4            /* 16 bits: identifier */
+#define SPIN_ICMP_SEQUENCE               6            /* 16 bits: sequence number */
+
+/* Byte offsets in the Spindle header. */
+#define SPIN_TRANSPORT_VERSION           0            /* 4 bits: version */
 #define SPIN_TRANSPORT_OPCODE            1            /* 8 bits: operation */
 #define SPIN_TRANSPORT_FLAGS             2            /* 16 bits: flag bits */
 #define SPIN_TRANSPORT_PSN               4            /* 32 bits: packet sequence number per (source NIC, destination NIC) */
@@ -129,10 +156,28 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_ADDR              16           /* 64 bits: RVMA mailbox address, also sPIN's match bits */
 #define SPIN_TRANSPORT_KEY               24           /* 32 bits: mailbox key */
 #define SPIN_TRANSPORT_MSG_ID            28           /* 32 bits: message, unique per (src_nid, src_pid) while live */
-#define SPIN_TRANSPORT_MSG_LEN           32           /* 32 bits: total message length in bytes */
-#define SPIN_TRANSPORT_MSG_OFF           36           /* 32 bits: offset of this packet within the message */
+#define SPIN_TRANSPORT_MSG_LEN           32           /* 32 bits: message length in bytes */
+#define SPIN_TRANSPORT_MSG_OFF           36           /* 32 bits: offset of this packet in the message */
 #define SPIN_TRANSPORT_BUF_OFF           40           /* 32 bits: base offset of the message in the buffer */
 #define SPIN_TRANSPORT_PAYLOAD_LEN       44           /* 16 bits: bytes that follow */
 #define SPIN_TRANSPORT_EPOCH             46           /* 16 bits: low bits of the target epoch, valid with EPOCH_VALID */
+
+/* Opcodes of the Spindle header. */
+#define SPIN_TRANSPORT_OP_PUT            1            /* writes into a mailbox */
+#define SPIN_TRANSPORT_OP_GET            2            /* reads from a mailbox */
+#define SPIN_TRANSPORT_OP_GET_RESP       3            /* answers a GET: a PUT into the initiator's mailbox */
+#define SPIN_TRANSPORT_OP_ACK            4            /* acknowledges packets */
+#define SPIN_TRANSPORT_OP_NACK           5            /* refuses a packet */
+#define SPIN_TRANSPORT_OP_CTRL           6            /* controls the sequence numbers: OPEN, NOP */
+
+/* Flags of the Spindle header. */
+#define SPIN_TRANSPORT_FLAG_ACK_REQ      1            /* the sender requests an acknowledgement of this packet */
+#define SPIN_TRANSPORT_FLAG_UNSEQ        2            /* `psn` is ignored, and no acknowledgement is sent */
+#define SPIN_TRANSPORT_FLAG_EPOCH_VALID  4            /* `epoch` is valid (TAGGED mode) */
+#define SPIN_TRANSPORT_FLAG_MANAGED      8            /* the receiver chooses the offset */
+#define SPIN_TRANSPORT_FLAG_RETX         16           /* the packet is a retransmission */
+#define SPIN_TRANSPORT_FLAG_ECN_ECHO     32           /* reserved for the echo of congestion marks; not built yet: the flag is neither set nor read */
+#define SPIN_TRANSPORT_FLAG_ICRC         64           /* 4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked */
+#define SPIN_TRANSPORT_FLAG_ACTIVE       128          /* GET: reads the oldest buffer that is not complete, instead of the buffer completed last */
 
 #endif

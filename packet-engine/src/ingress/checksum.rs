@@ -7,11 +7,18 @@
 //! all of them swaps the sum.
 
 use spindle_contract::params::BEAT_BYTES;
+use spindle_contract::wire::{self, ipv4};
 use spindle_verilog::prelude::*;
 
 /// 17 (the protocol) minus 20 (IP header bytes) modulo 65535, low byte first: with the total length it makes up what the UDP
 /// pseudo header holds besides the addresses.
 const PSEUDO_HEADER: u64 = 0xFCFF;
+/// First bit of the IPv4 total length in the first beat of a frame without VLAN tag.
+const TOTAL_AT: usize = 8 * (ipv4::START + ipv4::TOTAL_LENGTH);
+/// First bit of the IPv4 protocol.
+const PROTOCOL_AT: usize = 8 * (ipv4::START + ipv4::PROTOCOL);
+/// Bits by which a VLAN tag moves both.
+const TAG_BITS: usize = 8 * wire::VLAN_BYTES;
 /// Words of a beat.
 const BEAT_WORDS: usize = BEAT_BYTES / 2;
 // The gates that compare a length with what an untagged and a tagged beat have room for are for this beat.
@@ -200,9 +207,9 @@ impl TransportSum {
         let vlan = self.vlan.val();
 
         // Stage 1.
-        let is_udp = (if vlan { data.get_bits::<8>(216) } else { data.get_bits::<8>(184) })
-            == bits(spindle_contract::wire::IP_UDP);
-        let total_raw = if vlan { data.get_bits::<16>(160) } else { data.get_bits::<16>(128) };
+        let is_udp = (if vlan { data.get_bits::<8>(PROTOCOL_AT + TAG_BITS) } else { data.get_bits::<8>(PROTOCOL_AT) })
+            == bits(wire::IP_UDP);
+        let total_raw = if vlan { data.get_bits::<16>(TOTAL_AT + TAG_BITS) } else { data.get_bits::<16>(TOTAL_AT) };
         let total = (total_raw.get_bits::<8>(0), total_raw.get_bits::<8>(8)).cat::<16>();
         let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });
         // The packet goes on behind the first beat: told without waiting for `stop`.

@@ -12,15 +12,12 @@
 use crate::bundles::FrameDescSource;
 use crate::ingress::checksum::{balanced, sum_of_ten};
 use spindle_blocks::desc::PacketDesc;
+use spindle_blocks::headers::*;
 use spindle_contract::params::MAX_FRAME;
 use spindle_contract::reasons;
-use spindle_contract::wire::{flag, opcode, ETHERTYPE_IPV4, IP_ICMP, IP_UDP};
+use spindle_contract::wire::{flag, ipv4, opcode, ETHERTYPE_IPV4, IP_ICMP, IP_UDP, LAST_OPCODE, SPINDLE_VERSION};
 use spindle_verilog::prelude::*;
 
-const IPV4: u64 = ETHERTYPE_IPV4 as u64;
-const UDP: u64 = IP_UDP as u64;
-const ICMP: u64 = IP_ICMP as u64;
-const ICRC: u64 = flag::ICRC as u64;
 const LIMIT: u64 = MAX_FRAME as u64;
 
 /// What stage 1 knows of a frame.
@@ -67,18 +64,6 @@ struct Layers {
     udp: Bit,
     icmp: Bit,
     spindle: Bit,
-}
-
-/// Two bytes in wire order.
-#[hdl_fn]
-pub fn be16(x: Bits<16>) -> Bits<16> {
-    (x.get_bits::<8>(0), x.get_bits::<8>(8)).cat::<16>()
-}
-
-/// Four bytes in wire order.
-#[hdl_fn]
-pub fn be32(x: Bits<32>) -> Bits<32> {
-    (x.get_bits::<8>(0), x.get_bits::<8>(8), x.get_bits::<8>(16), x.get_bits::<8>(24)).cat::<32>()
 }
 
 /// The check. See the module text.
@@ -148,15 +133,16 @@ impl HeaderCheck {
         let header = self.header.val();
         let frame_end = self.frame_end.val();
         let vlan = self.vlan.val();
-        let ip = be16(header.get_bits::<16>(96)) == IPV4;
-        let ihl = header.get_bits::<4>(112);
-        let total = be16(header.get_bits::<16>(128));
-        let op = header.get_bits::<8>(344);
+        let ip = ethernet_ethertype(header) == bits(ETHERTYPE_IPV4);
+        let ihl = ipv4_ihl(header);
+        let total = ipv4_total_length(header);
+        let op = spindle_opcode(header);
         let get = op == bits(opcode::GET);
-        let sp_flags = be16(header.get_bits::<16>(352));
-        let sp_words = header.get_bits::<4>(336);
+        let sp_flags = spindle_flags(header);
+        let sp_words = spindle_words(header);
         let header_and_udp = if get { bits::<7>(72) } else { bits::<7>(56) };
-        let overhead = header_and_udp | (bits::<4>(0), (sp_flags & ICRC).any(), bits::<2>(0)).cat::<7>();
+        let overhead =
+            header_and_udp | (bits::<4>(0), (sp_flags & bits::<16>(flag::ICRC)).any(), bits::<2>(0)).cat::<7>();
         let shortest = (ip, vlan).cat::<2>();
         self.facts.d.next = Facts {
             frame: self.frame.val(),
@@ -172,29 +158,29 @@ impl HeaderCheck {
             length: frame_end + 1,
             raw_len: frame_end - (if vlan { bits::<14>(17) } else { bits::<14>(13) }),
             ip,
-            ip_header_good: (header.get_bits::<4>(116) == 4) & (ihl >= 5),
+            ip_header_good: (ipv4_version(header) == 4) & (ihl >= 5),
             no_options: ihl == 5,
-            no_fragment: !(be16(header.get_bits::<16>(160)).get_bits::<14>(0).any()),
-            is_udp: header.get_bits::<8>(184) == UDP,
-            is_icmp: header.get_bits::<8>(184) == ICMP,
+            no_fragment: !ipv4_fragment(header).any(),
+            is_udp: ipv4_protocol(header) == bits(IP_UDP),
+            is_icmp: ipv4_protocol(header) == bits(IP_ICMP),
             below_header: total < (bits::<10>(0), ihl, bits::<2>(0)).cat::<16>(),
             below_28: total < 28,
             past_end: self.ip_end.val() > zext::<17, 14>(frame_end),
             ip_payload: total - 20,
             transport_payload: total - 28,
-            summed: header.get_bits::<16>(320).any(),
+            summed: udp_checksum(header).any(),
             beats: frame_end.get_bits::<8>(6).any(),
-            port_match: be16(header.get_bits::<16>(288)) == self.spindle_port.val(),
-            transport_good: (header.get_bits::<4>(340) == bits(spindle_contract::wire::SPINDLE_VERSION))
+            port_match: udp_dst_port(header) == self.spindle_port.val(),
+            transport_good: (spindle_version(header) == bits(SPINDLE_VERSION))
                 & (op != 0)
-                & (op <= bits(opcode::LAST))
+                & (op <= bits(LAST_OPCODE))
                 & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
-            announced: zext::<17, 16>(be16(header.get_bits::<16>(688))) + zext::<17, 7>(overhead),
+            announced: zext::<17, 16>(spindle_payload_len(header)) + zext::<17, 7>(overhead),
             get,
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
-        let ip_sum = sum_of_ten(header.get_bits::<160>(112));
+        let ip_sum = sum_of_ten(header.get_bits::<160>(8 * ipv4::START));
         self.ip_sum.d.next = ip_sum.get_bits::<16>(0);
         self.ip_carry.d.next = ip_sum.get_bits::<16>(16);
     }
@@ -207,7 +193,7 @@ impl HeaderCheck {
         let udp = plain & f.is_udp;
         let icmp = plain & f.is_icmp;
         let spindle = udp & f.port_match;
-        let udp_len = be16(h.get_bits::<16>(304));
+        let udp_len = udp_length(h);
         let transport_intact = balanced(self.transport_sum.val(), self.transport_carry.val());
         let bad_ip_length = f.ip & (!f.ip_header_good | f.below_header | f.past_end | ((udp | icmp) & f.below_28));
         let bad_ip_checksum = f.ip & f.no_options & !balanced(self.ip_sum.q.val(), self.ip_carry.q.val());
@@ -248,8 +234,8 @@ impl HeaderCheck {
             | bad_transport;
         self.done.d.next = self.facts_valid.q.val();
         self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
-        self.early_peer.next = be32(h.get_bits::<32>(400)).get_bits::<8>(0);
-        self.early_row.next = be32(h.get_bits::<32>(368)).get_bits::<4>(6);
+        self.early_peer.next = spindle_src_nid(h).get_bits::<8>(0);
+        self.early_row.next = spindle_psn(h).get_bits::<4>(6);
         Layers { plain, udp, icmp, spindle }
     }
 
@@ -269,26 +255,24 @@ impl HeaderCheck {
         } else {
             bits::<7>(0)
         };
-        let ip_src = if layers.plain { be32(h.get_bits::<32>(208)) } else { bits::<32>(0) };
-        let ip_dst = if layers.plain { be32(h.get_bits::<32>(240)) } else { bits::<32>(0) };
-        let src_port = if layers.udp { be16(h.get_bits::<16>(272)) } else { bits::<16>(0) };
-        let dst_port = if layers.udp { be16(h.get_bits::<16>(288)) } else { bits::<16>(0) };
-        let opcode = if layers.spindle { h.get_bits::<8>(344) } else { bits::<8>(0) };
-        let flags = if layers.spindle { be16(h.get_bits::<16>(352)) } else { bits::<16>(0) };
-        let psn = if layers.spindle { be32(h.get_bits::<32>(368)) } else { bits::<32>(0) };
-        let sp_src_nid = if layers.spindle { be32(h.get_bits::<32>(400)) } else { bits::<32>(0) };
-        let sp_src_pid = if layers.spindle { be16(h.get_bits::<16>(432)) } else { bits::<16>(0) };
-        let sp_dst_pid = if layers.spindle { be16(h.get_bits::<16>(448)) } else { bits::<16>(0) };
-        let addr_hi = if layers.spindle { be32(h.get_bits::<32>(464)) } else { bits::<32>(0) };
-        let addr_lo = if layers.spindle { be32(h.get_bits::<32>(496)) } else { bits::<32>(0) };
-        let sp_msg_len = if layers.spindle { be32(h.get_bits::<32>(592)) } else { bits::<32>(0) };
-        let msg_off = if layers.spindle { be32(h.get_bits::<32>(624)) } else { bits::<32>(0) };
+        let ip_src = if layers.plain { ipv4_src(h) } else { bits::<32>(0) };
+        let ip_dst = if layers.plain { ipv4_dst(h) } else { bits::<32>(0) };
+        let src_port = if layers.udp { udp_src_port(h) } else { bits::<16>(0) };
+        let dst_port = if layers.udp { udp_dst_port(h) } else { bits::<16>(0) };
+        let opcode = if layers.spindle { spindle_opcode(h) } else { bits::<8>(0) };
+        let flags = if layers.spindle { spindle_flags(h) } else { bits::<16>(0) };
+        let psn = if layers.spindle { spindle_psn(h) } else { bits::<32>(0) };
+        let sp_src_nid = if layers.spindle { spindle_src_nid(h) } else { bits::<32>(0) };
+        let sp_src_pid = if layers.spindle { spindle_src_pid(h) } else { bits::<16>(0) };
+        let sp_dst_pid = if layers.spindle { spindle_dst_pid(h) } else { bits::<16>(0) };
+        let sp_msg_len = if layers.spindle { spindle_msg_len(h) } else { bits::<32>(0) };
+        let msg_off = if layers.spindle { spindle_msg_off(h) } else { bits::<32>(0) };
         let payload_len = if layers.spindle {
-            be16(h.get_bits::<16>(688))
+            spindle_payload_len(h)
         } else if layers.udp | layers.icmp {
             f.transport_payload
         } else if f.ip {
-            be16(h.get_bits::<16>(128))
+            ipv4_total_length(h)
         } else {
             zext::<16, 14>(f.raw_len)
         };
@@ -314,15 +298,15 @@ impl HeaderCheck {
             src_nid: if layers.spindle { sp_src_nid } else { ip_src },
             src_pid: if layers.spindle { sp_src_pid } else { src_port },
             dst_pid: if layers.spindle { sp_dst_pid } else { dst_port },
-            addr: (addr_hi, addr_lo).cat::<64>(),
-            key: if layers.spindle { be32(h.get_bits::<32>(528)) } else { bits::<32>(0) },
-            msg_id: if layers.spindle { be32(h.get_bits::<32>(560)) } else { zext::<32, 16>(f.frame) },
+            addr: if layers.spindle { spindle_addr(h) } else { bits::<64>(0) },
+            key: if layers.spindle { spindle_key(h) } else { bits::<32>(0) },
+            msg_id: if layers.spindle { spindle_msg_id(h) } else { zext::<32, 16>(f.frame) },
             msg_len: if layers.spindle { sp_msg_len } else { zext::<32, 16>(payload_len) },
             msg_off,
-            buf_off: if layers.spindle { be32(h.get_bits::<32>(656)) } else { bits::<32>(0) },
+            buf_off: if layers.spindle { spindle_buf_off(h) } else { bits::<32>(0) },
             payload_len,
-            epoch: if layers.spindle { be16(h.get_bits::<16>(704)) } else { bits::<16>(0) },
-            ecn: if layers.plain { h.get_bits::<2>(120) } else { bits::<2>(0) },
+            epoch: if layers.spindle { spindle_epoch(h) } else { bits::<16>(0) },
+            ecn: if layers.plain { ipv4_ecn(h) } else { bits::<2>(0) },
             ..Default::default()
         };
     }

@@ -1,7 +1,12 @@
-//! Bytes on the wire: offsets and values of the headers that the NIC reads and writes. All fields are big-endian.
+//! Headers of frames, and records in host memory.
+//!
+//! Each header is declared once. The declaration gives the byte offsets, the table of the documentation and of the C header, a value that
+//! software parses and emits, and the extractors of the hardware (`spindle_blocks::headers`). All fields are big-endian.
+
+use spindle_contract_macros::headers;
 
 /// Ethernet: bytes of the header without VLAN tag.
-pub const ETH_BYTES: usize = 14;
+pub const ETH_BYTES: usize = ethernet::BYTES;
 /// Bytes that an 802.1Q tag adds.
 pub const VLAN_BYTES: usize = 4;
 /// EtherType of IPv4.
@@ -9,97 +14,179 @@ pub const ETHERTYPE_IPV4: u16 = 0x0800;
 /// EtherType of an 802.1Q tag.
 pub const ETHERTYPE_VLAN: u16 = 0x8100;
 /// Bytes of an IPv4 header without options.
-pub const IPV4_BYTES: usize = 20;
+pub const IPV4_BYTES: usize = ipv4::BYTES;
 /// IPv4 protocol number of ICMP.
 pub const IP_ICMP: u8 = 1;
 /// IPv4 protocol number of UDP.
 pub const IP_UDP: u8 = 17;
 /// Bytes of a UDP header.
-pub const UDP_BYTES: usize = 8;
+pub const UDP_BYTES: usize = udp::BYTES;
 /// Bytes of the ICMP echo header.
-pub const ICMP_BYTES: usize = 8;
+pub const ICMP_BYTES: usize = icmp::BYTES;
 
 /// Version in the first nibble of the Spindle header.
 pub const SPINDLE_VERSION: u8 = 1;
 /// Bytes of the Spindle header (6 words of 8 bytes).
-pub const SPINDLE_BYTES: usize = 48;
-/// Bytes of the header of a GET (8 words of 8 bytes).
-pub const SPINDLE_GET_BYTES: usize = 64;
+pub const SPINDLE_BYTES: usize = spindle::BYTES;
+/// Bytes of the header of a GET (8 words of 8 bytes): the Spindle header and the reply.
+pub const SPINDLE_GET_BYTES: usize = SPINDLE_BYTES + get_reply::BYTES;
+/// Bytes of a frame without VLAN tag up to the payload of a PUT.
+pub const HEADER_BYTES: usize = spindle::START + SPINDLE_BYTES;
 
-/// A header field: byte offset from the start of the Spindle header and width in bits.
+/// A field of a header.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Name.
     pub name: &'static str,
-    /// Offset in bytes.
-    pub offset: usize,
+    /// First bit, counted from the most significant bit of the first byte of the header.
+    pub at: usize,
     /// Width in bits.
     pub bits: usize,
     /// Meaning.
     pub doc: &'static str,
 }
 
-macro_rules! fields { ($($konst:ident $name:literal $off:literal $bits:literal $doc:literal;)*) => {
-    $(#[doc = concat!("Byte offset of `", $name, "`: ", $doc, ".")] pub const $konst: usize = $off;)*
-    /// All fields of the Spindle header in order.
-    pub const SPINDLE_FIELDS: &[Field] = &[$(Field { name: $name, offset: $off, bits: $bits, doc: $doc }),*];
-} }
-fields! {
-    OFF_VERSION "version_hlen" 0 8 "version (high nibble) and header length in 8-byte words (low nibble)";
-    OFF_OPCODE "opcode" 1 8 "operation";
-    OFF_FLAGS "flags" 2 16 "flag bits";
-    OFF_PSN "psn" 4 32 "packet sequence number per (source NIC, destination NIC)";
-    OFF_SRC_NID "src_nid" 8 32 "source node";
-    OFF_SRC_PID "src_pid" 12 16 "source process";
-    OFF_DST_PID "dst_pid" 14 16 "destination process";
-    OFF_ADDR "addr" 16 64 "RVMA mailbox address, also sPIN's match bits";
-    OFF_KEY "key" 24 32 "mailbox key";
-    OFF_MSG_ID "msg_id" 28 32 "message, unique per (src_nid, src_pid) while live";
-    OFF_MSG_LEN "msg_len" 32 32 "total message length in bytes";
-    OFF_MSG_OFF "msg_off" 36 32 "offset of this packet within the message";
-    OFF_BUF_OFF "buf_off" 40 32 "base offset of the message in the buffer";
-    OFF_PAYLOAD_LEN "payload_len" 44 16 "bytes that follow";
-    OFF_EPOCH "epoch" 46 16 "low bits of the target epoch, valid with EPOCH_VALID";
+/// The `bits` bits from bit `at` on, big-endian.
+fn get(bytes: &[u8], at: usize, bits: usize) -> u64 {
+    (at..at + bits).fold(0, |value, bit| value << 1 | u64::from(bytes[bit / 8] >> (7 - bit % 8) & 1))
 }
 
-/// Opcodes.
-pub mod opcode {
-    /// Write into a mailbox.
-    pub const PUT: u8 = 1;
-    /// Read from a mailbox.
-    pub const GET: u8 = 2;
-    /// Answer to a GET: a PUT into the initiator's mailbox.
-    pub const GET_RESP: u8 = 3;
-    /// Acknowledgement.
-    pub const ACK: u8 = 4;
-    /// Refusal.
-    pub const NACK: u8 = 5;
-    /// Control: OPEN, NOP.
-    pub const CTRL: u8 = 6;
-    /// Highest opcode that this version knows; above it a frame is malformed.
-    pub const LAST: u8 = CTRL;
+/// Writes the `bits` bits from bit `at` on, big-endian.
+fn put(bytes: &mut [u8], at: usize, bits: usize, value: u64) {
+    for bit in 0..bits {
+        let (byte, mask) = ((at + bit) / 8, 0x80 >> ((at + bit) % 8));
+        if value >> (bits - 1 - bit) & 1 == 1 {
+            bytes[byte] |= mask;
+        } else {
+            bytes[byte] &= !mask;
+        }
+    }
 }
 
-/// Flag bits of the Spindle header.
-pub mod flag {
-    /// The sender wants an acknowledgement now.
-    pub const ACK_REQ: u16 = 1 << 0;
-    /// `psn` is ignored, no acknowledgement.
-    pub const UNSEQ: u16 = 1 << 1;
-    /// `epoch` is valid (TAGGED mode).
-    pub const EPOCH_VALID: u16 = 1 << 2;
-    /// Receiver-managed placement.
-    pub const MANAGED: u16 = 1 << 3;
-    /// A retransmission.
-    pub const RETX: u16 = 1 << 4;
-    /// The receiver saw congestion marks.
-    pub const ECN_ECHO: u16 = 1 << 5;
-    /// A CRC-32C follows the payload.
-    pub const ICRC: u16 = 1 << 6;
-    /// GET: from the oldest buffer that is not complete, instead of the one completed last.
-    pub const ACTIVE: u16 = 1 << 7;
-    /// All defined bits.
-    pub const ALL: u16 = 0xff;
+headers! {
+    ethernet 0 "the Ethernet header without VLAN tag" {
+        dst 48 "destination MAC address";
+        src 48 "source MAC address";
+        ethertype 16 "EtherType";
+    }
+    ipv4 14 "the IPv4 header without options" {
+        version 4 "version, 4";
+        ihl 4 "header length in words of 4 bytes";
+        dscp 6 "differentiated services";
+        ecn 2 "congestion notification";
+        total_length 16 "bytes of the packet, the header included";
+        identification 16 "identification";
+        evil 1 "zero";
+        dont_fragment 1 "the packet must not be fragmented";
+        fragment 14 "more fragments, fragment offset";
+        ttl 8 "hops left";
+        protocol 8 "protocol";
+        checksum 16 "checksum of the header";
+        src 32 "source address";
+        dst 32 "destination address";
+    }
+    udp 34 "the UDP header" {
+        src_port 16 "source port";
+        dst_port 16 "destination port";
+        length 16 "bytes of the datagram, the header included";
+        checksum 16 "checksum; 0: none";
+    }
+    icmp 34 "the ICMP echo header" {
+        kind 8 "type";
+        code 8 "code";
+        checksum 16 "checksum";
+        identifier 16 "identifier";
+        sequence 16 "sequence number";
+    }
+    spindle 42 "the Spindle header" {
+        version 4 "version";
+        words 4 "header length in words of 8 bytes";
+        opcode 8 "operation";
+        flags 16 "flag bits";
+        psn 32 "packet sequence number per (source NIC, destination NIC)";
+        src_nid 32 "source node";
+        src_pid 16 "source process";
+        dst_pid 16 "destination process";
+        addr 64 "RVMA mailbox address, also sPIN's match bits";
+        key 32 "mailbox key";
+        msg_id 32 "message, unique per (src_nid, src_pid) while live";
+        msg_len 32 "message length in bytes";
+        msg_off 32 "offset of this packet in the message";
+        buf_off 32 "base offset of the message in the buffer";
+        payload_len 16 "bytes that follow";
+        epoch 16 "low bits of the target epoch, valid with EPOCH_VALID";
+    }
+    get_reply 90 "the reply address that follows the Spindle header of a GET" {
+        addr 64 "mailbox address of the initiator";
+        offset 32 "offset in the buffer of the initiator";
+        key 32 "mailbox key of the initiator";
+    }
+}
+
+macro_rules! codes { ($(#[doc = $mdoc:literal] $module:ident $table:ident: $ty:ty { $($name:ident $value:expr, $doc:literal;)* })*) => { $(
+    #[doc = $mdoc]
+    pub mod $module {
+        $(#[doc = $doc] pub const $name: $ty = $value;)*
+    }
+    #[doc = concat!($mdoc, " Name, value and meaning.")]
+    pub const $table: &[(&str, $ty, &str)] = &[$((stringify!($name), $value, $doc)),*];
+)* } }
+codes! {
+    /// Opcodes of the Spindle header.
+    opcode OPCODES: u8 {
+        PUT 1, "writes into a mailbox";
+        GET 2, "reads from a mailbox";
+        GET_RESP 3, "answers a GET: a PUT into the initiator's mailbox";
+        ACK 4, "acknowledges packets";
+        NACK 5, "refuses a packet";
+        CTRL 6, "controls the sequence numbers: OPEN, NOP";
+    }
+    /// Flag bits of the Spindle header.
+    flag FLAGS: u16 {
+        ACK_REQ 1 << 0, "the sender requests an acknowledgement of this packet";
+        UNSEQ 1 << 1, "`psn` is ignored, and no acknowledgement is sent";
+        EPOCH_VALID 1 << 2, "`epoch` is valid (TAGGED mode)";
+        MANAGED 1 << 3, "the receiver chooses the offset";
+        RETX 1 << 4, "the packet is a retransmission";
+        ECN_ECHO 1 << 5, "reserved for the echo of congestion marks; not built yet: the flag is neither set nor read";
+        ICRC 1 << 6, "4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked";
+        ACTIVE 1 << 7, "GET: reads the oldest buffer that is not complete, instead of the buffer completed last";
+    }
+    /// NACK codes: below 16 the sender tries again, from 16 on the operation has failed.
+    nack NACKS: u8 {
+        NO_BUFFER 1, "no buffer is posted";
+        BUSY 2, "the receiver is out of message slots or of packet buffer";
+        PSN_WINDOW 3, "the sequence number is outside the receive window";
+        NO_MAILBOX 16, "there is no such mailbox";
+        CLOSED 17, "the mailbox is closed";
+        BAD_KEY 18, "the key is wrong";
+        OUT_OF_BOUNDS 19, "the message ends after the end of the buffer";
+        STALE_EPOCH 20, "the epoch is over";
+        NO_CONTEXT 21, "there is no such execution context";
+        HANDLER_FAILED 22, "the handler failed";
+        BAD_VERSION 23, "the version is unknown";
+    }
+}
+/// Highest opcode that this version knows; a frame with a higher opcode is malformed.
+pub const LAST_OPCODE: u8 = opcode::CTRL;
+
+/// The NACK code for a reason of `reasons`; `None` if no NACK is sent.
+pub const fn nack_of(reason: usize) -> Option<u8> {
+    use crate::reasons as r;
+    match reason {
+        r::NO_POSTED_BUFFER => Some(nack::NO_BUFFER),
+        r::NO_BUFFER | r::NO_MESSAGE_SLOT | r::QUOTA | r::PAUSED | r::HOST_ERROR => Some(nack::BUSY),
+        r::PSN_WINDOW => Some(nack::PSN_WINDOW),
+        r::NO_MAILBOX => Some(nack::NO_MAILBOX),
+        r::CLOSED => Some(nack::CLOSED),
+        r::BAD_KEY => Some(nack::BAD_KEY),
+        r::OUT_OF_BOUNDS => Some(nack::OUT_OF_BOUNDS),
+        r::STALE_EPOCH => Some(nack::STALE_EPOCH),
+        r::NO_CONTEXT => Some(nack::NO_CONTEXT),
+        r::HANDLER_FAIL => Some(nack::HANDLER_FAILED),
+        r::UNSUPPORTED => Some(nack::BAD_VERSION),
+        _ => None,
+    }
 }
 
 /// CTRL packets: the code is in `msg_id`.
@@ -111,51 +198,6 @@ pub mod control {
 }
 /// Sequence numbers, from the lowest that has not been accepted, that a receiver takes from a peer.
 pub const PSN_WINDOW: usize = 1024;
-
-/// NACK codes.
-pub mod nack {
-    /// Retryable: no buffer posted.
-    pub const NO_BUFFER: u8 = 1;
-    /// Retryable: out of message slots or packets.
-    pub const BUSY: u8 = 2;
-    /// Retryable: outside the receive window.
-    pub const PSN_WINDOW: u8 = 3;
-    /// Terminal: no such mailbox.
-    pub const NO_MAILBOX: u8 = 16;
-    /// Terminal: mailbox closed.
-    pub const CLOSED: u8 = 17;
-    /// Terminal: wrong key.
-    pub const BAD_KEY: u8 = 18;
-    /// Terminal: past the end of the buffer.
-    pub const OUT_OF_BOUNDS: u8 = 19;
-    /// Terminal: epoch is over.
-    pub const STALE_EPOCH: u8 = 20;
-    /// Terminal: no such execution context.
-    pub const NO_CONTEXT: u8 = 21;
-    /// Terminal: the handler failed.
-    pub const HANDLER_FAILED: u8 = 22;
-    /// Terminal: unknown version.
-    pub const BAD_VERSION: u8 = 23;
-
-    /// The code for a reason of `reasons`; `None` if nobody is told.
-    pub const fn of(reason: usize) -> Option<u8> {
-        use crate::reasons as r;
-        match reason {
-            r::NO_POSTED_BUFFER => Some(NO_BUFFER),
-            r::NO_BUFFER | r::NO_MESSAGE_SLOT | r::QUOTA | r::PAUSED | r::HOST_ERROR => Some(BUSY),
-            r::PSN_WINDOW => Some(self::PSN_WINDOW),
-            r::NO_MAILBOX => Some(self::NO_MAILBOX),
-            r::CLOSED => Some(self::CLOSED),
-            r::BAD_KEY => Some(self::BAD_KEY),
-            r::OUT_OF_BOUNDS => Some(self::OUT_OF_BOUNDS),
-            r::STALE_EPOCH => Some(self::STALE_EPOCH),
-            r::NO_CONTEXT => Some(self::NO_CONTEXT),
-            r::HANDLER_FAIL => Some(HANDLER_FAILED),
-            r::UNSUPPORTED => Some(BAD_VERSION),
-            _ => None,
-        }
-    }
-}
 
 /// Entries of the node table (nid → MAC, IPv4 address, UDP port).
 pub const NODE_TABLE_ENTRIES: usize = 256;

@@ -29,7 +29,7 @@ use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
 use spindle_contract::reasons::{NO_MESSAGE_SLOT, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
 use spindle_contract::wire::{
-    ETH_BYTES, IPV4_BYTES, OFF_DST_PID, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES,
+    spindle, ETH_BYTES, IPV4_BYTES, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES,
 };
 
 /// Address bits of the FIFO of answers.
@@ -37,7 +37,7 @@ const ANSWER_BITS: usize = 4;
 /// Bits before the Spindle header of a frame without a VLAN tag.
 const HEADER_AT: usize = 8 * (ETH_BYTES + IPV4_BYTES + UDP_BYTES);
 /// First bit of `dst_pid` in the first beat.
-const PID_AT: usize = HEADER_AT + 8 * OFF_DST_PID;
+const PID_AT: usize = HEADER_AT + 8 * spindle::DST_PID;
 /// First bit of {reply mailbox, offset, key} in the second beat.
 const REPLY_AT: usize = HEADER_AT + 8 * SPINDLE_BYTES - 512;
 /// Bits by which a VLAN tag shifts both.

@@ -226,11 +226,11 @@ fn ping_pong_stream_answers_with_puts() {
         let (asked, got) = (&frame[UDP_HEADERS..], &reply.frame.bytes[UDP_HEADERS..]);
         let field = |bytes: &[u8], at: usize| big(&bytes[at..at + 4]);
         let packet = SpindleHeader {
-            msg_off: field(asked, wire::OFF_MSG_OFF),
+            msg_off: field(asked, wire::spindle::MSG_OFF),
             payload_len: (asked.len() - wire::SPINDLE_BYTES) as u16,
             // The NIC's own.
-            msg_id: field(got, wire::OFF_MSG_ID),
-            psn: field(got, wire::OFF_PSN),
+            msg_id: field(got, wire::spindle::MSG_ID),
+            psn: field(got, wire::spindle::PSN),
             ..SpindleHeader::default()
         };
         let header = jobs::ping_pong_stream(&packet, HERE, key);
@@ -350,9 +350,9 @@ fn ping_pong_host_puts_from_host_memory() {
     for reply in &ran.played.replies {
         let (header, payload) = reply.frame.bytes[UDP_HEADERS..].split_at(wire::SPINDLE_BYTES);
         let field = |at: usize| big(&header[at..at + 4]);
-        let message = back.entry(field(wire::OFF_MSG_ID)).or_default();
-        message.resize(field(wire::OFF_MSG_LEN), 0);
-        message[field(wire::OFF_MSG_OFF)..][..payload.len()].copy_from_slice(payload);
+        let message = back.entry(field(wire::spindle::MSG_ID)).or_default();
+        message.resize(field(wire::spindle::MSG_LEN), 0);
+        message[field(wire::spindle::MSG_OFF)..][..payload.len()].copy_from_slice(payload);
     }
     let mut back: Vec<_> = back.into_values().collect();
     let mut sent: Vec<_> = messages.into_iter().map(|message| message.data).collect();

@@ -131,22 +131,25 @@ impl SpindleHeader {
     /// The header's bytes.
     pub fn to_bytes(&self) -> [u8; wire::SPINDLE_BYTES] {
         let mut bytes = [0; wire::SPINDLE_BYTES];
-        let mut put = |offset: usize, value: &[u8]| bytes[offset..offset + value.len()].copy_from_slice(value);
-        put(wire::OFF_VERSION, &[wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_BYTES / 8) as u8]);
-        put(wire::OFF_OPCODE, &[self.opcode]);
-        put(wire::OFF_FLAGS, &self.flags.to_be_bytes());
-        put(wire::OFF_PSN, &self.psn.to_be_bytes());
-        put(wire::OFF_SRC_NID, &self.src_nid.to_be_bytes());
-        put(wire::OFF_SRC_PID, &self.src_pid.to_be_bytes());
-        put(wire::OFF_DST_PID, &self.dst_pid.to_be_bytes());
-        put(wire::OFF_ADDR, &self.addr.to_be_bytes());
-        put(wire::OFF_KEY, &self.key.to_be_bytes());
-        put(wire::OFF_MSG_ID, &self.msg_id.to_be_bytes());
-        put(wire::OFF_MSG_LEN, &self.msg_len.to_be_bytes());
-        put(wire::OFF_MSG_OFF, &self.msg_off.to_be_bytes());
-        put(wire::OFF_BUF_OFF, &self.buf_off.to_be_bytes());
-        put(wire::OFF_PAYLOAD_LEN, &self.payload_len.to_be_bytes());
-        put(wire::OFF_EPOCH, &self.epoch.to_be_bytes());
+        let header = wire::Spindle {
+            version: wire::SPINDLE_VERSION,
+            words: (wire::SPINDLE_BYTES / 8) as u8,
+            opcode: self.opcode,
+            flags: self.flags,
+            psn: self.psn,
+            src_nid: self.src_nid,
+            src_pid: self.src_pid,
+            dst_pid: self.dst_pid,
+            addr: self.addr,
+            key: self.key,
+            msg_id: self.msg_id,
+            msg_len: self.msg_len,
+            msg_off: self.msg_off,
+            buf_off: self.buf_off,
+            payload_len: self.payload_len,
+            epoch: self.epoch,
+        };
+        header.emit(&mut bytes);
         bytes
     }
 }
@@ -201,8 +204,9 @@ mod tests {
             assert_eq!((datagram.destination_port(), datagram.checksum()), (4795, 0));
             let datagram = datagram.payload();
             let offset =
-                u32::from_be_bytes(datagram[wire::OFF_MSG_OFF..wire::OFF_MSG_OFF + 4].try_into().unwrap()) as usize;
-            assert_eq!(datagram[wire::OFF_ADDR..wire::OFF_ADDR + 8], 0x1122_3344_5566_7788u64.to_be_bytes());
+                u32::from_be_bytes(datagram[wire::spindle::MSG_OFF..wire::spindle::MSG_OFF + 4].try_into().unwrap())
+                    as usize;
+            assert_eq!(datagram[wire::spindle::ADDR..wire::spindle::ADDR + 8], 0x1122_3344_5566_7788u64.to_be_bytes());
             let payload = &datagram[wire::SPINDLE_BYTES..];
             back[offset..offset + payload.len()].copy_from_slice(payload);
         }

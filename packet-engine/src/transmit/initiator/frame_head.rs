@@ -1,5 +1,6 @@
 //! The headers of a frame that the NIC makes itself: fields, and the bytes they become.
 
+use spindle_blocks::headers::{header_bytes, HeaderFields, HEADER_BITS};
 use spindle_blocks::{FrameJob, PutDesc};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::params::SEGMENT_BYTES;
@@ -7,7 +8,7 @@ use spindle_contract::wire::{self, flag, opcode};
 use spindle_verilog::prelude::*;
 
 /// Bytes of Ethernet, IPv4, UDP and Spindle header: one beat and [`SECOND_BYTES`] bytes.
-pub const HEADER_BYTES: usize = wire::ETH_BYTES + wire::IPV4_BYTES + wire::UDP_BYTES + wire::SPINDLE_BYTES;
+pub const HEADER_BYTES: usize = wire::HEADER_BYTES;
 /// Header bytes in the second beat.
 pub const SECOND_BYTES: usize = HEADER_BYTES - 64;
 /// Header bits in the second beat.
@@ -23,12 +24,14 @@ pub const UDP_OVERHEAD: usize = wire::UDP_BYTES + wire::SPINDLE_BYTES;
 /// Payload bytes of a full segment.
 pub const SEGMENT: u64 = SEGMENT_BYTES as u64;
 
-/// First 16-bit word of an IPv4 header: version, length, no type of service.
+/// Hops that a frame may take.
+const HOPS: u64 = 64;
+/// First 16-bit word of the IPv4 header, for its checksum: version, length, no type of service.
 pub const IP_FIRST: u64 = 0x4500;
-/// Its fourth word: do not fragment.
+/// Fourth word of the IPv4 header: do not fragment.
 pub const IP_FRAGMENT: u64 = 0x4000;
-/// Its fifth word: 64 hops, UDP.
-pub const IP_PROTOCOL: u64 = 0x4000 | wire::IP_UDP as u64;
+/// Fifth word of the IPv4 header: hops, UDP.
+pub const IP_PROTOCOL: u64 = HOPS << 8 | wire::IP_UDP as u64;
 /// UDP source ports are these and the low bits of the message number, so that paths differ by message.
 const PORT_BASE: u64 = 0xC000;
 const PUT_WORDS: u64 = wire::SPINDLE_BYTES as u64 / 8;
@@ -187,44 +190,44 @@ pub fn reversed_8(x: Bits<64>) -> Bits<64> {
         .cat::<64>()
 }
 
-/// The first 64 bytes of the frame, byte 0 in bits 7:0.
+/// The headers of the frame, byte 0 in bits 7:0.
 #[hdl_fn]
-pub fn first_beat(head: FrameHead, own: LocalNode) -> Bits<512> {
-    let words = if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) };
-    let source_port = bits::<16>(PORT_BASE) | bit_cast::<16, 14>(head.msg_id.get_bits::<14>(0));
-    // In the order of the wire, eight bytes a piece.
-    let w0 = (head.node.mac, own.mac.get_bits::<16>(32)).cat::<64>();
-    let w1 = (own.mac.get_bits::<32>(0), bits::<16>(wire::ETHERTYPE_IPV4), bits::<16>(IP_FIRST)).cat::<64>();
-    let w2 = (head.ip_len, bits::<16>(0), bits::<16>(IP_FRAGMENT), bits::<16>(IP_PROTOCOL)).cat::<64>();
-    let w3 = (head.checksum, own.ip, head.node.ip.get_bits::<16>(16)).cat::<64>();
-    let w4 = (head.node.ip.get_bits::<16>(0), source_port, head.node.port, head.udp_len).cat::<64>();
-    let w5 =
-        (bits::<16>(0), bits::<4>(wire::SPINDLE_VERSION), words, head.opcode, head.flags, head.psn.get_bits::<16>(16))
-            .cat::<64>();
-    let w6 = (head.psn.get_bits::<16>(0), own.nid, head.src_pid).cat::<64>();
-    let w7 = (head.dst_pid, head.addr.get_bits::<48>(16)).cat::<64>();
-    (
-        reversed_8(w7),
-        reversed_8(w6),
-        reversed_8(w5),
-        reversed_8(w4),
-        reversed_8(w3),
-        reversed_8(w2),
-        reversed_8(w1),
-        reversed_8(w0),
-    )
-        .cat::<512>()
-}
-
-/// The 26 header bytes of the second beat, byte 0 in bits 7:0.
-#[hdl_fn]
-pub fn second_beat(head: FrameHead) -> Bits<SECOND_BITS> {
-    let size = if head.get { bits::<16>(0) } else { bit_cast::<16, 11>(head.size) };
-    let w0 = (head.addr.get_bits::<16>(0), head.key, head.msg_id.get_bits::<16>(16)).cat::<64>();
-    let w1 = (head.msg_id.get_bits::<16>(0), head.msg_len, head.msg_off.get_bits::<16>(16)).cat::<64>();
-    let w2 = (head.msg_off.get_bits::<16>(0), head.buf_off, size).cat::<64>();
-    let epoch = (head.epoch.get_bits::<8>(0), head.epoch.get_bits::<8>(8)).cat::<16>();
-    (epoch, reversed_8(w2), reversed_8(w1), reversed_8(w0)).cat::<SECOND_BITS>()
+pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
+    let fields = HeaderFields {
+        ethernet_dst: head.node.mac,
+        ethernet_src: own.mac,
+        ethernet_ethertype: bits::<16>(wire::ETHERTYPE_IPV4),
+        ipv4_version: bits::<4>(4),
+        ipv4_ihl: bits::<4>(5),
+        ipv4_total_length: head.ip_len,
+        ipv4_dont_fragment: bits::<1>(1),
+        ipv4_ttl: bits::<8>(HOPS),
+        ipv4_protocol: bits::<8>(wire::IP_UDP),
+        ipv4_checksum: head.checksum,
+        ipv4_src: own.ip,
+        ipv4_dst: head.node.ip,
+        udp_src_port: bits::<16>(PORT_BASE) | zext::<16, 14>(head.msg_id.get_bits::<14>(0)),
+        udp_dst_port: head.node.port,
+        udp_length: head.udp_len,
+        spindle_version: bits::<4>(wire::SPINDLE_VERSION),
+        spindle_words: if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) },
+        spindle_opcode: head.opcode,
+        spindle_flags: head.flags,
+        spindle_psn: head.psn,
+        spindle_src_nid: own.nid,
+        spindle_src_pid: head.src_pid,
+        spindle_dst_pid: head.dst_pid,
+        spindle_addr: head.addr,
+        spindle_key: head.key,
+        spindle_msg_id: head.msg_id,
+        spindle_msg_len: head.msg_len,
+        spindle_msg_off: head.msg_off,
+        spindle_buf_off: head.buf_off,
+        spindle_payload_len: if head.get { bits::<16>(0) } else { zext::<16, 11>(head.size) },
+        spindle_epoch: head.epoch,
+        ..Default::default()
+    };
+    header_bytes(fields)
 }
 
 /// The 16 bytes behind the header of a GET, byte 0 in bits 7:0.

@@ -164,9 +164,9 @@ impl Framer {
 
         // The beat: each half of it is one of four words, chosen by two bits, which is one LUT per bit.
         let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass);
-        let first = first_beat(choice.head, self.own_node.val());
+        let header = frame_header(choice.head, self.own_node.val());
         let from_head = if between {
-            first.get_bits::<ROOM_BITS>(SECOND_BITS)
+            header.get_bits::<ROOM_BITS>(SECOND_BITS)
         } else {
             bit_cast::<ROOM_BITS, 128>(get_beat(choice.head))
         };
@@ -181,8 +181,8 @@ impl Framer {
         let low_pick = (!frame_passes & !between, !frame_passes & (between | !second)).cat::<2>();
         let low = match low_pick.index() {
             0 => array.data.get_bits::<SECOND_BITS>(0),
-            1 => first.get_bits::<SECOND_BITS>(0),
-            2 => second_beat(choice.head),
+            1 => header.get_bits::<SECOND_BITS>(0),
+            2 => header.get_bits::<SECOND_BITS>(512),
             _ => self.carry.q.val(),
         };
         let data = (high, low).cat::<512>();

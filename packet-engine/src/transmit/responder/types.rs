@@ -2,7 +2,7 @@
 
 use spindle_blocks::{FrameJob, PacketReport};
 use spindle_contract::reasons::DROP_COUNT;
-use spindle_contract::wire::{flag, nack, opcode};
+use spindle_contract::wire::{flag, nack_of, opcode};
 use spindle_verilog::prelude::*;
 
 const CODE_0: u64 = code_bit(0);
@@ -15,7 +15,7 @@ const CODE_4: u64 = code_bit(4);
 const fn code_bit(bit: usize) -> u64 {
     let (mut bits, mut reason) = (0, 0);
     while reason < DROP_COUNT {
-        if let Some(code) = nack::of(reason) {
+        if let Some(code) = nack_of(reason) {
             assert!(code < 32, "codes have five bits");
             bits |= (code as u64 >> bit & 1) << reason;
         }

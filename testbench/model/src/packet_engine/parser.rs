@@ -181,32 +181,30 @@ fn transport(s: &[u8], p: &mut Parsed) -> Result<(), usize> {
     if s.len() < SPINDLE_BYTES {
         return Err(reasons::BAD_TRANSPORT);
     }
-    let op = s[OFF_OPCODE];
-    let header = if op == opcode::GET { SPINDLE_GET_BYTES } else { SPINDLE_BYTES };
-    let flags = u16_at(s, OFF_FLAGS);
-    let payload = u16_at(s, OFF_PAYLOAD_LEN);
-    let icrc = if flags & flag::ICRC != 0 { 4 } else { 0 };
-    if s[OFF_VERSION] != SPINDLE_VERSION << 4 | (header / 8) as u8
-        || !(1..=opcode::LAST).contains(&op)
-        || header + usize::from(payload) + icrc != s.len()
+    let spindle = Spindle::parse(s);
+    let header = if spindle.opcode == opcode::GET { SPINDLE_GET_BYTES } else { SPINDLE_BYTES };
+    let icrc = if spindle.flags & flag::ICRC != 0 { 4 } else { 0 };
+    if (spindle.version, usize::from(spindle.words)) != (SPINDLE_VERSION, header / 8)
+        || !(1..=LAST_OPCODE).contains(&spindle.opcode)
+        || header + usize::from(spindle.payload_len) + icrc != s.len()
     {
         return Err(reasons::BAD_TRANSPORT);
     }
     p.is_spindle = true;
-    p.opcode = op;
-    p.flags = flags;
-    p.psn = u32_at(s, OFF_PSN);
-    p.src_nid = u32_at(s, OFF_SRC_NID);
-    p.src_pid = u16_at(s, OFF_SRC_PID);
-    p.dst_pid = u16_at(s, OFF_DST_PID);
-    p.addr = u64::from(u32_at(s, OFF_ADDR)) << 32 | u64::from(u32_at(s, OFF_ADDR + 4));
-    p.key = u32_at(s, OFF_KEY);
-    p.msg_id = u32_at(s, OFF_MSG_ID);
-    p.msg_len = u32_at(s, OFF_MSG_LEN);
-    p.msg_off = u32_at(s, OFF_MSG_OFF);
-    p.buf_off = u32_at(s, OFF_BUF_OFF);
-    p.payload_len = payload;
-    p.epoch = u16_at(s, OFF_EPOCH);
+    p.opcode = spindle.opcode;
+    p.flags = spindle.flags;
+    p.psn = spindle.psn;
+    p.src_nid = spindle.src_nid;
+    p.src_pid = spindle.src_pid;
+    p.dst_pid = spindle.dst_pid;
+    p.addr = spindle.addr;
+    p.key = spindle.key;
+    p.msg_id = spindle.msg_id;
+    p.msg_len = spindle.msg_len;
+    p.msg_off = spindle.msg_off;
+    p.buf_off = spindle.buf_off;
+    p.payload_len = spindle.payload_len;
+    p.epoch = spindle.epoch;
     p.payload_offset += header;
     Ok(())
 }

@@ -6,7 +6,7 @@ use spindle::{Bar, ContextOptions, Overload};
 use spindle_contract::params::{BEAT_BYTES, CELL_BYTES, MAX_FRAME, SPINDLE_PORT};
 use spindle_contract::reasons::*;
 use spindle_contract::registers::{doorbell, doorbell_command};
-use spindle_contract::wire::{control, flag, opcode, status, OFF_OPCODE};
+use spindle_contract::wire::{self, control, flag, opcode, status};
 use spindle_model::frames::{echo_request, spindle, udp, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_sim::{Options, WireFrame};
 
@@ -97,7 +97,7 @@ fn every_reason_is_counted() {
     let mut ping = echo_request(&Ends::default(), 1, 1, &[1; 50]);
     ping[50] ^= 1;
     let mut absurd = put(GOOD, |_| {});
-    absurd[UDP_HEADERS + OFF_OPCODE] = 0xEE;
+    absurd[UDP_HEADERS + wire::spindle::OPCODE] = 0xEE;
     let mut other = datagram(9);
     other[12..14].copy_from_slice(&[0x86, 0xDD]);
     let simple = [

@@ -99,16 +99,16 @@ fn handlers_move_context_memory_and_tell_the_host() {
         let raw = [&frame[..UDP_HEADERS], &piece[UDP_HEADERS..]].concat();
         assert!(sent.contains(&&raw[..]), "frame {number} comes out of context memory");
         let of = |code: u8| {
-            let is = |bytes: &&&[u8]| **bytes != &raw[..] && bytes[UDP_HEADERS + wire::OFF_OPCODE] == code;
+            let is = |bytes: &&&[u8]| **bytes != &raw[..] && bytes[UDP_HEADERS + wire::spindle::OPCODE] == code;
             &sent.iter().find(is).expect("it is sent")[UDP_HEADERS..]
         };
         let put = of(opcode::PUT);
         assert_eq!(&put[wire::SPINDLE_BYTES..], &piece[64..], "payload of put {number}");
         let get = of(opcode::GET);
         for message in [put, get] {
-            assert_eq!(big(&message[wire::OFF_ADDR..][..8]), 0x12_3456_7800 + number as u64);
+            assert_eq!(big(&message[wire::spindle::ADDR..][..8]), 0x12_3456_7800 + number as u64);
         }
-        assert_eq!(big(&get[wire::OFF_MSG_LEN..][..4]), 100 + number as u64);
+        assert_eq!(big(&get[wire::spindle::MSG_LEN..][..4]), 100 + number as u64);
     }
     wanted[COUNTER] = FRAMES as u8;
     assert!(after == wanted, "host memory");

@@ -26,7 +26,7 @@ use spindle_contract::reasons::{
 };
 use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, OPS, SPILL, STREAM, TAGGED};
 use spindle_contract::registers::rvma;
-use spindle_contract::wire::{self, nack, opcode, status};
+use spindle_contract::wire::{self, nack_of, opcode, status};
 use spindle_harness::seeded_rng;
 use spindle_model::frames::UDP_HEADERS;
 use spindle_model::rvma_lut::{Put, Rvma};
@@ -342,7 +342,7 @@ impl System {
             .collect();
         for (i, frame) in order.iter().enumerate() {
             // A get changes nothing.
-            if field::<1>(frames[frame], wire::OFF_OPCODE) == [opcode::GET] {
+            if field::<1>(frames[frame], wire::spindle::OPCODE) == [opcode::GET] {
                 continue;
             }
             while commands.first().is_some_and(|(place, _)| *place <= i) {
@@ -374,22 +374,22 @@ impl System {
     fn model_put(&mut self, frame: &[u8], placed: bool) {
         let word = |offset| u32::from_be_bytes(field(frame, offset));
         let half = |offset| u16::from_be_bytes(field(frame, offset));
-        let id = (word(wire::OFF_SRC_NID), half(wire::OFF_SRC_PID), word(wire::OFF_MSG_ID));
+        let id = (word(wire::spindle::SRC_NID), half(wire::spindle::SRC_PID), word(wire::spindle::MSG_ID));
         let fresh = self.messages.len() as u8;
         let (slot, message) = self.messages.entry(id).or_insert_with(|| (fresh, Message::default()));
-        let length = usize::from(half(wire::OFF_PAYLOAD_LEN));
-        let msg_len = word(wire::OFF_MSG_LEN);
+        let length = usize::from(half(wire::spindle::PAYLOAD_LEN));
+        let msg_len = word(wire::spindle::MSG_LEN);
         let put = Put {
             opcode: opcode::PUT,
-            flags: half(wire::OFF_FLAGS),
-            pid: half(wire::OFF_DST_PID),
-            addr: u64::from_be_bytes(field(frame, wire::OFF_ADDR)),
-            key: word(wire::OFF_KEY),
+            flags: half(wire::spindle::FLAGS),
+            pid: half(wire::spindle::DST_PID),
+            addr: u64::from_be_bytes(field(frame, wire::spindle::ADDR)),
+            key: word(wire::spindle::KEY),
             message: id,
             msg_len,
-            msg_off: word(wire::OFF_MSG_OFF),
-            buf_off: word(wire::OFF_BUF_OFF),
-            epoch: half(wire::OFF_EPOCH),
+            msg_off: word(wire::spindle::MSG_OFF),
+            buf_off: word(wire::spindle::BUF_OFF),
+            epoch: half(wire::spindle::EPOCH),
             header: frame[UDP_HEADERS..][..wire::SPINDLE_BYTES].to_vec(),
             payload: frame[UDP_HEADERS + wire::SPINDLE_BYTES..][..length].to_vec(),
             slot: (msg_len as usize > SEGMENT_BYTES).then_some(*slot),
@@ -416,8 +416,8 @@ impl System {
                 None => assert_eq!((message.placed, message.refused.len()), (end.length as usize, 0)),
                 Some(code) => {
                     // While a mailbox closes it says so; the model's is gone at once.
-                    let codes = message.refused.iter().filter_map(|reason| nack::of(*reason));
-                    let gone = [NO_MAILBOX, CLOSED].map(|reason| nack::of(reason).unwrap());
+                    let codes = message.refused.iter().filter_map(|reason| nack_of(*reason));
+                    let gone = [NO_MAILBOX, CLOSED].map(|reason| nack_of(reason).unwrap());
                     assert!(
                         codes.clone().any(|known| known == code || gone.contains(&known) && gone.contains(&code)),
                         "put {:#x} was refused with {code}; the model: {:?}",

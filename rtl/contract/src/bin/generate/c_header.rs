@@ -92,10 +92,28 @@ pub fn handlers() -> String {
     for (name, value, doc) in wire {
         define(&mut out, name, &value.to_string(), doc);
     }
-    for field in wire::SPINDLE_FIELDS {
-        let doc = format!("{} bits: {}", field.bits, field.doc);
-        define(&mut out, &format!("SPIN_TRANSPORT_{}", field.name.to_uppercase()), &field.offset.to_string(), &doc);
+    for (prefix, title, fields) in [
+        ("IPV4", "Byte offsets in the IPv4 header.", wire::IPV4_FIELDS),
+        ("UDP", "Byte offsets in the UDP header.", wire::UDP_FIELDS),
+        ("ICMP", "Byte offsets in the ICMP echo header.", wire::ICMP_FIELDS),
+        ("TRANSPORT", "Byte offsets in the Spindle header.", wire::SPINDLE_FIELDS),
+    ] {
+        section(&mut out, title);
+        for field in fields.iter().filter(|field| field.at % 8 == 0) {
+            let doc = format!("{} bits: {}", field.bits, field.doc);
+            let name = format!("SPIN_{prefix}_{}", field.name.to_uppercase());
+            define(&mut out, &name, &(field.at / 8).to_string(), &doc);
+        }
     }
+    let mut codes = |title: &str, prefix: &str, codes: &[(&str, u16, &str)]| {
+        section(&mut out, title);
+        for (name, value, doc) in codes {
+            define(&mut out, &format!("SPIN_{prefix}_{name}"), &value.to_string(), doc);
+        }
+    };
+    let opcodes: Vec<_> = wire::OPCODES.iter().map(|(name, value, doc)| (*name, u16::from(*value), *doc)).collect();
+    codes("Opcodes of the Spindle header.", "TRANSPORT_OP", &opcodes);
+    codes("Flags of the Spindle header.", "TRANSPORT_FLAG", wire::FLAGS);
     out.push_str("\n#endif\n");
     out
 }

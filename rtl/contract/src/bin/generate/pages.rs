@@ -181,35 +181,48 @@ pub fn wire() -> String {
         wire::SPINDLE_GET_BYTES,
         params::SEGMENT_BYTES
     );
+    for (title, start, fields) in [
+        ("Ethernet", wire::ethernet::START, wire::ETHERNET_FIELDS),
+        ("IPv4", wire::ipv4::START, wire::IPV4_FIELDS),
+        ("UDP", wire::udp::START, wire::UDP_FIELDS),
+        ("ICMP echo", wire::icmp::START, wire::ICMP_FIELDS),
+        ("Spindle", wire::spindle::START, wire::SPINDLE_FIELDS),
+        ("Reply address of a GET", wire::get_reply::START, wire::GET_REPLY_FIELDS),
+    ] {
+        let _ = write!(out, "\n## {title}: from byte {start} of a frame without VLAN tag\n");
+        table(
+            &mut out,
+            &["byte", "bits", "field", "meaning"],
+            fields.iter().map(|field| {
+                let bits = if field.at % 8 == 0 && field.bits % 8 == 0 {
+                    field.bits.to_string()
+                } else {
+                    format!("{}, from bit {}", field.bits, 7 - field.at % 8)
+                };
+                vec![(field.at / 8).to_string(), bits, format!("`{}`", field.name), field.doc.into()]
+            }),
+        );
+    }
+    out.push_str("\n## Opcodes\n");
     table(
         &mut out,
-        &["offset", "field", "bits", "meaning"],
-        wire::SPINDLE_FIELDS
-            .iter()
-            .map(|f| vec![f.offset.to_string(), format!("`{}`", f.name), f.bits.to_string(), f.doc.into()]),
+        &["opcode", "value", "meaning"],
+        wire::OPCODES.iter().map(|(name, value, doc)| vec![format!("`{name}`"), value.to_string(), (*doc).into()]),
     );
-    out.push_str("\n## Opcodes\n");
-    let opcodes = [
-        ("PUT", wire::opcode::PUT),
-        ("GET", wire::opcode::GET),
-        ("GET_RESP", wire::opcode::GET_RESP),
-        ("ACK", wire::opcode::ACK),
-        ("NACK", wire::opcode::NACK),
-        ("CTRL", wire::opcode::CTRL),
-    ];
-    table(&mut out, &["opcode", "value"], opcodes.iter().map(|(n, v)| vec![(*n).into(), v.to_string()]));
     out.push_str("\n## Flags\n");
-    use wire::flag;
-    let flags = [
-        ("ACK_REQ", flag::ACK_REQ),
-        ("UNSEQ", flag::UNSEQ),
-        ("EPOCH_VALID", flag::EPOCH_VALID),
-        ("MANAGED", flag::MANAGED),
-        ("RETX", flag::RETX),
-        ("ECN_ECHO", flag::ECN_ECHO),
-        ("ICRC", flag::ICRC),
-    ];
-    table(&mut out, &["flag", "bit"], flags.iter().map(|(n, v)| vec![(*n).into(), v.trailing_zeros().to_string()]));
+    table(
+        &mut out,
+        &["flag", "bit", "meaning"],
+        wire::FLAGS
+            .iter()
+            .map(|(name, value, doc)| vec![format!("`{name}`"), value.trailing_zeros().to_string(), (*doc).into()]),
+    );
+    out.push_str("\n## Codes of a NACK\n\nBelow 16 the sender tries again; from 16 on the operation has failed.\n");
+    table(
+        &mut out,
+        &["code", "name", "meaning"],
+        wire::NACKS.iter().map(|(name, value, doc)| vec![value.to_string(), format!("`{name}`"), (*doc).into()]),
+    );
     let _ = write!(out, "\n## Completion record\n\n{} bytes in host memory, {}-aligned, little-endian; the host zeroes it before posting.\n", wire::RECORD_BYTES, wire::RECORD_BYTES);
     let record = [
         (wire::RECORD_LENGTH, "length, u32"),

@@ -78,19 +78,19 @@ fn bytes(rng: &mut ChaCha8Rng, n: usize) -> Vec<u8> {
 }
 
 fn transport(rng: &mut ChaCha8Rng) -> Vec<u8> {
-    let op = rng.random_range(1..=opcode::LAST);
+    let op = rng.random_range(1..=spindle_contract::wire::LAST_OPCODE);
     let mut header = bytes(rng, if op == opcode::GET { SPINDLE_GET_BYTES } else { SPINDLE_BYTES });
     let payload = if op == opcode::GET { 0 } else { length(rng, 9000) };
-    header[OFF_VERSION] = SPINDLE_VERSION << 4 | (header.len() / 8) as u8;
-    header[OFF_OPCODE] = op;
-    let icrc = if header[OFF_FLAGS + 1] & flag::ICRC as u8 != 0 { 4 } else { 0 };
-    put16(&mut header, OFF_PAYLOAD_LEN, payload as u16);
+    header[spindle::VERSION] = SPINDLE_VERSION << 4 | (header.len() / 8) as u8;
+    header[spindle::OPCODE] = op;
+    let icrc = if header[spindle::FLAGS + 1] & flag::ICRC as u8 != 0 { 4 } else { 0 };
+    put16(&mut header, spindle::PAYLOAD_LEN, payload as u16);
     header.extend_from_slice(&bytes(rng, payload + icrc));
     let at = header.len();
     match rng.random_range(0..24) {
-        0 => header[OFF_VERSION] = rng.random(),
-        1 => header[OFF_OPCODE] = rng.random_range(0..10),
-        2 => put16(&mut header, OFF_PAYLOAD_LEN, rng.random()),
+        0 => header[spindle::VERSION] = rng.random(),
+        1 => header[spindle::OPCODE] = rng.random_range(0..10),
+        2 => put16(&mut header, spindle::PAYLOAD_LEN, rng.random()),
         3 => header.truncate(rng.random_range(0..at)),
         _ => {}
     }

@@ -87,7 +87,7 @@ fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
     let source_port = 0xC000 | (msg_id & 0x3FFF) as u16;
     if header.opcode == opcode::GET {
         let mut datagram = header.to_bytes().to_vec();
-        datagram[wire::OFF_VERSION] = wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_GET_BYTES / 8) as u8;
+        datagram[wire::spindle::VERSION] = wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_GET_BYTES / 8) as u8;
         datagram.extend(desc.get("reply_addr").to_be_bytes());
         datagram.extend((desc.get("reply_off") as u32).to_be_bytes());
         datagram.extend((desc.get("reply_key") as u32).to_be_bytes());

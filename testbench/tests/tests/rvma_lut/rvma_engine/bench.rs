@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rvma_lut::RvmaEngine;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
 use spindle_contract::params::Config;
-use spindle_contract::wire::{OFF_DST_PID, SPINDLE_BYTES, SPINDLE_GET_BYTES};
+use spindle_contract::wire::{spindle, SPINDLE_BYTES, SPINDLE_GET_BYTES};
 use spindle_harness::{Model, Port, Source, WaveContext};
 use spindle_model::rvma_lut::Put;
 use spindle_sim::host_memory::HostMemory;
@@ -239,7 +239,7 @@ impl Bench {
     pub fn get(&mut self, get: &Put, reply: (u64, u32, u32), payload_offset: usize) -> u16 {
         let header = payload_offset - SPINDLE_GET_BYTES;
         let mut bytes = vec![0xEE; payload_offset];
-        bytes[header + OFF_DST_PID..][..2].copy_from_slice(&get.pid.to_be_bytes());
+        bytes[header + spindle::DST_PID..][..2].copy_from_slice(&get.pid.to_be_bytes());
         bytes[header + SPINDLE_BYTES..][..8].copy_from_slice(&reply.0.to_be_bytes());
         bytes[header + SPINDLE_BYTES + 8..][..4].copy_from_slice(&reply.1.to_be_bytes());
         bytes[header + SPINDLE_BYTES + 12..][..4].copy_from_slice(&reply.2.to_be_bytes());

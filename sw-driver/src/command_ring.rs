@@ -52,7 +52,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(())
     }
 
-    /// Posts as many of these buffers as the ring has places for, and says how many. Their records are zeroed. The card is told once, for all.
+    /// Posts as many of these buffers as the ring has places for, and says how many. Their records are zeroed. The
+    /// card is told once, for all.
     ///
     /// # Errors
     /// An earlier post could not be carried out: see [`Device::posts_left`].

@@ -65,7 +65,8 @@ impl Overload {
 }
 
 impl Default for ContextOptions {
-    /// A budget of 100,000 cycles, the image's own variables, no host memory, a share of the scratchpads; weight 1, no limits, every HPU, process 0.
+    /// A budget of 100,000 cycles, the image's own variables, no host memory, a share of the scratchpads; weight 1,
+    /// no limits, every HPU, process 0.
     fn default() -> Self {
         ContextOptions {
             watchdog: 100_000,
@@ -134,7 +135,8 @@ fn user_header(image: &Image, asked: u8) -> Result<u8> {
         None => Ok(asked),
         Some(declared) if asked == 0 || asked == declared.bytes => Ok(declared.bytes),
         Some(declared) => Err(Error::Argument(format!(
-            "the options ask for a user header of {asked} bytes, the image declares `{}` of {} bytes; leave ContextOptions::user_header at 0",
+            "the options ask for a user header of {asked} bytes, the image declares `{}` of {} bytes; leave \
+             ContextOptions::user_header at 0",
             declared.name, declared.bytes
         ))),
     }
@@ -348,8 +350,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Deactivates a context and gives its memory back.
     ///
     /// # Errors
-    /// Messages of it are still alive: let them end, or age, and ask again. Or puts of context memory are under way, of this context or of another: the card would
-    /// read their bytes again from there, whoever has the memory by then.
+    /// Messages of it are still alive: let them end, or age, and ask again. Or puts of context memory are under way,
+    /// of this context or of another: the card would read their bytes again from there, whoever has the memory by
+    /// then.
     pub fn remove(&mut self, context: ContextId) -> Result<()> {
         self.deactivate(context)?;
         let live = self.live_messages(context)?;

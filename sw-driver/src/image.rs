@@ -17,7 +17,10 @@ pub enum ImageError {
     #[error("the image is not an ELF file; give the .elf that the handler SDK links, or a .c file")]
     NotElf,
     /// 64-bit, or another machine, or big-endian, or not linked.
-    #[error("the image is {found}, an HPU runs 32-bit little-endian RISC-V executables; build it with -march=rv32ima_zicsr_zba_zbb_zbs -mabi=ilp32 and link it with handler.ld")]
+    #[error(
+        "the image is {found}, an HPU runs 32-bit little-endian RISC-V executables; build it with \
+         -march=rv32ima_zicsr_zba_zbb_zbs -mabi=ilp32 and link it with handler.ld"
+    )]
     WrongMachine {
         /// What it is instead.
         found: String,

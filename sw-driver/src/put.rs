@@ -36,8 +36,9 @@ pub struct Target {
     pub kind: Kind,
 }
 
-/// The sender's end of a stream: a window that [`WindowOptions::stream`](crate::window::WindowOptions::stream) opened takes what is put here in this order, whatever the
-/// network does. It belongs to one sender, whose card sends reliably, and begins when the window is opened.
+/// The sender's end of a stream: a window that [`WindowOptions::stream`](crate::window::WindowOptions::stream) opened
+/// takes what is put here in this order, whatever the network does. It belongs to one sender, whose card sends
+/// reliably, and begins when the window is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     target: Target,
@@ -79,8 +80,9 @@ pub struct Put {
 const PATIENCE: u64 = 1 << 32;
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Puts `length` bytes of host memory from `buffer` on, as one message. Returns when the card has taken the order, which is when the put
-    /// before it has begun to leave. An empty put, of no bytes, names no memory; a window that counts operations counts it.
+    /// Puts `length` bytes of host memory from `buffer` on, as one message. Returns when the card has taken the
+    /// order, which is when the put before it has begun to leave. An empty put, of no bytes, names no memory; a
+    /// window that counts operations counts it.
     pub fn put(&mut self, process: usize, buffer: u64, length: u32, target: &Target) -> Result<Put> {
         let (mode, epoch) = match target.kind {
             Kind::Bound => (0, 0),
@@ -94,24 +96,24 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Puts `length` bytes behind what was put into the stream before. A message that the card does not take has no place in the stream.
     ///
-    /// A message that the window refuses for good, because it is longer than what is left of the buffer, ends the stream: what is put behind it
-    /// is refused until the sender gives it up.
+    /// A message that the window refuses for good, because it is longer than what is left of the buffer, ends the
+    /// stream: what is put behind it is refused until the sender gives it up.
     pub fn put_next(&mut self, process: usize, buffer: u64, length: u32, stream: &mut Stream) -> Result<Put> {
         let put = self.put(process, buffer, length, &stream.target())?;
         stream.next = stream.next.wrapping_add(1);
         Ok(put)
     }
 
-    /// Asks for `length` bytes of the buffer that a window of another node completed last, from `source.offset` on. They arrive as a put into `reply`'s
-    /// window of this process. Returns when the card has taken the order.
+    /// Asks for `length` bytes of the buffer that a window of another node completed last, from `source.offset` on.
+    /// They arrive as a put into `reply`'s window of this process. Returns when the card has taken the order.
     ///
     /// What the other node refuses never arrives; where the cards send reliably, the process's event ring says why.
     pub fn get(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
         self.ask(process, length, source, reply, false)
     }
 
-    /// As [`Device::get`], of the oldest buffer that is not complete, as it stands: what has been placed, and what lay there before. With no buffer posted it
-    /// is asked again, where the cards send reliably, until there is one.
+    /// As [`Device::get`], of the oldest buffer that is not complete, as it stands: what has been placed, and what
+    /// lay there before. With no buffer posted it is asked again, where the cards send reliably, until there is one.
     pub fn get_active(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
         self.ask(process, length, source, reply, true)
     }

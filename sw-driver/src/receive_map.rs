@@ -1,4 +1,5 @@
-//! Receive maps: what has arrived of a buffer that is not complete, as when a receiver computes on the parts that it has, or asks again for those it lacks.
+//! Receive maps: what has arrived of a buffer that is not complete, as when a receiver computes on the parts that it
+//! has, or asks again for those it lacks.
 
 use crate::rvma::{Posted, Window};
 use crate::{Bar, Device, Error, HostMemory, Result};
@@ -36,8 +37,8 @@ impl Received {
         bit < RECEIVE_MAP_BITS && self.words[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// What has not arrived of a message of `length` bytes at `offset` of the buffer, that its sender cuts into segments of `segment` bytes: each segment
-    /// must have a granule of its own.
+    /// What has not arrived of a message of `length` bytes at `offset` of the buffer, that its sender cuts into
+    /// segments of `segment` bytes: each segment must have a granule of its own.
     pub fn missing(&self, offset: u32, length: u32, segment: u32) -> Vec<Range<u32>> {
         let starts = (0..length).step_by(segment.max(1) as usize);
         let missing = starts.filter(|at| !self.begins_at(offset + at));
@@ -46,7 +47,8 @@ impl Received {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Posts memory of the caller with a receive map: a bit for each `granule` bytes, a power of two, of the buffer's first 1024 granules. The record is zeroed first.
+    /// Posts memory of the caller with a receive map: a bit for each `granule` bytes, a power of two, of the buffer's
+    /// first 1024 granules. The record is zeroed first.
     pub fn post_mapped(&mut self, window: Window, posted: Posted, granule: u32) -> Result<ReceiveMap> {
         if !granule.is_power_of_two() {
             return Err(Error::Argument(format!("a granule of {granule} bytes is no power of two; choose one")));

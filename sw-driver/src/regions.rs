@@ -85,8 +85,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write32(rvma::BASE + rvma::UNCHECKED + 4, high)
     }
 
-    /// Registers memory of a process: all pages of 4 KiB that the range touches. Ranges of the same access whose pages overlap or touch each other
-    /// share a region; a process can have 16 regions.
+    /// Registers memory of a process: all pages of 4 KiB that the range touches. Ranges of the same access whose
+    /// pages overlap or touch each other share a region; a process can have 16 regions.
     ///
     /// # Errors
     /// The range is empty, or a region more is needed than the process can have: then nothing is registered.
@@ -99,8 +99,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.set_ranges(process, ranges)
     }
 
-    /// Takes back what one [`Device::register_region`] registered: pages that no other range of the process touches cannot be named any more. What the
-    /// process named before is still used: buffers until they are complete or taken back, puts until they are over, rings until they are closed.
+    /// Takes back what one [`Device::register_region`] registered: pages that no other range of the process touches
+    /// cannot be named any more. What the process named before is still used: buffers until they are complete or
+    /// taken back, puts until they are over, rings until they are closed.
     ///
     /// # Errors
     /// No such range is registered, or what is left of a region needs more regions than the process can have: then nothing is taken back.
@@ -131,8 +132,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             .ok_or_else(|| Error::Argument(format!("there is no process {process}; the card has {processes}")))
     }
 
-    /// Gives a process these ranges. Regions that stay are not touched; new ones are written before old ones are removed, as far as there is room, so that a
-    /// command ring of the process meets no gap.
+    /// Gives a process these ranges. Regions that stay are not touched; new ones are written before old ones are
+    /// removed, as far as there is room, so that a command ring of the process meets no gap.
     fn set_ranges(&mut self, process: usize, ranges: Vec<(Range<u64>, Access)>) -> Result<()> {
         let wanted = joined(&ranges);
         if wanted.len() > REGIONS {

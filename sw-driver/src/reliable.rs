@@ -1,4 +1,5 @@
-//! The reliable sender: puts from host memory, handlers' puts of context memory, and gets are sent again until their destination has acknowledged them.
+//! The reliable sender: puts from host memory, handlers' puts of context memory, and gets are sent again until their
+//! destination has acknowledged them.
 
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::registers::node::{self, LastRefusal, SendControl, SendLimit, SendTimes};
@@ -16,7 +17,8 @@ const DOUBLINGS: u32 = 3;
 /// How the card sends reliably.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reliability {
-    /// Time without an acknowledgement after which segments are sent again, in units of 64 cycles, at most 4095; it doubles up to three times.
+    /// Time without an acknowledgement after which segments are sent again, in units of 64 cycles, at most 4095; it
+    /// doubles up to three times.
     pub timeout: u16,
     /// Time after which a segment is sent again when a later one arrived, in units of 64 cycles, at most 32,767: what the paths to a node
     /// differ by.
@@ -40,11 +42,13 @@ impl Default for Reliability {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Has the card number its puts from host memory and of context memory, and its gets, and send them until they are acknowledged; `None`, as after
-    /// reset: it sends them once. Destinations need the sequence filter and the responder. Not while puts are under way.
+    /// Has the card number its puts from host memory and of context memory, and its gets, and send them until they
+    /// are acknowledged; `None`, as after reset: it sends them once. Destinations need the sequence filter and the
+    /// responder. Not while puts are under way.
     ///
     /// # Errors
-    /// More than 15 retries, or a time beyond its limit: the card compares times as 16 bits with a sign, so a longer one would be over at once.
+    /// More than 15 retries, or a time beyond its limit: the card compares times as 16 bits with a sign, so a longer
+    /// one would be over at once.
     pub fn set_reliability(&mut self, reliability: Option<Reliability>) -> Result<()> {
         let Reliability { timeout, hole_time, retries, incarnation } = reliability.unwrap_or_default();
         if retries > 15 {
@@ -60,9 +64,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write(SendControl::ZERO.with_retries(retries.into()).with_sequenced(reliability.is_some()))
     }
 
-    /// Limits how long puts and gets of this card find no buffer: one that is refused for lack of a buffer, or because its destination is busy, `cycles`
-    /// after it began to leave, rounded up to 1024, has failed, and its event has the refusal. `None`, as after reset: the card sends it again until the destination
-    /// takes it. Holds for all processes of the card, and for puts and gets that begin to leave after this call.
+    /// Limits how long puts and gets of this card find no buffer: one that is refused for lack of a buffer, or
+    /// because its destination is busy, `cycles` after it began to leave, rounded up to 1024, has failed, and its
+    /// event has the refusal. `None`, as after reset: the card sends it again until the destination takes it. Holds
+    /// for all processes of the card, and for puts and gets that begin to leave after this call.
     ///
     /// # Errors
     /// A limit of no cycles, or beyond [`LONGEST_PUT_LIMIT`].
@@ -76,8 +81,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write(SendLimit::ZERO.with_send_limit(units as u32))
     }
 
-    /// Of the puts and gets of processes that the card sends reliably, the one that was refused last: its number ([`Put::number`](crate::put::Put)) and the code of
-    /// the refusal (`wire::nack`). `None`: no put was refused since reset.
+    /// Of the puts and gets of processes that the card sends reliably, the one that was refused last: its number
+    /// ([`Put::number`](crate::put::Put)) and the code of the refusal (`wire::nack`). `None`: no put was refused
+    /// since reset.
     pub fn last_refusal(&mut self) -> Result<Option<(u16, u8)>> {
         let refusal: LastRefusal = self.bar.read()?;
         let code = refusal.code() as u8;

@@ -245,7 +245,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.install_rules(table)
     }
 
-    /// Replaces all rules but those of windows: each frame is judged by the rules of before or by these ones. The first rule that matches decides.
+    /// Replaces all rules but those of windows: each frame is judged by the rules of before or by these ones. The
+    /// first rule that matches decides.
     ///
     /// # Errors
     /// As [`Device::add_rule`].
@@ -254,8 +255,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.install_rules(RuleTable::of(self.rules.slots, self.rules.ahead.clone(), given)?)
     }
 
-    /// Index of the rule that has this slot of the header matcher, in the order of [`Device::add_rule`]: a rule has a slot for each alternative of `||`.
-    /// `None` for the rule of a window and for an empty slot.
+    /// Index of the rule that has this slot of the header matcher, in the order of [`Device::add_rule`]: a rule has a
+    /// slot for each alternative of `||`. `None` for the rule of a window and for an empty slot.
     pub fn rule_of_slot(&self, slot: usize) -> Option<usize> {
         self.rules.rule_of(slot)
     }

@@ -179,7 +179,8 @@ pub(crate) fn refusal(code: u32) -> &'static str {
         doorbell_error::OUT_OF_REGION => "the process names memory outside of its regions, or without the right; register it first",
         doorbell_error::HOST_ERROR => "host memory did not give the card the command",
         doorbell_error::BAD_ARGUMENT => {
-            "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size, and a ring a power of two aligned to its size"
+            "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size, and a ring \
+             must be a power of two aligned to its size"
         }
         _ => "an error code that this library does not know",
     }

@@ -36,8 +36,8 @@ pub struct WindowOptions {
     pub spills: bool,
     /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
     pub catch_all: bool,
-    /// Handlers of this context run on its messages, and place them, send them to windows of the context's process, or drop them. Takes one of the card's match rules, ahead of all that were added,
-    /// until the window is closed.
+    /// Handlers of this context run on its messages, and place them, send them to windows of the context's process,
+    /// or drop them. Takes one of the card's match rules, ahead of all that were added, until the window is closed.
     pub context: Option<ContextId>,
 }
 
@@ -55,7 +55,8 @@ impl WindowOptions {
         match (self.managed, self.tagged) {
             _ if self.threshold == 0 => refuse("a window with a threshold of 0; choose at least 1"),
             (true, _) if counts => refuse(
-                "a managed window or stream cannot count operations: its buffers end when fewer bytes than the threshold are left; count bytes",
+                "a managed window or stream cannot count operations: its buffers end when fewer bytes than the threshold \
+                 are left; count bytes",
             ),
             (true, true) if self.spills || self.catch_all => {
                 refuse("a stream can neither spill nor be the catch-all; open a managed window")

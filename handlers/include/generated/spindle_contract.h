@@ -7,11 +7,16 @@
 #define SPIN_CONTRACT_VERSION            1            /* version of the contract */
 
 /* Regions of a handler's address space. Everything else faults. */
-#define SPIN_REGION_CODE                 0x10000000u  /* rx: instructions and read-only data of the image, bound = code size of the context */
-#define SPIN_REGION_PACKET               0x20000000u  /* rw: this task's packet slot, bound = bytes of the frame, at most 2048 */
-#define SPIN_REGION_SCRATCH              0x30000000u  /* rw: scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another) */
+/* rx: instructions and read-only data of the image, bound = code size of the context */
+#define SPIN_REGION_CODE                 0x10000000u
+/* rw: this task's packet slot, bound = bytes of the frame, at most 2048 */
+#define SPIN_REGION_PACKET               0x20000000u
+/* rw: scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed,
+   kept between handlers; bound = its size (2048 bytes unless the context asks for another) */
+#define SPIN_REGION_SCRATCH              0x30000000u
 #define SPIN_REGION_CONTEXT              0x40000000u  /* rw: context memory (L2), bound = state size of the context */
-#define SPIN_REGION_STACK                0x50000000u  /* rw: stack of this handler, grows down from its end; 1024 bytes with up to 4 HPUs a cluster, else 512 */
+/* rw: stack of this handler, grows down from its end; 1024 bytes with up to 4 HPUs a cluster, else 512 */
+#define SPIN_REGION_STACK                0x50000000u
 #define SPIN_REGION_TASK                 0x60000000u  /* r: task page: what is known of the packet and the message */
 #define SPIN_REGION_COMMAND              0x70000000u  /* rw: command port: aligned words only */
 
@@ -61,20 +66,36 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-#define SPIN_CMD_SOURCE                  0x00u        /* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get: offset in the buffer here */
-#define SPIN_CMD_LENGTH                  0x04u        /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
-#define SPIN_CMD_ADDR_LO                 0x08u        /* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half */
-#define SPIN_CMD_ADDR_HI                 0x0cu        /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half */
-#define SPIN_CMD_ISSUE                   0x10u        /* write: opcode, issues the command, waits while no handle is free; read: handle of the last command */
+/* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go;
+   put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get:
+   offset in the buffer here */
+#define SPIN_CMD_SOURCE                  0x00u
+/* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
+#define SPIN_CMD_LENGTH                  0x04u
+/* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the
+   first in [7:0]; event, complete: user word, low half */
+#define SPIN_CMD_ADDR_LO                 0x08u
+/* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
+   complete: user word, high half */
+#define SPIN_CMD_ADDR_HI                 0x0cu
+/* write: opcode, issues the command, waits while no handle is free; read: handle of the last command */
+#define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
-#define SPIN_CMD_ERROR                   0x18u        /* bit h = command h failed; cleared when a new command takes the handle */
-#define SPIN_CMD_WAIT                    0x1cu        /* read: waits until no command of this handler is under way; behind a write of WAIT_HANDLE until that one is over */
-#define SPIN_CMD_RESULT_LO               0x20u        /* read: result of the last host atomic that is over, low half; write: key of the reply to a get */
+/* bit h = command h failed; cleared when a new command takes the handle */
+#define SPIN_CMD_ERROR                   0x18u
+/* read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command is
+   over */
+#define SPIN_CMD_WAIT                    0x1cu
+/* read: result of the last host atomic that is over, low half; write: key of the reply to a get */
+#define SPIN_CMD_RESULT_LO               0x20u
 #define SPIN_CMD_RESULT_HI               0x24u        /* read: its high half */
 #define SPIN_CMD_NODE                    0x28u        /* put, get: node table index [7:0], process there [31:16] */
-#define SPIN_CMD_KEY                     0x2cu        /* put, get: mailbox key there; host_cas, host_add: operand, low half */
-#define SPIN_CMD_OFFSET                  0x30u        /* put, get: offset in the buffer there; host_cas, host_add: operand, high half */
-#define SPIN_CMD_OTHER_LO                0x34u        /* host_cas: value to compare, low half; get: mailbox address here, low half */
+/* put, get: mailbox key there; host_cas, host_add: operand, low half */
+#define SPIN_CMD_KEY                     0x2cu
+/* put, get: offset in the buffer there; host_cas, host_add: operand, high half */
+#define SPIN_CMD_OFFSET                  0x30u
+/* host_cas: value to compare, low half; get: mailbox address here, low half */
+#define SPIN_CMD_OTHER_LO                0x34u
 #define SPIN_CMD_OTHER_HI                0x38u        /* its high half */
 #define SPIN_CMD_WAIT_HANDLE             0x3cu        /* write: handle that the next read of WAIT waits for */
 
@@ -82,17 +103,23 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_OP_SEND_PACKET              1            /* send the bytes as a frame */
 #define SPIN_OP_PLACE                    2            /* hand the original packet to the RVMA path */
 #define SPIN_OP_DMA_TO_HOST              3            /* write the bytes to host memory */
-#define SPIN_OP_PRINT                    4            /* print up to eight characters: they go to the host's print queue, or are counted as lost; takes no handle */
+/* print up to eight characters: they go to the host's print queue, or are counted as lost; takes no handle */
+#define SPIN_OP_PRINT                    4
 #define SPIN_OP_DMA_FROM_HOST            5            /* read bytes from host memory */
 #define SPIN_OP_PUT                      6            /* put the bytes into a mailbox of another node */
 #define SPIN_OP_PUT_HOST                 7            /* put bytes of host memory into a mailbox of another node */
 #define SPIN_OP_GET                      8            /* fetch from a mailbox of another node into one here */
-#define SPIN_OP_HOST_CAS                 9            /* compare and swap 4 or 8 bytes of host memory; the result is what was there */
-#define SPIN_OP_HOST_ADD                 10           /* add to 4 or 8 bytes of host memory; the result is what was there */
+/* compare and swap 4 or 8 bytes of host memory; the result is what was there */
+#define SPIN_OP_HOST_CAS                 9
+/* add to 4 or 8 bytes of host memory; the result is what was there */
+#define SPIN_OP_HOST_ADD                 10
 #define SPIN_OP_EVENT                    11           /* write an event into the process' event ring; takes no handle */
-#define SPIN_OP_COMPLETE                 12           /* write the event that says that a message whose completion was left to a command is done; takes no handle */
-#define SPIN_OP_REDIRECT                 13           /* put the packet's payload, as a message of its own, into a mailbox of the context's process */
-#define SPIN_OP_PUT_CONTEXT              14           /* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
+/* write the event that says that a message whose completion was left to a command is done; takes no handle */
+#define SPIN_OP_COMPLETE                 12
+/* put the packet's payload, as a message of its own, into a mailbox of the context's process */
+#define SPIN_OP_REDIRECT                 13
+/* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
+#define SPIN_OP_PUT_CONTEXT              14
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */
@@ -149,7 +176,8 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_VERSION           0            /* 4 bits: version */
 #define SPIN_TRANSPORT_OPCODE            1            /* 8 bits: operation */
 #define SPIN_TRANSPORT_FLAGS             2            /* 16 bits: flag bits */
-#define SPIN_TRANSPORT_PSN               4            /* 32 bits: packet sequence number per (source NIC, destination NIC) */
+/* 32 bits: packet sequence number per (source NIC, destination NIC) */
+#define SPIN_TRANSPORT_PSN               4
 #define SPIN_TRANSPORT_SRC_NID           8            /* 32 bits: source node */
 #define SPIN_TRANSPORT_SRC_PID           12           /* 16 bits: source process */
 #define SPIN_TRANSPORT_DST_PID           14           /* 16 bits: destination process */
@@ -160,7 +188,8 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_MSG_OFF           36           /* 32 bits: offset of this packet in the message */
 #define SPIN_TRANSPORT_BUF_OFF           40           /* 32 bits: base offset of the message in the buffer */
 #define SPIN_TRANSPORT_PAYLOAD_LEN       44           /* 16 bits: bytes that follow */
-#define SPIN_TRANSPORT_EPOCH             46           /* 16 bits: low bits of the target epoch, valid with EPOCH_VALID */
+/* 16 bits: low bits of the target epoch, valid with EPOCH_VALID */
+#define SPIN_TRANSPORT_EPOCH             46
 
 /* Opcodes of the Spindle header. */
 #define SPIN_TRANSPORT_OP_PUT            1            /* writes into a mailbox */
@@ -176,8 +205,11 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_FLAG_EPOCH_VALID  4            /* `epoch` is valid (TAGGED mode) */
 #define SPIN_TRANSPORT_FLAG_MANAGED      8            /* the receiver chooses the offset */
 #define SPIN_TRANSPORT_FLAG_RETX         16           /* the packet is a retransmission */
-#define SPIN_TRANSPORT_FLAG_ECN_ECHO     32           /* reserved for the echo of congestion marks; not built yet: the flag is neither set nor read */
-#define SPIN_TRANSPORT_FLAG_ICRC         64           /* 4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked */
-#define SPIN_TRANSPORT_FLAG_ACTIVE       128          /* GET: reads the oldest buffer that is not complete, instead of the buffer completed last */
+/* reserved for the echo of congestion marks; not built yet: the flag is neither set nor read */
+#define SPIN_TRANSPORT_FLAG_ECN_ECHO     32
+/* 4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked */
+#define SPIN_TRANSPORT_FLAG_ICRC         64
+/* GET: reads the oldest buffer that is not complete, instead of the buffer completed last */
+#define SPIN_TRANSPORT_FLAG_ACTIVE       128
 
 #endif

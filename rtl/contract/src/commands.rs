@@ -1,9 +1,10 @@
 //! Command rings: commands that a process leaves for the NIC in host memory.
 //!
-//! A ring is a run of commands of [`BYTES`] bytes, as many as a power of two, aligned to its size. The host writes 0 to `RING_TAIL` and opens
-//! it (`doorbell_command::OPEN_COMMANDS`). Command n (from 0) goes to place n modulo their number; `RING_TAIL` tells the NIC how many there are,
-//! `RING_DONE` the host how many have been carried out. They are carried out in their order. One that cannot be stops its ring, and `RING_DONE` says
-//! why; the next write of `RING_TAIL` tries it again, as it stands in memory then.
+//! A ring has a power of two of commands of [`BYTES`] bytes, and is aligned to its size. The host writes 0 to `RING_TAIL` and
+//! opens the ring (`doorbell_command::OPEN_COMMANDS`). Command n (from 0) is in slot n modulo the number of slots. `RING_TAIL` is
+//! the number of commands that the host has written, `RING_DONE` the number that the NIC has carried out, in order. A command that
+//! cannot be carried out stops its ring, and `RING_DONE` has the reason; the next write of `RING_TAIL` reads the command from
+//! memory and tries it again.
 
 /// Bytes of a command; a ring is aligned to its own size, so no command crosses a line of 64 bytes.
 pub const BYTES: usize = 32;

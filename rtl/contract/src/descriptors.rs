@@ -7,7 +7,7 @@
 /// Calls `$m! { ... }` with the list of descriptors.
 #[macro_export]
 macro_rules! descriptors { ($m:ident) => { $m! {
-    /// A received frame, from the parser to the message table: where it lies and what its headers say.
+    /// A received frame, from the parser to the message table: its place in the packet buffer, and its header fields.
     PacketDesc "packet_desc" {
         version: 4 "contract version",
         frame: 16 "frame sequence number; the tag of all trace points",
@@ -40,15 +40,15 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "base offset in the buffer",
         payload_len: 16 "payload bytes",
         epoch: 16 "epoch tag",
-        action: 2 "what the matching rule wants: 0 drop, 1 context, 2 mailbox",
+        action: 2 "action of the matching rule: 0 drop, 1 context, 2 mailbox",
         context: 4 "execution context",
         per_message: 1 "0 = the packet is a message, 1 = the Spindle header names the message",
         rule: 6 "the rule that matched",
         ecn: 2 "ECN bits of the IP header",
         by_field: 1 "msg_id is a field of the frame that the rule names",
         ends: 1 "by the rule's end test the last packet of its message",
-        to_host: 1 "the rule wants the packet at the host too",
-        sequenced: 1 "the PSN filter holds its sequence number and wants to know its fate",
+        to_host: 1 "the packet also goes to the host",
+        sequenced: 1 "the PSN filter holds the sequence number until the end of the packet",
         spare: 12 "zero",
     }
     /// A handler to run, from the payload scheduler to the HPU array.
@@ -81,7 +81,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         dispatched: 32 "cycle in which the task left the packet engine",
         spare: 14 "zero",
     }
-    /// What became of a task, from the HPU array back to the scheduler.
+    /// End of a task, from the HPU array back to the scheduler.
     TaskDone "task_done" {
         version: 4 "contract version",
         kind: 2 "as in task_desc",
@@ -99,7 +99,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "HPU of that cluster",
         spare: 10 "zero",
     }
-    /// What a handler wants done with its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
+    /// A handler's command for its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
     Command "command" {
         version: 4 "contract version",
         opcode: 4 "as in memory_map::command",
@@ -141,8 +141,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         has_slot: 1 "the message has state (several packets)",
         msg_slot: 8 "message table slot",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
-        pending: 1 "its message returned a *_PENDING code: neither bytes nor operations count until a handler says complete",
-        redirected: 1 "a handler's put of this one packet: no key is asked, and a managed mailbox chooses the place; psn, key, flags and epoch are 0",
+        pending: 1 "a handler of the message returned a *_PENDING code; reserved: the RVMA engine does not read the bit yet, and \
+            counts the packet at once",
+        redirected: 1 "REDIRECT of this one packet by a handler: the key is not compared, and a managed mailbox chooses the offset; \
+            psn, key, flags and epoch are 0",
         spare: 14 "zero",
     }
     /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
@@ -156,12 +158,12 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         reason: 5 "why refused (reasons::Drop)",
         spare: 7 "zero",
     }
-    /// What a mailbox said to a packet, before its `PlacementDone`; from the RVMA engine to whoever answers its sender.
+    /// Decision of a mailbox on a packet, before its `PlacementDone`; from the RVMA engine to the responder.
     PlacementOutcome "placement_outcome" {
         pkt: 10 "head cell",
-        silent: 1 "its mailbox wants no NACK for it",
-        epoch: 16 "ordinal of the buffer to which the mailbox bound messages",
-        credit: 16 "buffers, that one included, which took messages then",
+        silent: 1 "no NACK is sent for the packet",
+        epoch: 16 "ordinal of the buffer to which the mailbox binds messages",
+        credit: 16 "buffers that take messages, that one included",
     }
     /// A completion record to write.
     Completion "completion" {
@@ -217,8 +219,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         op: 2 "0 compare and swap, 1 fetch and add",
         wide: 1 "1 = 64 bits, 0 = 32 bits",
         address: 64 "host byte address, naturally aligned",
-        operand: 64 "what is stored or added",
-        compare: 64 "compare and swap: what must be there",
+        operand: 64 "value that is stored or added",
+        compare: 64 "compare and swap: value that memory must hold",
     }
     /// An atomic operation is over.
     HostAtomicDone "host_atomic_done" {
@@ -226,7 +228,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "issuing HPU",
         handle: 4 "command handle",
         error: 1 "the host answered with an error; memory is as it was unless the write failed half way",
-        value: 64 "what was there before",
+        value: 64 "value before the operation",
     }
     /// An event for the host, on its way to the ring of a process.
     EventDesc "event_desc" {
@@ -241,7 +243,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         source: 32 "by kind",
         user: 64 "by kind",
     }
-    /// A put or get that a handler or the host asks of the initiator. The payload of a put from handler memory that is not repeated comes on the egress stream, marked `egress_put`; its descriptor is offered before the first beat.
+    /// A put or get for the initiator. The payload of PUT follows on the egress stream (`egress_put`); the descriptor comes first.
     PutDesc "put_desc" {
         op: 2 "0 put, 1 get",
         from_host: 1 "the payload is read from host memory; else, if it does not come on the egress stream, from context memory",
@@ -284,7 +286,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "offset in the buffer there; ACK, NACK: sequence number of the packet they speak of",
         msg_len: 32 "bytes of the message; ACK, NACK: high half of the selective bitmap",
         msg_off: 32 "offset of the first frame's payload in the message; ACK, NACK: low half of the selective bitmap",
-        left: 32 "payload bytes of this frame and those behind it",
+        left: 32 "payload bytes of this frame and of the frames that follow",
         single: 1 "this frame only",
         msg_id: 32 "message, if numbered",
         numbered: 1 "msg_id is given; else it is the next of the planner",
@@ -303,7 +305,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         tracked: 1 "it has a send record: its end is not the end of the put",
         record: 10 "send record",
     }
-    /// What became of a Spindle packet, for its sender: from the ingress join and the scheduler to the responder.
+    /// End of a Spindle packet, for its sender: from the ingress join and the scheduler to the responder.
     PacketReport "packet_report" {
         node: 8 "low bits of the source node",
         src_pid: 16 "source process of the packet",
@@ -313,7 +315,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         psn: 32 "sequence number of the packet",
         epoch: 16 "current epoch of its mailbox",
         credit: 16 "buffers that are posted to its mailbox",
-        code: 8 "0 = accepted, now or before; else why not (wire::nack)",
+        code: 8 "0 = accepted, now or before; else the reason of the refusal (wire::nack)",
         sequenced: 1 "its sequence number counts",
         urgent: 1 "the source waits for an acknowledgement",
         frame: 16 "frame sequence number of the packet",
@@ -349,12 +351,13 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         weight: 8 "share of HPU cycles under load, relative to other contexts, at least 1",
         messages: 9 "most live messages, 0 = no limit",
         packets: 11 "most packets inside, 0 = no limit",
-        overload: 2 "what becomes of packets beyond a limit: 0 dropped, 1 placed, 2 refused until there is room (descriptors::overload)",
+        overload: 2 "what becomes of packets beyond a limit: 0 dropped, 1 placed, 2 refused until there is room \
+            (descriptors::overload)",
         user_header: 7 "bytes of user header at the start of a message, 0 = none: the header handler waits for the packet with these",
         core_mask: 32 "HPUs that may run its handlers: bit cluster * hpus + hpu",
         pid: 6 "process whose event ring gets its events",
     }
-    /// Trace of the ingress join: the rule and the context of a frame, and whether the frame goes on to the scheduler. One record per frame.
+    /// Trace of the ingress join, one record per frame: rule and context, and whether the frame goes on to the scheduler.
     JoinTrace "join_trace" {
         valid: 1 "a record in this cycle; else the other fields have no meaning",
         frame: 16 "frame sequence number",
@@ -365,7 +368,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         dropped: 1 "the frame ends here and is dropped; 0 = it goes on to the scheduler",
         reason: 5 "drop reason, if dropped",
     }
-    /// Trace of the scheduler: a frame joins a message, or comes to its end, or both. A frame that the ingress join passed on ends here once.
+    /// Trace of the scheduler: a frame joins a message, or ends, or both. A frame that the ingress join passed on ends here once.
     EndTrace "end_trace" {
         frame: 16 "frame sequence number; has a meaning if joined, handled, placed or dropped is 1",
         joined: 1 "the frame joins the message in `slot`",
@@ -423,7 +426,11 @@ impl Descriptor {
 
 macro_rules! table { ($(#[doc = $doc:literal] $ty:ident $name:literal { $($field:ident: $bits:tt $fdoc:literal,)* })*) => {
     /// All descriptors.
-    pub const DESCRIPTORS: &[Descriptor] = &[$(Descriptor { name: $name, doc: $doc, fields: &[$(Field { name: stringify!($field), bits: $bits, doc: $fdoc }),*] }),*];
+    pub const DESCRIPTORS: &[Descriptor] = &[$(Descriptor {
+        name: $name,
+        doc: $doc,
+        fields: &[$(Field { name: stringify!($field), bits: $bits, doc: $fdoc }),*],
+    }),*];
 } }
 descriptors!(table);
 
@@ -439,7 +446,7 @@ pub mod kind {
 
 /// What becomes of packets beyond the limits of a context.
 pub mod overload {
-    /// Dropped and counted; the completion handler is told.
+    /// Packets are dropped and counted; the completion handler sees `flow_control`.
     pub const DROP: u8 = 0;
     /// Placed without running a handler.
     pub const PLACE: u8 = 1;
@@ -541,7 +548,7 @@ mf! {
     "eth.dst_lo" [frame 2 0] 32 "low 32 bits of the destination MAC";
     "eth.src_hi" [frame 6 16] 16 "high 16 bits of the source MAC";
     "eth.src_lo" [frame 8 0] 32 "low 32 bits of the source MAC";
-    "eth.type" [moved 12 16] 16 "EtherType behind a VLAN tag";
+    "eth.type" [moved 12 16] 16 "EtherType after a VLAN tag";
     "vlan.id" [frame 12 0] 12 "VLAN id";
     "ip.tos" [moved 12 0] 8 "IPv4 type of service";
     "ip.proto" [moved 22 16] 8 "IPv4 protocol";

@@ -1,9 +1,10 @@
-//! Events: what the NIC tells a process through a ring in host memory.
+//! Event rings: the NIC reports events to a process in host memory.
 //!
-//! A ring is a run of records of [`BYTES`] bytes, as many as a power of two, aligned to its size. The host zeroes it, writes 0 to
-//! `EVENT_HEAD` and opens it (`doorbell_command::OPEN_RING`). Record n (from 1) is in place n - 1 modulo the number of records, and
-//! it is there when its last word reads n. `EVENT_HEAD` says how many records the host has read; the NIC never writes over one that
-//! was not. What finds the ring full is lost, and a [`LOST`] record says how many events were, as soon as there is room.
+//! A ring has a power of two of records of [`BYTES`] bytes, and is aligned to its size. The host zeroes the ring, writes 0 to
+//! `EVENT_HEAD` and opens the ring (`doorbell_command::OPEN_RING`). Record n (from 1) is in slot n - 1 modulo the number of
+//! records, and is complete when its last word reads n. `EVENT_HEAD` is the number of records that the host has read; the NIC
+//! does not overwrite a record before that. An event that finds the ring full is lost; a [`LOST`] record has the number of lost
+//! events as soon as there is room.
 
 /// Bytes of a record; a ring is aligned to its own size, so no record crosses a line of 64 bytes.
 pub const BYTES: usize = 32;
@@ -52,13 +53,20 @@ macro_rules! kinds { ($($konst:ident $num:literal $name:literal $doc:literal;)*)
     pub const KINDS: &[(&str, u8, &str)] = &[$(($name, $num, $doc)),*];
 } }
 kinds! {
-    MESSAGE 1 "message" "a message ended: code 0 done, 1 dropped, 2 failed, 3 aged; id = message, length = its bytes, extra = dropped bytes, source = node, user = match bits, flags bit 0 = flow control was triggered";
-    FAULT 2 "fault" "a handler was ended: code = cause, id = pc, length = HPU [7:0], cluster [15:8], message slot [23:16], extra = address of the access, source = frame [15:0], kind of handler [17:16]";
-    PRINT 3 "print" "a handler printed: code = characters, user = the characters, the first in [7:0], source as in fault, length as in fault";
+    MESSAGE 1 "message" "a message ended: code 0 done, 1 dropped, 2 failed, 3 aged; id = message, length = its bytes, extra = dropped \
+        bytes, source = node, user = match bits, flags bit 0 = flow control was triggered";
+    FAULT 2 "fault" "a handler was ended: code = cause, id = pc, length = HPU [7:0], cluster [15:8], message slot [23:16], extra = \
+        address of the access, source = frame [15:0], kind of handler [17:16]";
+    PRINT 3 "print" "a handler printed: code = characters, user = the characters, the first in [7:0], source as in fault, length as \
+        in fault";
     USER 4 "user" "a handler's EVENT command: user and length as it gave them";
     COMPLETE 5 "complete" "a handler's COMPLETE command";
-    PUT 7 "put" "a put of the host is over: code 0 acknowledged, 1 failed; id = message, length = its bytes, extra = code of the refusal, 0 if the destination did not answer or the data could not be read, source [7:0] = node, [31:16] = number that RESULT gave it, user = mailbox address";
-    BUFFER 8 "buffer" "a buffer ended before it was full, its record follows: code = status of the record, id = mailbox, length = bytes placed, extra = high-water mark: the end of the last byte placed, as an offset in the buffer, source = epoch, user = buffer pointer";
+    PUT 7 "put" "a put of the host is over: code 0 acknowledged, 1 failed; id = message, length = its bytes, extra = code of the \
+        refusal, 0 if the destination did not answer or the data could not be read, source [7:0] = node, [31:16] = number that RESULT \
+        gave it, user = mailbox address";
+    BUFFER 8 "buffer" "a buffer ended before it was full, its record follows: code = status of the record, id = mailbox, length = \
+        bytes placed, extra = high-water mark: the end of the last byte placed, as an offset in the buffer, source = epoch, user = \
+        buffer pointer";
     LOST 6 "lost" "length = events that found the ring full since the record before";
 }
 

@@ -25,7 +25,8 @@ macro_rules! regions { ($($konst:ident $num:literal $name:literal $access:litera
 regions! {
     CODE 1 "code" "rx" "instructions and read-only data of the image, bound = code size of the context";
     PACKET 2 "packet" "rw" "this task's packet slot, bound = bytes of the frame, at most 2048";
-    SCRATCH 3 "scratch" "rw" "scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another)";
+    SCRATCH 3 "scratch" "rw" "scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is \
+        installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another)";
     CONTEXT 4 "context" "rw" "context memory (L2), bound = state size of the context";
     STACK 5 "stack" "rw" "stack of this handler, grows down from its end; 1024 bytes with up to 4 HPUs a cluster, else 512";
     TASK 6 "task" "r" "task page: what is known of the packet and the message";
@@ -90,15 +91,21 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
 /// Bytes of the task page (its bound).
 pub const TASK_PAGE_BYTES: u32 = 0x80;
 
-words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's handle. Words that were not written are 0."
-    CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go; put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get: offset in the buffer here";
+words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's \
+    handle. Words that were not written are 0."
+    CMD_SOURCE 0x00 "source" "virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where \
+        they go; put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get: \
+        offset in the buffer here";
     CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
-    CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the first in [7:0]; event, complete: user word, low half";
-    CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event, complete: user word, high half";
+    CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
+        0 to 3, the first in [7:0]; event, complete: user word, low half";
+    CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
+        7; event, complete: user word, high half";
     CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
-    CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; behind a write of WAIT_HANDLE until that one is over";
+    CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command \
+        is over";
     CMD_RESULT_LO 0x20 "result_lo" "read: result of the last host atomic that is over, low half; write: key of the reply to a get";
     CMD_RESULT_HI 0x24 "result_hi" "read: its high half";
     CMD_NODE 0x28 "node" "put, get: node table index [7:0], process there [31:16]";
@@ -110,9 +117,9 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
 }
 /// Bytes of the command port (its bound).
 pub const COMMAND_PORT_BYTES: u32 = 0x40;
-/// Bits of a handler's cycle budget and of the clock that it is compared with. Each more is a dozen LUTs of a cluster: counters, comparisons, choices.
+/// Bits of a handler's cycle budget and of the clock that it is compared with.
 pub const WATCHDOG_BITS: usize = 24;
-/// The largest cycle budget, 64 ms at 250 MHz: less than the clock counts to, since it goes on until a handler whose budget is used up has ended.
+/// The largest cycle budget, 64 ms at 250 MHz. The clock counts further, until a handler that has used up its budget has ended.
 pub const WATCHDOG_MOST: u32 = 16_000_000;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;

@@ -22,7 +22,7 @@ pub const SLOTS: usize = 12;
 pub const L1_BYTES: usize = 64 * 1024;
 /// L1 banks of a cluster, each 512 words of 32 bits, in two groups by address bit 6.
 pub const L1_BANKS: usize = 32;
-/// L1 byte address of the stacks: behind the packet slots.
+/// L1 byte address of the stacks: after the packet slots.
 pub const L1_STACK_BASE: usize = SLOTS * SLOT_BYTES;
 /// Banks of an HPU: tasks that it knows at a time, each with a stack and a task page.
 pub const HPU_BANKS: usize = 4;

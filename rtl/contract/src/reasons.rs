@@ -15,8 +15,8 @@ reasons! {
     BAD_UDP_CHECKSUM 6 "bad_udp_checksum" "the UDP checksum is neither 0 nor right";
     BAD_ICMP_CHECKSUM 7 "bad_icmp_checksum" "the ICMP checksum is wrong";
     BAD_TRANSPORT 8 "bad_transport" "the Spindle header has an unknown version, opcode or length";
-    NO_RULE 9 "no_rule" "no rule wants the frame";
-    RULE_DROP 10 "rule_drop" "a rule says drop";
+    NO_RULE 9 "no_rule" "no rule matches the frame";
+    RULE_DROP 10 "rule_drop" "the action of the rule is drop";
     NO_BUFFER 11 "no_buffer" "the packet buffer was full";
     NO_CONTEXT 12 "no_context" "the rule's context is not active";
     NO_MESSAGE_SLOT 13 "no_message_slot" "the message table was full";
@@ -25,7 +25,7 @@ reasons! {
     NO_MAILBOX 16 "no_mailbox" "no such mailbox";
     BAD_KEY 17 "bad_key" "the key does not open the mailbox";
     NO_POSTED_BUFFER 18 "no_posted_buffer" "no buffer is posted to the mailbox";
-    OUT_OF_BOUNDS 19 "out_of_bounds" "the message ends behind the buffer";
+    OUT_OF_BOUNDS 19 "out_of_bounds" "the message ends after the end of the buffer";
     UNSUPPORTED 20 "unsupported" "a Spindle opcode or mode that this version does not serve";
     RX_DISABLED 21 "rx_disabled" "reception is switched off";
     HOST_ERROR 22 "host_error" "host memory answered with an error";
@@ -33,7 +33,7 @@ reasons! {
     PSN_WINDOW 24 "psn_window" "the sequence number is beyond the window of its peer";
     NO_PEER 25 "no_peer" "no entry of the peer table is left for the source";
     QUOTA 26 "quota" "the context had its quota of messages or packets, and drops what is beyond";
-    PAUSED 27 "paused" "the context had its quota of messages or packets, and lets its sources wait";
+    PAUSED 27 "paused" "the context had its quota of messages or packets, and its sources wait";
     MESSAGE_AGED 28 "message_aged" "the message made no progress for the time that MESSAGE_TIMEOUT names";
     CONTROL 29 "control" "a control packet, which the PSN filter served";
     CLOSED 30 "closed" "the mailbox is being closed";
@@ -79,8 +79,8 @@ pub const TRACE_HPU_POINTS: usize = 4;
 pub const TRACE_HPUS: usize = 32;
 /// Lanes of the trace ports: one per point, then [`TRACE_HPU_POINTS`] per HPU.
 ///
-/// `trace_valid[i]` says that lane i fires in this cycle, `trace_tags[16 i + 15 : 16 i]` for which frame. The lanes of HPU points among the first
-/// [`TRACE_COUNT`] never fire.
+/// `trace_valid[i]`: lane i fires in this cycle, for the frame in `trace_tags[16 i + 15 : 16 i]`. The lanes of HPU points
+/// among the first [`TRACE_COUNT`] never fire.
 pub const TRACE_LANES: usize = TRACE_COUNT + TRACE_HPUS * TRACE_HPU_POINTS;
 
 /// Point and HPU (cluster * hpus + hpu, 0 for points that are not an HPU's) of each lane.

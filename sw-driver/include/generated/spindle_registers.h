@@ -15,8 +15,8 @@
 #define SPINDLE_GLOBAL_HPUS              0x008u       /* ro, status: processors and tables */
 #define SPINDLE_GLOBAL_HPUS_CLUSTERS_MASK 0x000000ffu  /* clusters */
 #define SPINDLE_GLOBAL_HPUS_CLUSTERS_SHIFT 0            /* lowest bit of clusters */
-#define SPINDLE_GLOBAL_HPUS_HPUS_MASK    0x0000ff00u  /* HPUs per cluster */
-#define SPINDLE_GLOBAL_HPUS_HPUS_SHIFT   8            /* lowest bit of hpus */
+#define SPINDLE_GLOBAL_HPUS_MASK         0x0000ff00u  /* HPUs per cluster */
+#define SPINDLE_GLOBAL_HPUS_SHIFT        8            /* lowest bit of hpus */
 #define SPINDLE_GLOBAL_HPUS_CONTEXTS_MASK 0x00ff0000u  /* execution contexts */
 #define SPINDLE_GLOBAL_HPUS_CONTEXTS_SHIFT 16           /* lowest bit of contexts */
 #define SPINDLE_GLOBAL_HPUS_MATCH_RULES_MASK 0xff000000u  /* match rules */
@@ -34,13 +34,15 @@
 #define SPINDLE_GLOBAL_MEMORIES_PACKET_BUFFER_KIB_MASK 0xfff00000u  /* packet buffer */
 #define SPINDLE_GLOBAL_MEMORIES_PACKET_BUFFER_KIB_SHIFT 20           /* lowest bit of packet_buffer_kib */
 #define SPINDLE_GLOBAL_CLOCK_MHZ         0x014u       /* ro, status: nominal core clock in MHz */
-#define SPINDLE_GLOBAL_CYCLE_LO          0x018u       /* ro, status: cycles since reset, low half; a read latches CYCLE_HI */
+/* ro, status: cycles since reset, low half; a read latches CYCLE_HI */
+#define SPINDLE_GLOBAL_CYCLE_LO          0x018u
 #define SPINDLE_GLOBAL_CYCLE_HI          0x01cu       /* ro, status: cycles since reset, high half */
 #define SPINDLE_GLOBAL_SCRATCH           0x020u       /* rw, control: a word for the driver's own use */
 #define SPINDLE_GLOBAL_LIVE_MESSAGES     0x024u       /* ro, status: slots of the message table */
 #define SPINDLE_GLOBAL_PROCESSES         0x028u       /* ro, status: doorbell pages */
 #define SPINDLE_GLOBAL_BLOCKS            0x02cu       /* ro, status: entries of the block list */
-#define SPINDLE_GLOBAL_BLOCK_LIST        0x040u       /* ro, window, 24 registers: block list, 4 words per entry: id, version, base, size */
+/* ro, window, 24 registers: block list, 4 words per entry: id, version, base, size */
+#define SPINDLE_GLOBAL_BLOCK_LIST        0x040u
 
 /* Packet engine: match rules and frame counters. */
 #define SPINDLE_PACKET_ID                2            /* id in the block list */
@@ -49,16 +51,20 @@
 #define SPINDLE_PACKET_CONTROL_RECEIVE_MASK 0x00000001u  /* frames are received */
 #define SPINDLE_PACKET_CONTROL_RECEIVE_SHIFT 0            /* lowest bit of receive */
 #define SPINDLE_PACKET_SPINDLE_PORT      0x004u       /* rw, control: UDP destination port of Spindle transport */
-#define SPINDLE_PACKET_SPINDLE_PORT_SPINDLE_PORT_MASK 0x0000ffffu  /* UDP destination port of Spindle transport */
-#define SPINDLE_PACKET_SPINDLE_PORT_SPINDLE_PORT_SHIFT 0            /* lowest bit of spindle_port */
+#define SPINDLE_PACKET_SPINDLE_PORT_MASK 0x0000ffffu  /* UDP destination port of Spindle transport */
+#define SPINDLE_PACKET_SPINDLE_PORT_SHIFT 0            /* lowest bit of spindle_port */
 #define SPINDLE_PACKET_SPINDLE_PORT_RESET 0x000012bbu  /* value after reset */
 #define SPINDLE_PACKET_PSN_CONTROL       0x008u       /* rw, control: sequence numbers */
-#define SPINDLE_PACKET_PSN_CONTROL_FILTER_MASK 0x00000001u  /* duplicates, and packets beyond the window of their peer, are dropped */
+/* duplicates, and packets beyond the window of their peer, are dropped */
+#define SPINDLE_PACKET_PSN_CONTROL_FILTER_MASK 0x00000001u
 #define SPINDLE_PACKET_PSN_CONTROL_FILTER_SHIFT 0            /* lowest bit of filter */
-#define SPINDLE_PACKET_WORD_SOURCE       0x010u       /* rw, stage: source of an extracted word: two halves of 16 bits, each from a half-word of the frame with its parity */
-#define SPINDLE_PACKET_WORD_SOURCE_EVEN_MASK 0x0000001fu  /* number of the even half among half-words 0, 2, 4, ... of a frame without VLAN tag */
+/* rw, stage: source of an extracted word: two halves of 16 bits, each from a half-word of the frame with its parity */
+#define SPINDLE_PACKET_WORD_SOURCE       0x010u
+/* number of the even half among half-words 0, 2, 4, ... of a frame without VLAN tag */
+#define SPINDLE_PACKET_WORD_SOURCE_EVEN_MASK 0x0000001fu
 #define SPINDLE_PACKET_WORD_SOURCE_EVEN_SHIFT 0            /* lowest bit of even */
-#define SPINDLE_PACKET_WORD_SOURCE_ODD_MASK 0x000003e0u  /* number of the odd half among half-words 1, 3, 5, ... of a frame without VLAN tag */
+/* number of the odd half among half-words 1, 3, 5, ... of a frame without VLAN tag */
+#define SPINDLE_PACKET_WORD_SOURCE_ODD_MASK 0x000003e0u
 #define SPINDLE_PACKET_WORD_SOURCE_ODD_SHIFT 5            /* lowest bit of odd */
 #define SPINDLE_PACKET_WORD_SOURCE_TAGGED_EVEN_MASK 0x00007c00u  /* number of the even half in a frame with VLAN tag */
 #define SPINDLE_PACKET_WORD_SOURCE_TAGGED_EVEN_SHIFT 10           /* lowest bit of tagged_even */
@@ -69,17 +75,21 @@
 #define SPINDLE_PACKET_WORD_SOURCE_ORDER_EVEN_FIRST 0            /* the even half is the high half of the word */
 #define SPINDLE_PACKET_WORD_SOURCE_ORDER_ODD_FIRST 1            /* the odd half is the high half of the word */
 #define SPINDLE_PACKET_WORD_SOURCE_ORDER_LENGTH 2            /* the word is the length of the frame in bytes */
-#define SPINDLE_PACKET_WORD_COMMIT       0x014u       /* wo, commit: writes the staged source to the extracted word of this number */
+/* wo, commit: writes the staged source to the extracted word of this number */
+#define SPINDLE_PACKET_WORD_COMMIT       0x014u
 #define SPINDLE_PACKET_WORD_COMMIT_INDEX_MASK 0xffffffffu  /* extracted word */
 #define SPINDLE_PACKET_WORD_COMMIT_INDEX_SHIFT 0            /* lowest bit of index */
 #define SPINDLE_PACKET_TERM_MASK         0x018u       /* rw, stage: mask of a term */
 #define SPINDLE_PACKET_TERM_LOW          0x01cu       /* rw, stage: lowest value that matches, after the mask */
 #define SPINDLE_PACKET_TERM_HIGH         0x020u       /* rw, stage: highest value that matches, after the mask */
-#define SPINDLE_PACKET_TERM_COMMIT       0x024u       /* wo, commit: writes the staged term to the slot of this number; the term compares extracted word slot / 5 */
+/* wo, commit: writes the staged term to the slot of this number; the term compares extracted word slot / 5 */
+#define SPINDLE_PACKET_TERM_COMMIT       0x024u
 #define SPINDLE_PACKET_TERM_COMMIT_INDEX_MASK 0xffffffffu  /* slot */
 #define SPINDLE_PACKET_TERM_COMMIT_INDEX_SHIFT 0            /* lowest bit of index */
-#define SPINDLE_PACKET_RULE_POSITIVE     0x030u       /* rw, stage, 3 registers: literals that must hold: bit t is term t, bit 80 + f is flag f */
-#define SPINDLE_PACKET_RULE_NEGATIVE     0x040u       /* rw, stage, 3 registers: literals that must not hold: bit t is term t, bit 80 + f is flag f */
+/* rw, stage, 3 registers: literals that must hold: bit t is term t, bit 80 + f is flag f */
+#define SPINDLE_PACKET_RULE_POSITIVE     0x030u
+/* rw, stage, 3 registers: literals that must not hold: bit t is term t, bit 80 + f is flag f */
+#define SPINDLE_PACKET_RULE_NEGATIVE     0x040u
 #define SPINDLE_PACKET_RULE_ACTION       0x050u       /* rw, stage: effect of a rule */
 #define SPINDLE_PACKET_RULE_ACTION_ACTION_MASK 0x00000003u  /* action for a frame that matches */
 #define SPINDLE_PACKET_RULE_ACTION_ACTION_SHIFT 0            /* lowest bit of action */
@@ -103,44 +113,59 @@
 #define SPINDLE_PACKET_RULE_ACTION_TO_HOST_SHIFT 24           /* lowest bit of to_host */
 #define SPINDLE_PACKET_RULE_ACTION_VALID_MASK 0x80000000u  /* the rule takes part */
 #define SPINDLE_PACKET_RULE_ACTION_VALID_SHIFT 31           /* lowest bit of valid */
-#define SPINDLE_PACKET_RULE_COMMIT       0x054u       /* wo, commit: writes the staged rule to the slot of this number; the lowest matching slot wins */
+/* wo, commit: writes the staged rule to the slot of this number; the lowest matching slot wins */
+#define SPINDLE_PACKET_RULE_COMMIT       0x054u
 #define SPINDLE_PACKET_RULE_COMMIT_INDEX_MASK 0xffffffffu  /* slot */
 #define SPINDLE_PACKET_RULE_COMMIT_INDEX_SHIFT 0            /* lowest bit of index */
-#define SPINDLE_PACKET_MATCH_COMMIT      0x058u       /* rw, trigger: a write makes all committed words, terms and rules effective at once, between two frames; while that is under way, no slot can be written */
+/* rw, trigger: a write makes all committed words, terms and rules effective at once, between two frames; while that
+   is under way, no slot can be written */
+#define SPINDLE_PACKET_MATCH_COMMIT      0x058u
 #define SPINDLE_PACKET_MATCH_COMMIT_BUSY_MASK 0x00000001u  /* the change is under way */
 #define SPINDLE_PACKET_MATCH_COMMIT_BUSY_SHIFT 0            /* lowest bit of busy */
-#define SPINDLE_PACKET_MESSAGE_TIMEOUT   0x060u       /* rw, control: units of 1024 cycles after which an incomplete message without an event ends, within 1.5 times that time; 0 = never */
-#define SPINDLE_PACKET_MESSAGE_TIMEOUT_MESSAGE_TIMEOUT_MASK 0x0000ffffu  /* units of 1024 cycles after which an incomplete message without an event ends, within 1.5 times that time; 0 = never */
-#define SPINDLE_PACKET_MESSAGE_TIMEOUT_MESSAGE_TIMEOUT_SHIFT 0            /* lowest bit of message_timeout */
+/* rw, control: units of 1024 cycles after which an incomplete message without an event ends, within 1.5 times that
+   time; 0 = never */
+#define SPINDLE_PACKET_MESSAGE_TIMEOUT   0x060u
+/* units of 1024 cycles after which an incomplete message without an event ends, within 1.5 times that time; 0 =
+   never */
+#define SPINDLE_PACKET_MESSAGE_TIMEOUT_MASK 0x0000ffffu
+#define SPINDLE_PACKET_MESSAGE_TIMEOUT_SHIFT 0            /* lowest bit of message_timeout */
 #define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro, counter: frames received */
 #define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro, counter: frames accepted for an execution context */
-#define SPINDLE_PACKET_FRAMES_TO_MAILBOX 0x108u       /* ro, counter: frames handed to the RVMA engine without a handler */
+/* ro, counter: frames handed to the RVMA engine without a handler */
+#define SPINDLE_PACKET_FRAMES_TO_MAILBOX 0x108u
 #define SPINDLE_PACKET_FRAMES_OUT        0x10cu       /* ro, counter: frames sent */
 #define SPINDLE_PACKET_BYTES_IN          0x110u       /* ro, counter: bytes received, modulo 2^32 */
 #define SPINDLE_PACKET_BYTES_OUT         0x114u       /* ro, counter: bytes sent, modulo 2^32 */
 #define SPINDLE_PACKET_TASKS             0x118u       /* ro, counter: tasks dispatched */
 #define SPINDLE_PACKET_MESSAGES_OPEN     0x11cu       /* ro, status: live messages */
-#define SPINDLE_PACKET_MESSAGES_OPEN_MESSAGES_OPEN_MASK 0x0000ffffu  /* live messages */
-#define SPINDLE_PACKET_MESSAGES_OPEN_MESSAGES_OPEN_SHIFT 0            /* lowest bit of messages_open */
+#define SPINDLE_PACKET_MESSAGES_OPEN_MASK 0x0000ffffu  /* live messages */
+#define SPINDLE_PACKET_MESSAGES_OPEN_SHIFT 0            /* lowest bit of messages_open */
 #define SPINDLE_PACKET_MESSAGES_DONE     0x120u       /* ro, counter: messages that ended without an error */
 #define SPINDLE_PACKET_MESSAGES_FAILED   0x124u       /* ro, counter: messages that ended with an error of a handler */
 #define SPINDLE_PACKET_CELLS_FREE        0x128u       /* ro, status: free cells of the packet buffer */
-#define SPINDLE_PACKET_CELLS_FREE_CELLS_FREE_MASK 0x000007ffu  /* free cells of the packet buffer */
-#define SPINDLE_PACKET_CELLS_FREE_CELLS_FREE_SHIFT 0            /* lowest bit of cells_free */
-#define SPINDLE_PACKET_FRAMES_HANDLED    0x12cu       /* ro, counter: frames whose handlers all ended without an error */
-#define SPINDLE_PACKET_FRAMES_PLACED     0x130u       /* ro, counter: frames that the RVMA engine wrote to host memory */
-#define SPINDLE_PACKET_MESSAGES_AGED     0x134u       /* ro, counter: messages that ended because they made no progress */
+#define SPINDLE_PACKET_CELLS_FREE_MASK   0x000007ffu  /* free cells of the packet buffer */
+#define SPINDLE_PACKET_CELLS_FREE_SHIFT  0            /* lowest bit of cells_free */
+/* ro, counter: frames whose handlers all ended without an error */
+#define SPINDLE_PACKET_FRAMES_HANDLED    0x12cu
+/* ro, counter: frames that the RVMA engine wrote to host memory */
+#define SPINDLE_PACKET_FRAMES_PLACED     0x130u
+/* ro, counter: messages that ended because they made no progress */
+#define SPINDLE_PACKET_MESSAGES_AGED     0x134u
 #define SPINDLE_PACKET_CONTEXT_LIVE      0x140u       /* ro, window, 16 registers: live messages of each context */
 #define SPINDLE_PACKET_DROPS             0x180u       /* ro, window, 32 registers: frames dropped, by reason */
-#define SPINDLE_PACKET_PEER_QUERY        0x200u       /* rw, trigger: a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has happened */
+/* rw, trigger: a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has
+   happened */
+#define SPINDLE_PACKET_PEER_QUERY        0x200u
 #define SPINDLE_PACKET_PEER_QUERY_BUSY_MASK 0x00000001u  /* the entry has not been read yet */
 #define SPINDLE_PACKET_PEER_QUERY_BUSY_SHIFT 0            /* lowest bit of busy */
 #define SPINDLE_PACKET_PEER_LIVE         0x204u       /* ro, status: the entry has a peer */
-#define SPINDLE_PACKET_PEER_LIVE_PEER_LIVE_MASK 0x00000001u  /* the entry has a peer */
-#define SPINDLE_PACKET_PEER_LIVE_PEER_LIVE_SHIFT 0            /* lowest bit of peer_live */
+#define SPINDLE_PACKET_PEER_LIVE_MASK    0x00000001u  /* the entry has a peer */
+#define SPINDLE_PACKET_PEER_LIVE_SHIFT   0            /* lowest bit of peer_live */
 #define SPINDLE_PACKET_PEER_NODE         0x208u       /* ro, status: node of the peer */
-#define SPINDLE_PACKET_PEER_EXPECTED     0x20cu       /* ro, status: lowest sequence number of the peer that has not been accepted */
-#define SPINDLE_PACKET_PEER_SELECTIVE    0x210u       /* ro, status, 2 registers: bit i: sequence number PEER_EXPECTED + i has been accepted */
+/* ro, status: lowest sequence number of the peer that has not been accepted */
+#define SPINDLE_PACKET_PEER_EXPECTED     0x20cu
+/* ro, status, 2 registers: bit i: sequence number PEER_EXPECTED + i has been accepted */
+#define SPINDLE_PACKET_PEER_SELECTIVE    0x210u
 
 /* HPU array: contexts, code, context memory, faults, printed text. */
 #define SPINDLE_HPU_ID                   3            /* id in the block list */
@@ -148,47 +173,56 @@
 #define SPINDLE_HPU_CTX_HEADER           0x010u       /* rw, stage: entry point of the header handler, 0 = none */
 #define SPINDLE_HPU_CTX_PAYLOAD          0x014u       /* rw, stage: entry point of the payload handler, 0 = none */
 #define SPINDLE_HPU_CTX_COMPLETION       0x018u       /* rw, stage: entry point of the completion handler, 0 = none */
-#define SPINDLE_HPU_CTX_CODE_BASE        0x01cu       /* rw, stage: byte offset of the image in instruction memory, a multiple of its size rounded up to a power of two, of 128 at least */
+/* rw, stage: byte offset of the image in instruction memory, a multiple of its size rounded up to a power of two, of
+   128 at least */
+#define SPINDLE_HPU_CTX_CODE_BASE        0x01cu
 #define SPINDLE_HPU_CTX_CODE_BASE_PAGE_MASK 0x0000ff80u  /* offset in units of 128 bytes */
 #define SPINDLE_HPU_CTX_CODE_BASE_PAGE_SHIFT 7            /* lowest bit of page */
 #define SPINDLE_HPU_CTX_CODE_SIZE        0x020u       /* rw, stage: bytes of code */
-#define SPINDLE_HPU_CTX_CODE_SIZE_CTX_CODE_SIZE_MASK 0x0001ffffu  /* bytes of code */
-#define SPINDLE_HPU_CTX_CODE_SIZE_CTX_CODE_SIZE_SHIFT 0            /* lowest bit of ctx_code_size */
-#define SPINDLE_HPU_CTX_STATE_BASE       0x024u       /* rw, stage: byte offset of the state in L2, a multiple of its size rounded up to a power of two */
-#define SPINDLE_HPU_CTX_STATE_BASE_CTX_STATE_BASE_MASK 0x000fffffu  /* byte offset of the state in L2, a multiple of its size rounded up to a power of two */
-#define SPINDLE_HPU_CTX_STATE_BASE_CTX_STATE_BASE_SHIFT 0            /* lowest bit of ctx_state_base */
+#define SPINDLE_HPU_CTX_CODE_SIZE_MASK   0x0001ffffu  /* bytes of code */
+#define SPINDLE_HPU_CTX_CODE_SIZE_SHIFT  0            /* lowest bit of ctx_code_size */
+/* rw, stage: byte offset of the state in L2, a multiple of its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_STATE_BASE       0x024u
+/* byte offset of the state in L2, a multiple of its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_STATE_BASE_MASK  0x000fffffu
+#define SPINDLE_HPU_CTX_STATE_BASE_SHIFT 0            /* lowest bit of ctx_state_base */
 #define SPINDLE_HPU_CTX_STATE_SIZE       0x028u       /* rw, stage: bytes of state */
-#define SPINDLE_HPU_CTX_STATE_SIZE_CTX_STATE_SIZE_MASK 0x001fffffu  /* bytes of state */
-#define SPINDLE_HPU_CTX_STATE_SIZE_CTX_STATE_SIZE_SHIFT 0            /* lowest bit of ctx_state_size */
+#define SPINDLE_HPU_CTX_STATE_SIZE_MASK  0x001fffffu  /* bytes of state */
+#define SPINDLE_HPU_CTX_STATE_SIZE_SHIFT 0            /* lowest bit of ctx_state_size */
 #define SPINDLE_HPU_CTX_HOST_LO          0x02cu       /* rw, stage: host region, low half of its address */
 #define SPINDLE_HPU_CTX_HOST_HI          0x030u       /* rw, stage: host region, high half of its address */
 #define SPINDLE_HPU_CTX_HOST_SIZE        0x034u       /* rw, stage: bytes of the host region */
 #define SPINDLE_HPU_CTX_WATCHDOG         0x038u       /* rw, stage: cycle budget of a handler, 1 to 16,000,000 */
-#define SPINDLE_HPU_CTX_WATCHDOG_CTX_WATCHDOG_MASK 0x00ffffffu  /* cycle budget of a handler, 1 to 16,000,000 */
-#define SPINDLE_HPU_CTX_WATCHDOG_CTX_WATCHDOG_SHIFT 0            /* lowest bit of ctx_watchdog */
-#define SPINDLE_HPU_CTX_INSTALL          0x03cu       /* wo, commit: writes the staged context to the slot of this number */
+#define SPINDLE_HPU_CTX_WATCHDOG_MASK    0x00ffffffu  /* cycle budget of a handler, 1 to 16,000,000 */
+#define SPINDLE_HPU_CTX_WATCHDOG_SHIFT   0            /* lowest bit of ctx_watchdog */
+/* wo, commit: writes the staged context to the slot of this number */
+#define SPINDLE_HPU_CTX_INSTALL          0x03cu
 #define SPINDLE_HPU_CTX_INSTALL_CONTEXT_MASK 0xffffffffu  /* context */
 #define SPINDLE_HPU_CTX_INSTALL_CONTEXT_SHIFT 0            /* lowest bit of context */
 #define SPINDLE_HPU_CTX_ACTIVE           0x040u       /* rw, control: bit c: context c accepts packets */
-#define SPINDLE_HPU_CTX_ACTIVE_CTX_ACTIVE_MASK 0x0000ffffu  /* bit c: context c accepts packets */
-#define SPINDLE_HPU_CTX_ACTIVE_CTX_ACTIVE_SHIFT 0            /* lowest bit of ctx_active */
-#define SPINDLE_HPU_CTX_SCRATCH_BASE     0x044u       /* rw, stage: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */
-#define SPINDLE_HPU_CTX_SCRATCH_BASE_CTX_SCRATCH_BASE_MASK 0x0000ffffu  /* byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */
-#define SPINDLE_HPU_CTX_SCRATCH_BASE_CTX_SCRATCH_BASE_SHIFT 0            /* lowest bit of ctx_scratch_base */
+#define SPINDLE_HPU_CTX_ACTIVE_MASK      0x0000ffffu  /* bit c: context c accepts packets */
+#define SPINDLE_HPU_CTX_ACTIVE_SHIFT     0            /* lowest bit of ctx_active */
+/* rw, stage: byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_SCRATCH_BASE     0x044u
+/* byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two */
+#define SPINDLE_HPU_CTX_SCRATCH_BASE_MASK 0x0000ffffu
+#define SPINDLE_HPU_CTX_SCRATCH_BASE_SHIFT 0            /* lowest bit of ctx_scratch_base */
 #define SPINDLE_HPU_CTX_SCRATCH_SIZE     0x048u       /* rw, stage: bytes of the scratchpad, 0 = none */
-#define SPINDLE_HPU_CTX_SCRATCH_SIZE_CTX_SCRATCH_SIZE_MASK 0x0000ffffu  /* bytes of the scratchpad, 0 = none */
-#define SPINDLE_HPU_CTX_SCRATCH_SIZE_CTX_SCRATCH_SIZE_SHIFT 0            /* lowest bit of ctx_scratch_size */
+#define SPINDLE_HPU_CTX_SCRATCH_SIZE_MASK 0x0000ffffu  /* bytes of the scratchpad, 0 = none */
+#define SPINDLE_HPU_CTX_SCRATCH_SIZE_SHIFT 0            /* lowest bit of ctx_scratch_size */
 #define SPINDLE_HPU_IMEM_ADDR            0x050u       /* rw, pointer: byte address for IMEM_DATA */
-#define SPINDLE_HPU_IMEM_ADDR_IMEM_ADDR_MASK 0x0000ffffu  /* byte address for IMEM_DATA */
-#define SPINDLE_HPU_IMEM_ADDR_IMEM_ADDR_SHIFT 0            /* lowest bit of imem_addr */
-#define SPINDLE_HPU_IMEM_DATA            0x054u       /* wo, window: a write goes to the instruction memories of all clusters; the address then advances by 4 */
+#define SPINDLE_HPU_IMEM_ADDR_MASK       0x0000ffffu  /* byte address for IMEM_DATA */
+#define SPINDLE_HPU_IMEM_ADDR_SHIFT      0            /* lowest bit of imem_addr */
+/* wo, window: a write goes to the instruction memories of all clusters; the address then advances by 4 */
+#define SPINDLE_HPU_IMEM_DATA            0x054u
 #define SPINDLE_HPU_L2_ADDR              0x058u       /* rw, pointer: byte address for L2_DATA */
-#define SPINDLE_HPU_L2_ADDR_L2_ADDR_MASK 0x000fffffu  /* byte address for L2_DATA */
-#define SPINDLE_HPU_L2_ADDR_L2_ADDR_SHIFT 0            /* lowest bit of l2_addr */
-#define SPINDLE_HPU_L2_DATA              0x05cu       /* rw, window: a word of L2; the address advances by 4 after each access */
+#define SPINDLE_HPU_L2_ADDR_MASK         0x000fffffu  /* byte address for L2_DATA */
+#define SPINDLE_HPU_L2_ADDR_SHIFT        0            /* lowest bit of l2_addr */
+/* rw, window: a word of L2; the address advances by 4 after each access */
+#define SPINDLE_HPU_L2_DATA              0x05cu
 #define SPINDLE_HPU_CTX_WEIGHT           0x060u       /* rw, stage: share of HPU cycles under load, 1 to 255 */
-#define SPINDLE_HPU_CTX_WEIGHT_CTX_WEIGHT_MASK 0x000000ffu  /* share of HPU cycles under load, 1 to 255 */
-#define SPINDLE_HPU_CTX_WEIGHT_CTX_WEIGHT_SHIFT 0            /* lowest bit of ctx_weight */
+#define SPINDLE_HPU_CTX_WEIGHT_MASK      0x000000ffu  /* share of HPU cycles under load, 1 to 255 */
+#define SPINDLE_HPU_CTX_WEIGHT_SHIFT     0            /* lowest bit of ctx_weight */
 #define SPINDLE_HPU_CTX_WEIGHT_RESET     0x00000001u  /* value after reset */
 #define SPINDLE_HPU_CTX_QUOTA            0x064u       /* rw, stage: limits of a context; 0 = no limit */
 #define SPINDLE_HPU_CTX_QUOTA_MESSAGES_MASK 0x000001ffu  /* most live messages */
@@ -198,22 +232,25 @@
 #define SPINDLE_HPU_CTX_OVERLOAD         0x068u       /* rw, stage: treatment of packets beyond a limit */
 #define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_MASK 0x00000003u  /* treatment */
 #define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_SHIFT 0            /* lowest bit of overload */
-#define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_DROP 0            /* packets are dropped and counted; the completion handler sees the flag `flow_control` */
+/* packets are dropped and counted; the completion handler sees the flag `flow_control` */
+#define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_DROP 0
 #define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_PLACE 1            /* packets are placed without running a handler */
 #define SPINDLE_HPU_CTX_OVERLOAD_OVERLOAD_PAUSE 2            /* the context accepts nothing until there is room */
-#define SPINDLE_HPU_CTX_CORE_MASK        0x06cu       /* rw, stage: HPUs that may run the handlers: bit cluster * hpus + hpu */
-#define SPINDLE_HPU_CTX_CORE_MASK_CTX_CORE_MASK_MASK 0xffffffffu  /* HPUs that may run the handlers: bit cluster * hpus + hpu */
-#define SPINDLE_HPU_CTX_CORE_MASK_CTX_CORE_MASK_SHIFT 0            /* lowest bit of ctx_core_mask */
+/* rw, stage: HPUs that may run the handlers: bit cluster * hpus + hpu */
+#define SPINDLE_HPU_CTX_CORE_MASK        0x06cu
+#define SPINDLE_HPU_CTX_CORE_MASK_MASK   0xffffffffu  /* HPUs that may run the handlers: bit cluster * hpus + hpu */
+#define SPINDLE_HPU_CTX_CORE_MASK_SHIFT  0            /* lowest bit of ctx_core_mask */
 #define SPINDLE_HPU_CTX_CORE_MASK_RESET  0xffffffffu  /* value after reset */
 #define SPINDLE_HPU_CTX_USER_HEADER      0x070u       /* rw, stage: bytes of user header, 0 = none */
-#define SPINDLE_HPU_CTX_USER_HEADER_CTX_USER_HEADER_MASK 0x0000007fu  /* bytes of user header, 0 = none */
-#define SPINDLE_HPU_CTX_USER_HEADER_CTX_USER_HEADER_SHIFT 0            /* lowest bit of ctx_user_header */
+#define SPINDLE_HPU_CTX_USER_HEADER_MASK 0x0000007fu  /* bytes of user header, 0 = none */
+#define SPINDLE_HPU_CTX_USER_HEADER_SHIFT 0            /* lowest bit of ctx_user_header */
 #define SPINDLE_HPU_CTX_PROCESS          0x074u       /* rw, stage: process whose event ring gets the events */
-#define SPINDLE_HPU_CTX_PROCESS_CTX_PROCESS_MASK 0x0000003fu  /* process whose event ring gets the events */
-#define SPINDLE_HPU_CTX_PROCESS_CTX_PROCESS_SHIFT 0            /* lowest bit of ctx_process */
+#define SPINDLE_HPU_CTX_PROCESS_MASK     0x0000003fu  /* process whose event ring gets the events */
+#define SPINDLE_HPU_CTX_PROCESS_SHIFT    0            /* lowest bit of ctx_process */
 #define SPINDLE_HPU_TASKS_DONE           0x100u       /* ro, counter: tasks ended, faults included */
 #define SPINDLE_HPU_TASKS_FAULTED        0x104u       /* ro, counter: tasks ended by a fault or the watchdog */
-#define SPINDLE_HPU_BUSY_LO              0x108u       /* ro, counter: cycles in a handler, summed over all HPUs, low half */
+/* ro, counter: cycles in a handler, summed over all HPUs, low half */
+#define SPINDLE_HPU_BUSY_LO              0x108u
 #define SPINDLE_HPU_BUSY_HI              0x10cu       /* ro, counter: cycles in a handler, high half */
 #define SPINDLE_HPU_INSTRET_LO           0x110u       /* ro, counter: instructions retired by all HPUs, low half */
 #define SPINDLE_HPU_INSTRET_HI           0x114u       /* ro, counter: instructions retired by all HPUs, high half */
@@ -223,9 +260,11 @@
 #define SPINDLE_HPU_CONTEXT_PUTS_UNDER_WAY_SHIFT 0            /* lowest bit of under_way */
 #define SPINDLE_HPU_CONTEXT_PUTS_WAITING_MASK 0x00000100u  /* commands wait that may be puts of context memory */
 #define SPINDLE_HPU_CONTEXT_PUTS_WAITING_SHIFT 8            /* lowest bit of waiting */
-#define SPINDLE_HPU_FAULT_COUNT          0x140u       /* ro, status: fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST */
-#define SPINDLE_HPU_FAULT_COUNT_FAULT_COUNT_MASK 0x000000ffu  /* fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST */
-#define SPINDLE_HPU_FAULT_COUNT_FAULT_COUNT_SHIFT 0            /* lowest bit of fault_count */
+/* ro, status: fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST */
+#define SPINDLE_HPU_FAULT_COUNT          0x140u
+/* fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST */
+#define SPINDLE_HPU_FAULT_COUNT_MASK     0x000000ffu
+#define SPINDLE_HPU_FAULT_COUNT_SHIFT    0            /* lowest bit of fault_count */
 #define SPINDLE_HPU_FAULT_LOST           0x144u       /* ro, counter: fault reports that found the queue full */
 #define SPINDLE_HPU_FAULT_WHO            0x148u       /* ro, status: origin of the oldest report */
 #define SPINDLE_HPU_FAULT_WHO_CAUSE_MASK 0x0000000fu  /* fault cause */
@@ -247,8 +286,8 @@
 #define SPINDLE_HPU_FAULT_FRAME_HANDLER_SHIFT 16           /* lowest bit of handler */
 #define SPINDLE_HPU_FAULT_POP            0x158u       /* wo, commit: removes the oldest report */
 #define SPINDLE_HPU_PRINT_COUNT          0x160u       /* ro, status: pieces of text waiting, at most 64 */
-#define SPINDLE_HPU_PRINT_COUNT_PRINT_COUNT_MASK 0x000000ffu  /* pieces of text waiting, at most 64 */
-#define SPINDLE_HPU_PRINT_COUNT_PRINT_COUNT_SHIFT 0            /* lowest bit of print_count */
+#define SPINDLE_HPU_PRINT_COUNT_MASK     0x000000ffu  /* pieces of text waiting, at most 64 */
+#define SPINDLE_HPU_PRINT_COUNT_SHIFT    0            /* lowest bit of print_count */
 #define SPINDLE_HPU_PRINT_LOST           0x164u       /* ro, counter: pieces of text that found the queue full */
 #define SPINDLE_HPU_PRINT_WHO            0x168u       /* ro, status: origin of the oldest piece */
 #define SPINDLE_HPU_PRINT_WHO_CHARACTERS_MASK 0x0000000fu  /* characters */
@@ -262,12 +301,14 @@
 #define SPINDLE_HPU_PRINT_WHO_HANDLER_MASK 0x03000000u  /* kind of handler */
 #define SPINDLE_HPU_PRINT_WHO_HANDLER_SHIFT 24           /* lowest bit of handler */
 #define SPINDLE_HPU_PRINT_FRAME          0x16cu       /* ro, status: frame of the oldest piece */
-#define SPINDLE_HPU_PRINT_FRAME_PRINT_FRAME_MASK 0x0000ffffu  /* frame of the oldest piece */
-#define SPINDLE_HPU_PRINT_FRAME_PRINT_FRAME_SHIFT 0            /* lowest bit of print_frame */
-#define SPINDLE_HPU_PRINT_LOW            0x170u       /* ro, status: characters 0 to 3 of the oldest piece, the first in [7:0] */
+#define SPINDLE_HPU_PRINT_FRAME_MASK     0x0000ffffu  /* frame of the oldest piece */
+#define SPINDLE_HPU_PRINT_FRAME_SHIFT    0            /* lowest bit of print_frame */
+/* ro, status: characters 0 to 3 of the oldest piece, the first in [7:0] */
+#define SPINDLE_HPU_PRINT_LOW            0x170u
 #define SPINDLE_HPU_PRINT_HIGH           0x174u       /* ro, status: characters 4 to 7 of the oldest piece */
 #define SPINDLE_HPU_PRINT_POP            0x178u       /* wo, commit: removes the oldest piece */
-#define SPINDLE_HPU_HPU_BUSY             0x200u       /* ro, counter, 64 registers: cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32 */
+/* ro, counter, 64 registers: cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32 */
+#define SPINDLE_HPU_HPU_BUSY             0x200u
 #define SPINDLE_HPU_HPU_TASKS            0x300u       /* ro, counter, 64 registers: tasks ended, per HPU */
 
 /* RVMA engine: regions and counters. */
@@ -277,10 +318,15 @@
 #define SPINDLE_RVMA_CONTROL_POSTED_MASK 0x00000001u  /* when a completion record is written */
 #define SPINDLE_RVMA_CONTROL_POSTED_SHIFT 0            /* lowest bit of posted */
 #define SPINDLE_RVMA_CONTROL_POSTED_WAIT_B 0            /* after the write responses of the data */
-#define SPINDLE_RVMA_CONTROL_POSTED_POSTED 1            /* after the data were sent, without waiting for the responses */
-#define SPINDLE_RVMA_REGION_FIRST        0x010u       /* rw, stage, 2 registers: host address of the first page of a region, low half, then high half; bits [11:0] are ignored */
-#define SPINDLE_RVMA_REGION_LAST         0x018u       /* rw, stage, 2 registers: host address of the last page of a region, likewise */
-#define SPINDLE_RVMA_REGION_COMMIT       0x020u       /* wo, commit: writes the staged region; without a right the region is removed */
+/* after the data were sent, without waiting for the responses */
+#define SPINDLE_RVMA_CONTROL_POSTED_POSTED 1
+/* rw, stage, 2 registers: host address of the first page of a region, low half, then high half; bits [11:0] are
+   ignored */
+#define SPINDLE_RVMA_REGION_FIRST        0x010u
+/* rw, stage, 2 registers: host address of the last page of a region, likewise */
+#define SPINDLE_RVMA_REGION_LAST         0x018u
+/* wo, commit: writes the staged region; without a right the region is removed */
+#define SPINDLE_RVMA_REGION_COMMIT       0x020u
 #define SPINDLE_RVMA_REGION_COMMIT_REGION_MASK 0x0000000fu  /* number of the region */
 #define SPINDLE_RVMA_REGION_COMMIT_REGION_SHIFT 0            /* lowest bit of region */
 #define SPINDLE_RVMA_REGION_COMMIT_PROCESS_MASK 0x000003f0u  /* process */
@@ -289,11 +335,13 @@
 #define SPINDLE_RVMA_REGION_COMMIT_READABLE_SHIFT 30           /* lowest bit of readable */
 #define SPINDLE_RVMA_REGION_COMMIT_WRITABLE_MASK 0x80000000u  /* the card may write the region */
 #define SPINDLE_RVMA_REGION_COMMIT_WRITABLE_SHIFT 31           /* lowest bit of writable */
-#define SPINDLE_RVMA_UNCHECKED           0x028u       /* rw, control, 2 registers: bit p: process p may name any host memory, not only its regions */
+/* rw, control, 2 registers: bit p: process p may name any host memory, not only its regions */
+#define SPINDLE_RVMA_UNCHECKED           0x028u
 #define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro, counter: packets written to host memory */
 #define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro, counter: payload bytes written, modulo 2^32 */
 #define SPINDLE_RVMA_COMPLETIONS         0x108u       /* ro, counter: completion records written */
-#define SPINDLE_RVMA_REFUSED             0x10cu       /* ro, counter: packets refused (the packet engine counts the reasons) */
+/* ro, counter: packets refused (the packet engine counts the reasons) */
+#define SPINDLE_RVMA_REFUSED             0x10cu
 #define SPINDLE_RVMA_DMA_WRITES          0x110u       /* ro, counter: write bursts issued */
 #define SPINDLE_RVMA_DMA_ERRORS          0x114u       /* ro, counter: write responses with an error */
 #define SPINDLE_RVMA_MAILBOXES           0x118u       /* ro, counter: open mailboxes */
@@ -303,8 +351,10 @@
 #define SPINDLE_RVMA_READ_ERRORS         0x128u       /* ro, counter: read responses with an error */
 #define SPINDLE_RVMA_EVENTS              0x12cu       /* ro, counter: event records written, for all processes */
 #define SPINDLE_RVMA_EVENTS_LOST         0x130u       /* ro, counter: events that found their ring full or closed */
-#define SPINDLE_RVMA_HOST_PUTS_DONE      0x134u       /* ro, counter: puts of processes that ended, including those that failed */
-#define SPINDLE_RVMA_HOST_PUTS_FAILED    0x138u       /* ro, counter: puts of processes to a node that does not exist, or whose data could not be read */
+/* ro, counter: puts of processes that ended, including those that failed */
+#define SPINDLE_RVMA_HOST_PUTS_DONE      0x134u
+/* ro, counter: puts of processes to a node that does not exist, or whose data could not be read */
+#define SPINDLE_RVMA_HOST_PUTS_FAILED    0x138u
 
 /* Initiator: identity of this NIC, and the nodes that it sends puts and gets to. */
 #define SPINDLE_NODE_ID                  6            /* id in the block list */
@@ -312,53 +362,70 @@
 #define SPINDLE_NODE_LOCAL_NID           0x000u       /* rw, control: number of this node */
 #define SPINDLE_NODE_LOCAL_MAC_LO        0x004u       /* rw, control: MAC address of this node, low 32 bits */
 #define SPINDLE_NODE_LOCAL_MAC_HI        0x008u       /* rw, control: MAC address of this node, high 16 bits */
-#define SPINDLE_NODE_LOCAL_MAC_HI_LOCAL_MAC_HI_MASK 0x0000ffffu  /* MAC address of this node, high 16 bits */
-#define SPINDLE_NODE_LOCAL_MAC_HI_LOCAL_MAC_HI_SHIFT 0            /* lowest bit of local_mac_hi */
+#define SPINDLE_NODE_LOCAL_MAC_HI_MASK   0x0000ffffu  /* MAC address of this node, high 16 bits */
+#define SPINDLE_NODE_LOCAL_MAC_HI_SHIFT  0            /* lowest bit of local_mac_hi */
 #define SPINDLE_NODE_LOCAL_IP            0x00cu       /* rw, control: IPv4 address of this node */
 #define SPINDLE_NODE_NODE_MAC_LO         0x010u       /* rw, stage: MAC address of a node, low 32 bits */
 #define SPINDLE_NODE_NODE_MAC_HI         0x014u       /* rw, stage: MAC address of a node, high 16 bits */
-#define SPINDLE_NODE_NODE_MAC_HI_NODE_MAC_HI_MASK 0x0000ffffu  /* MAC address of a node, high 16 bits */
-#define SPINDLE_NODE_NODE_MAC_HI_NODE_MAC_HI_SHIFT 0            /* lowest bit of node_mac_hi */
+#define SPINDLE_NODE_NODE_MAC_HI_MASK    0x0000ffffu  /* MAC address of a node, high 16 bits */
+#define SPINDLE_NODE_NODE_MAC_HI_SHIFT   0            /* lowest bit of node_mac_hi */
 #define SPINDLE_NODE_NODE_IP             0x018u       /* rw, stage: IPv4 address of a node */
 #define SPINDLE_NODE_NODE_PORT           0x01cu       /* rw, stage: UDP port of a node */
 #define SPINDLE_NODE_NODE_PORT_PORT_MASK 0x0000ffffu  /* UDP port */
 #define SPINDLE_NODE_NODE_PORT_PORT_SHIFT 0            /* lowest bit of port */
 #define SPINDLE_NODE_NODE_PORT_PRESENT_MASK 0x80000000u  /* the node exists */
 #define SPINDLE_NODE_NODE_PORT_PRESENT_SHIFT 31           /* lowest bit of present */
-#define SPINDLE_NODE_NODE_COMMIT         0x020u       /* wo, commit: writes the staged node to the table; the number written is the node's number */
+/* wo, commit: writes the staged node to the table; the number written is the node's number */
+#define SPINDLE_NODE_NODE_COMMIT         0x020u
 #define SPINDLE_NODE_NODE_COMMIT_NODE_MASK 0xffffffffu  /* node */
 #define SPINDLE_NODE_NODE_COMMIT_NODE_SHIFT 0            /* lowest bit of node */
 #define SPINDLE_NODE_ACK_CONTROL         0x030u       /* rw, control: acknowledgements and refusals */
-#define SPINDLE_NODE_ACK_CONTROL_RESPOND_MASK 0x00000001u  /* the sources of packets get acknowledgements and refusals */
+/* the sources of packets get acknowledgements and refusals */
+#define SPINDLE_NODE_ACK_CONTROL_RESPOND_MASK 0x00000001u
 #define SPINDLE_NODE_ACK_CONTROL_RESPOND_SHIFT 0            /* lowest bit of respond */
-#define SPINDLE_NODE_ACK_CONTROL_ACK_EVERY_MASK 0x00003f00u  /* accepted packets of a source for which an acknowledgement is due */
+/* accepted packets of a source for which an acknowledgement is due */
+#define SPINDLE_NODE_ACK_CONTROL_ACK_EVERY_MASK 0x00003f00u
 #define SPINDLE_NODE_ACK_CONTROL_ACK_EVERY_SHIFT 8            /* lowest bit of ack_every */
-#define SPINDLE_NODE_ACK_CONTROL_NACK_GAP_MASK 0xffff0000u  /* least time between two refusals to one source, in units of 64 cycles */
+/* least time between two refusals to one source, in units of 64 cycles */
+#define SPINDLE_NODE_ACK_CONTROL_NACK_GAP_MASK 0xffff0000u
 #define SPINDLE_NODE_ACK_CONTROL_NACK_GAP_SHIFT 16           /* lowest bit of nack_gap */
 #define SPINDLE_NODE_ACK_CONTROL_RESET   0x00100400u  /* value after reset */
 #define SPINDLE_NODE_SEND_CONTROL        0x034u       /* rw, control: sequenced sending */
-#define SPINDLE_NODE_SEND_CONTROL_SEQUENCED_MASK 0x00000001u  /* puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are acknowledged */
+/* puts from host memory and gets without the flag UNSEQ carry sequence numbers and are sent again until they are
+   acknowledged */
+#define SPINDLE_NODE_SEND_CONTROL_SEQUENCED_MASK 0x00000001u
 #define SPINDLE_NODE_SEND_CONTROL_SEQUENCED_SHIFT 0            /* lowest bit of sequenced */
-#define SPINDLE_NODE_SEND_CONTROL_RETRIES_MASK 0x00000f00u  /* timeouts in a row after which a destination is given up */
+/* timeouts in a row after which a destination is given up */
+#define SPINDLE_NODE_SEND_CONTROL_RETRIES_MASK 0x00000f00u
 #define SPINDLE_NODE_SEND_CONTROL_RETRIES_SHIFT 8            /* lowest bit of retries */
 #define SPINDLE_NODE_SEND_CONTROL_RESET  0x00000800u  /* value after reset */
 #define SPINDLE_NODE_SEND_TIMES          0x038u       /* rw, control: times of retransmission, in units of 64 cycles */
-#define SPINDLE_NODE_SEND_TIMES_TIMEOUT_MASK 0x0000ffffu  /* time without an acknowledgement after which segments are sent again */
+/* time without an acknowledgement after which segments are sent again */
+#define SPINDLE_NODE_SEND_TIMES_TIMEOUT_MASK 0x0000ffffu
 #define SPINDLE_NODE_SEND_TIMES_TIMEOUT_SHIFT 0            /* lowest bit of timeout */
-#define SPINDLE_NODE_SEND_TIMES_HOLE_TIME_MASK 0xffff0000u  /* time after which a segment is sent again if a later one has arrived */
+/* time after which a segment is sent again if a later one has arrived */
+#define SPINDLE_NODE_SEND_TIMES_HOLE_TIME_MASK 0xffff0000u
 #define SPINDLE_NODE_SEND_TIMES_HOLE_TIME_SHIFT 16           /* lowest bit of hole_time */
 #define SPINDLE_NODE_SEND_TIMES_RESET    0x00300400u  /* value after reset */
-#define SPINDLE_NODE_SEND_INCARNATION    0x03cu       /* rw, control: incarnation of the windows that this node opens; with 0 the first window to a node is not opened */
-#define SPINDLE_NODE_SEND_LIMIT          0x040u       /* rw, control: age, in units of 1024 cycles, at most 32767, from which a put or get fails if its mailbox is busy or has no buffer; 0: no limit. Holds for puts and gets that begin after the write */
-#define SPINDLE_NODE_SEND_LIMIT_SEND_LIMIT_MASK 0x0000ffffu  /* age, in units of 1024 cycles, at most 32767, from which a put or get fails if its mailbox is busy or has no buffer; 0: no limit. Holds for puts and gets that begin after the write */
-#define SPINDLE_NODE_SEND_LIMIT_SEND_LIMIT_SHIFT 0            /* lowest bit of send_limit */
+/* rw, control: incarnation of the windows that this node opens; with 0 the first window to a node is not opened */
+#define SPINDLE_NODE_SEND_INCARNATION    0x03cu
+/* rw, control: age, in units of 1024 cycles, at most 32767, from which a put or get fails if its mailbox is busy or
+   has no buffer; 0: no limit. Holds for puts and gets that begin after the write */
+#define SPINDLE_NODE_SEND_LIMIT          0x040u
+/* age, in units of 1024 cycles, at most 32767, from which a put or get fails if its mailbox is busy or has no
+   buffer; 0: no limit. Holds for puts and gets that begin after the write */
+#define SPINDLE_NODE_SEND_LIMIT_MASK     0x0000ffffu
+#define SPINDLE_NODE_SEND_LIMIT_SHIFT    0            /* lowest bit of send_limit */
 #define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro, counter: puts and gets sent */
-#define SPINDLE_NODE_PUTS_FAILED         0x104u       /* ro, counter: puts and gets to a node that does not exist, or whose data could not be read */
+/* ro, counter: puts and gets to a node that does not exist, or whose data could not be read */
+#define SPINDLE_NODE_PUTS_FAILED         0x104u
 #define SPINDLE_NODE_ACKS_SENT           0x108u       /* ro, counter: acknowledgements sent */
 #define SPINDLE_NODE_NACKS_SENT          0x10cu       /* ro, counter: refusals sent */
-#define SPINDLE_NODE_NACKS_WITHHELD      0x110u       /* ro, counter: refusals that were not sent, because the source had one recently or too many waited */
+/* ro, counter: refusals that were not sent, because the source had one recently or too many waited */
+#define SPINDLE_NODE_NACKS_WITHHELD      0x110u
 #define SPINDLE_NODE_SEGMENTS_RESENT     0x114u       /* ro, counter: segments that were sent again */
-#define SPINDLE_NODE_LAST_REFUSAL        0x118u       /* ro, status: the latest refusal of a put or get of a process that is not complete; 0: no refusal since reset */
+/* ro, status: the latest refusal of a put or get of a process that is not complete; 0: no refusal since reset */
+#define SPINDLE_NODE_LAST_REFUSAL        0x118u
 #define SPINDLE_NODE_LAST_REFUSAL_NUMBER_MASK 0x0000ffffu  /* number of the put or get */
 #define SPINDLE_NODE_LAST_REFUSAL_NUMBER_SHIFT 0            /* lowest bit of number */
 #define SPINDLE_NODE_LAST_REFUSAL_CODE_MASK 0x00ff0000u  /* code of the refusal (wire::nack) */
@@ -372,22 +439,31 @@
 #define SPINDLE_TRACE_CONTROL_FOLLOW_SHIFT 0            /* lowest bit of follow */
 #define SPINDLE_TRACE_CONTROL_FREEZE_MASK 0x00000002u  /* nothing is recorded */
 #define SPINDLE_TRACE_CONTROL_FREEZE_SHIFT 1            /* lowest bit of freeze */
-#define SPINDLE_TRACE_SAMPLE_MASK        0x004u       /* rw, control: a packet is followed if its frame number has zeros where the mask has ones; 2^n - 1 selects every 2^n-th packet. A packet is followed until the next selected packet arrives */
-#define SPINDLE_TRACE_SAMPLE_MASK_SAMPLE_MASK_MASK 0x0000ffffu  /* a packet is followed if its frame number has zeros where the mask has ones; 2^n - 1 selects every 2^n-th packet. A packet is followed until the next selected packet arrives */
-#define SPINDLE_TRACE_SAMPLE_MASK_SAMPLE_MASK_SHIFT 0            /* lowest bit of sample_mask */
-#define SPINDLE_TRACE_WRITTEN            0x008u       /* ro, status: records written since the ring was emptied; beyond 512, new records overwrite the oldest */
-#define SPINDLE_TRACE_INDEX              0x00cu       /* rw, control: record to be read: record r since the ring was emptied is at r modulo 512 */
-#define SPINDLE_TRACE_INDEX_INDEX_MASK   0x000001ffu  /* record to be read: record r since the ring was emptied is at r modulo 512 */
-#define SPINDLE_TRACE_INDEX_INDEX_SHIFT  0            /* lowest bit of index */
+/* rw, control: a packet is followed if its frame number has zeros where the mask has ones; 2^n - 1 selects every
+   2^n-th packet. A packet is followed until the next selected packet arrives */
+#define SPINDLE_TRACE_SAMPLE_MASK        0x004u
+/* a packet is followed if its frame number has zeros where the mask has ones; 2^n - 1 selects every 2^n-th packet. A
+   packet is followed until the next selected packet arrives */
+#define SPINDLE_TRACE_SAMPLE_MASK_MASK   0x0000ffffu
+#define SPINDLE_TRACE_SAMPLE_MASK_SHIFT  0            /* lowest bit of sample_mask */
+/* ro, status: records written since the ring was emptied; beyond 512, new records overwrite the oldest */
+#define SPINDLE_TRACE_WRITTEN            0x008u
+/* rw, control: record to be read: record r since the ring was emptied is at r modulo 512 */
+#define SPINDLE_TRACE_INDEX              0x00cu
+/* record to be read: record r since the ring was emptied is at r modulo 512 */
+#define SPINDLE_TRACE_INDEX_MASK         0x000001ffu
+#define SPINDLE_TRACE_INDEX_SHIFT        0            /* lowest bit of index */
 #define SPINDLE_TRACE_RECORD_CYCLE       0x010u       /* ro, status: cycle of the record, low half, as CYCLE_LO */
 #define SPINDLE_TRACE_RECORD_STAGES      0x014u       /* ro, status: frame and stages of the record */
 #define SPINDLE_TRACE_RECORD_STAGES_FRAME_MASK 0x0000ffffu  /* frame sequence number */
 #define SPINDLE_TRACE_RECORD_STAGES_FRAME_SHIFT 0            /* lowest bit of frame */
-#define SPINDLE_TRACE_RECORD_STAGES_STAGES_MASK 0xffff0000u  /* stages that the frame passed in that cycle, one bit per number */
+/* stages that the frame passed in that cycle, one bit per number */
+#define SPINDLE_TRACE_RECORD_STAGES_STAGES_MASK 0xffff0000u
 #define SPINDLE_TRACE_RECORD_STAGES_STAGES_SHIFT 16           /* lowest bit of stages */
-#define SPINDLE_TRACE_RECORD_HPU         0x018u       /* ro, status: HPU (cluster * hpus + hpu) of stages 5 to 8 of the record */
-#define SPINDLE_TRACE_RECORD_HPU_RECORD_HPU_MASK 0x0000001fu  /* HPU (cluster * hpus + hpu) of stages 5 to 8 of the record */
-#define SPINDLE_TRACE_RECORD_HPU_RECORD_HPU_SHIFT 0            /* lowest bit of record_hpu */
+/* ro, status: HPU (cluster * hpus + hpu) of stages 5 to 8 of the record */
+#define SPINDLE_TRACE_RECORD_HPU         0x018u
+#define SPINDLE_TRACE_RECORD_HPU_MASK    0x0000001fu  /* HPU (cluster * hpus + hpu) of stages 5 to 8 of the record */
+#define SPINDLE_TRACE_RECORD_HPU_SHIFT   0            /* lowest bit of record_hpu */
 
 /* Doorbell page of process 0; the page of process p is p * 0x1000 further. */
 #define SPINDLE_DOORBELL_ID              5            /* id in the block list */
@@ -395,98 +471,148 @@
 #define SPINDLE_DOORBELL_ADDR_LO         0x000u       /* rw, stage: mailbox address, low half */
 #define SPINDLE_DOORBELL_ADDR_HI         0x004u       /* rw, stage: mailbox address, high half */
 #define SPINDLE_DOORBELL_KEY             0x008u       /* rw, stage: mailbox key */
-#define SPINDLE_DOORBELL_THRESHOLD       0x00cu       /* rw, stage: amount that completes a buffer: bytes, or operations; MANAGED: the buffer retires when fewer bytes than the threshold are left */
-#define SPINDLE_DOORBELL_MODE            0x010u       /* rw, stage: kind of mailbox; with PUT, TAGGED and MANAGED of the target */
-#define SPINDLE_DOORBELL_MODE_OPS_MASK   0x00000001u  /* the threshold counts operations: messages whose bytes have all arrived */
+/* rw, stage: amount that completes a buffer: bytes, or operations; MANAGED: the buffer retires when fewer bytes than
+   the threshold are left */
+#define SPINDLE_DOORBELL_THRESHOLD       0x00cu
+/* rw, stage: kind of mailbox; with PUT, TAGGED and MANAGED of the target */
+#define SPINDLE_DOORBELL_MODE            0x010u
+/* the threshold counts operations: messages whose bytes have all arrived */
+#define SPINDLE_DOORBELL_MODE_OPS_MASK   0x00000001u
 #define SPINDLE_DOORBELL_MODE_OPS_SHIFT  0            /* lowest bit of ops */
-#define SPINDLE_DOORBELL_MODE_TAGGED_MASK 0x00000002u  /* packets name their epoch, one of the oldest four buffers that are not complete; an eighth of the mailboxes can be TAGGED */
+/* packets name their epoch, one of the oldest four buffers that are not complete; an eighth of the mailboxes can be
+   TAGGED */
+#define SPINDLE_DOORBELL_MODE_TAGGED_MASK 0x00000002u
 #define SPINDLE_DOORBELL_MODE_TAGGED_SHIFT 1            /* lowest bit of tagged */
-#define SPINDLE_DOORBELL_MODE_MANAGED_MASK 0x00000004u  /* the receiver chooses the offset: messages lie one after another. Excludes OPS; with TAGGED the mailbox is a stream */
+/* the receiver chooses the offset: messages lie one after another. Excludes OPS; with TAGGED the mailbox is a stream */
+#define SPINDLE_DOORBELL_MODE_MANAGED_MASK 0x00000004u
 #define SPINDLE_DOORBELL_MODE_MANAGED_SHIFT 2            /* lowest bit of managed */
 #define SPINDLE_DOORBELL_MODE_NACK_OFF_MASK 0x00000008u  /* no NACK is sent for packets that are refused */
 #define SPINDLE_DOORBELL_MODE_NACK_OFF_SHIFT 3            /* lowest bit of nack_off */
 #define SPINDLE_DOORBELL_MODE_DROP_MASK  0x00000010u  /* no NACK is sent for packets that find no buffer */
 #define SPINDLE_DOORBELL_MODE_DROP_SHIFT 4            /* lowest bit of drop */
-#define SPINDLE_DOORBELL_MODE_SPILL_MASK 0x00000020u  /* packets that find no buffer go to the catch-all mailbox of the process, if there is one, with their header first */
+/* packets that find no buffer go to the catch-all mailbox of the process, if there is one, with their header first */
+#define SPINDLE_DOORBELL_MODE_SPILL_MASK 0x00000020u
 #define SPINDLE_DOORBELL_MODE_SPILL_SHIFT 5            /* lowest bit of spill */
-#define SPINDLE_DOORBELL_MODE_CATCH_ALL_MASK 0x00000040u  /* this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox */
+/* this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox */
+#define SPINDLE_DOORBELL_MODE_CATCH_ALL_MASK 0x00000040u
 #define SPINDLE_DOORBELL_MODE_CATCH_ALL_SHIFT 6            /* lowest bit of catch_all */
 #define SPINDLE_DOORBELL_BUFFER_LO       0x014u       /* rw, stage: host address of the buffer, low half */
 #define SPINDLE_DOORBELL_BUFFER_HI       0x018u       /* rw, stage: host address of the buffer, high half */
 #define SPINDLE_DOORBELL_SIZE            0x01cu       /* rw, stage: bytes of the buffer */
-#define SPINDLE_DOORBELL_RECORD_LO       0x020u       /* rw, stage: host address of the completion record (16-aligned), low half */
+/* rw, stage: host address of the completion record (16-aligned), low half */
+#define SPINDLE_DOORBELL_RECORD_LO       0x020u
 #define SPINDLE_DOORBELL_RECORD_HI       0x024u       /* rw, stage: host address of the completion record, high half */
-#define SPINDLE_DOORBELL_MAILBOX         0x028u       /* rw, stage: mailbox that POST_BUFFER and later commands act on */
-#define SPINDLE_DOORBELL_COUNT           0x02cu       /* rw, stage: REWIND, GET_BUF_PTRS: completed buffers to go back; PUT to a TAGGED mailbox: the epoch [15:0], to a stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete; receive maps: see POST_MAPPED, READ_MAP, FREE_MAP */
-#define SPINDLE_DOORBELL_COMMAND         0x030u       /* wo, commit: issues a command (doorbell_command); the staged registers must keep their values until RESULT is not busy */
+/* rw, stage: mailbox that POST_BUFFER and later commands act on */
+#define SPINDLE_DOORBELL_MAILBOX         0x028u
+/* rw, stage: REWIND, GET_BUF_PTRS: completed buffers to go back; PUT to a TAGGED mailbox: the epoch [15:0], to a
+   stream: the ordinal; GET: bit 0 = from the oldest buffer that is not complete; receive maps: see POST_MAPPED,
+   READ_MAP, FREE_MAP */
+#define SPINDLE_DOORBELL_COUNT           0x02cu
+/* wo, commit: issues a command (doorbell_command); the staged registers must keep their values until RESULT is not
+   busy */
+#define SPINDLE_DOORBELL_COMMAND         0x030u
 #define SPINDLE_DOORBELL_RESULT          0x034u       /* ro, status: result of the command */
-#define SPINDLE_DOORBELL_RESULT_VALUE_MASK 0x0000ffffu  /* number that the command returns: INIT_WINDOW the mailbox, PUT and GET their number, POST_MAPPED the map */
+/* number that the command returns: INIT_WINDOW the mailbox, PUT and GET their number, POST_MAPPED the map */
+#define SPINDLE_DOORBELL_RESULT_VALUE_MASK 0x0000ffffu
 #define SPINDLE_DOORBELL_RESULT_VALUE_SHIFT 0            /* lowest bit of value */
 #define SPINDLE_DOORBELL_RESULT_ERROR_MASK 0x00ff0000u  /* error (doorbell_error) */
 #define SPINDLE_DOORBELL_RESULT_ERROR_SHIFT 16           /* lowest bit of error */
 #define SPINDLE_DOORBELL_RESULT_BUSY_MASK 0x80000000u  /* the command is under way */
 #define SPINDLE_DOORBELL_RESULT_BUSY_SHIFT 31           /* lowest bit of busy */
-#define SPINDLE_DOORBELL_VALUE_LO        0x038u       /* ro, status: 64-bit result (epoch, pointer, word of a map), low half */
+/* ro, status: 64-bit result (epoch, pointer, word of a map), low half */
+#define SPINDLE_DOORBELL_VALUE_LO        0x038u
 #define SPINDLE_DOORBELL_VALUE_HI        0x03cu       /* ro, status: 64-bit result, high half */
-#define SPINDLE_DOORBELL_RING_TAIL       0x04cu       /* rw, trigger: commands that the host has put into its command ring, modulo 2^16; takes effect at once, and restarts a ring that has stopped */
-#define SPINDLE_DOORBELL_RING_TAIL_RING_TAIL_MASK 0x0000ffffu  /* commands that the host has put into its command ring, modulo 2^16; takes effect at once, and restarts a ring that has stopped */
-#define SPINDLE_DOORBELL_RING_TAIL_RING_TAIL_SHIFT 0            /* lowest bit of ring_tail */
-#define SPINDLE_DOORBELL_LENGTH          0x050u       /* rw, stage: bytes of a put or get; 0: an empty put, which names no memory */
+/* rw, trigger: commands that the host has put into its command ring, modulo 2^16; takes effect at once, and restarts
+   a ring that has stopped */
+#define SPINDLE_DOORBELL_RING_TAIL       0x04cu
+/* commands that the host has put into its command ring, modulo 2^16; takes effect at once, and restarts a ring that
+   has stopped */
+#define SPINDLE_DOORBELL_RING_TAIL_MASK  0x0000ffffu
+#define SPINDLE_DOORBELL_RING_TAIL_SHIFT 0            /* lowest bit of ring_tail */
+/* rw, stage: bytes of a put or get; 0: an empty put, which names no memory */
+#define SPINDLE_DOORBELL_LENGTH          0x050u
 #define SPINDLE_DOORBELL_OFFSET          0x054u       /* rw, stage: offset in the target buffer */
 #define SPINDLE_DOORBELL_NODE            0x058u       /* rw, stage: target node */
 #define SPINDLE_DOORBELL_TARGET_PID      0x05cu       /* rw, stage: target process */
-#define SPINDLE_DOORBELL_EVENT_HEAD      0x060u       /* rw, trigger: records that the host has read from its event ring, modulo 2^16; takes effect at once */
-#define SPINDLE_DOORBELL_EVENT_HEAD_EVENT_HEAD_MASK 0x0000ffffu  /* records that the host has read from its event ring, modulo 2^16; takes effect at once */
-#define SPINDLE_DOORBELL_EVENT_HEAD_EVENT_HEAD_SHIFT 0            /* lowest bit of event_head */
+/* rw, trigger: records that the host has read from its event ring, modulo 2^16; takes effect at once */
+#define SPINDLE_DOORBELL_EVENT_HEAD      0x060u
+/* records that the host has read from its event ring, modulo 2^16; takes effect at once */
+#define SPINDLE_DOORBELL_EVENT_HEAD_MASK 0x0000ffffu
+#define SPINDLE_DOORBELL_EVENT_HEAD_SHIFT 0            /* lowest bit of event_head */
 #define SPINDLE_DOORBELL_VALUE_LENGTH    0x064u       /* ro, status: bytes placed in the buffer that VALUE points to */
 #define SPINDLE_DOORBELL_RING_DONE       0x068u       /* ro, status: command ring */
 #define SPINDLE_DOORBELL_RING_DONE_DONE_MASK 0x0000ffffu  /* commands carried out, modulo 2^16 */
 #define SPINDLE_DOORBELL_RING_DONE_DONE_SHIFT 0            /* lowest bit of done */
-#define SPINDLE_DOORBELL_RING_DONE_ERROR_MASK 0x00ff0000u  /* if not 0, the next command cannot be carried out for this reason (doorbell_error), and the ring has stopped */
+/* if not 0, the next command cannot be carried out for this reason (doorbell_error), and the ring has stopped */
+#define SPINDLE_DOORBELL_RING_DONE_ERROR_MASK 0x00ff0000u
 #define SPINDLE_DOORBELL_RING_DONE_ERROR_SHIFT 16           /* lowest bit of error */
 
 /* Commands: values of SPINDLE_DOORBELL_COMMAND. */
-#define SPINDLE_COMMAND_INIT_WINDOW      1            /* opens a mailbox: ADDR, KEY, THRESHOLD, MODE; RESULT has the number of the mailbox */
+/* opens a mailbox: ADDR, KEY, THRESHOLD, MODE; RESULT has the number of the mailbox */
+#define SPINDLE_COMMAND_INIT_WINDOW      1
 #define SPINDLE_COMMAND_POST_BUFFER      2            /* posts a buffer: MAILBOX, BUFFER, SIZE, RECORD */
-#define SPINDLE_COMMAND_CLOSE            3            /* closes a mailbox: MAILBOX; its buffers are returned as CANCELLED */
-#define SPINDLE_COMMAND_INC_EPOCH        4            /* takes back the oldest buffer that is not complete, as PARTIAL: MAILBOX */
-#define SPINDLE_COMMAND_GET_EPOCH        5            /* reads the epoch, the ordinal of the oldest buffer that is not complete: MAILBOX; VALUE has the epoch */
-#define SPINDLE_COMMAND_GET_BUF_PTRS     6            /* reads the pointer of a completed buffer: MAILBOX, COUNT (0 = the last, 1 = the one before); VALUE, VALUE_LENGTH */
-#define SPINDLE_COMMAND_REWIND           7            /* as GET_BUF_PTRS; the buffers that were completed after that one are forgotten */
-#define SPINDLE_COMMAND_PUT              9            /* puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT has the number of the put or get, from 1, modulo 2^16. NO_SLOT: another one still waits */
-#define SPINDLE_COMMAND_GET              10           /* gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, COUNT; the answer goes to mailbox BUFFER of this process, offset SIZE, key RECORD_LO */
-#define SPINDLE_COMMAND_OPEN_RING        11           /* opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0 closes the ring */
-#define SPINDLE_COMMAND_OPEN_COMMANDS    12           /* opens the command ring of the process (commands): BUFFER, SIZE as for OPEN_RING; SIZE 0 closes the ring. RING_TAIL and RING_DONE begin at 0: write RING_TAIL before */
-#define SPINDLE_COMMAND_POST_MAPPED      13           /* as POST_BUFFER, with a receive map: COUNT = the logarithm of its granule [4:0]; RESULT has the number of the map. Bit i of the map: a packet whose first byte lies in granule i of the buffer has been written to host memory */
-#define SPINDLE_COMMAND_READ_MAP         14           /* reads 64 bits of a receive map: COUNT = word [3:0], number of the map [31:8]; VALUE has the bits */
-#define SPINDLE_COMMAND_FREE_MAP         15           /* gives a receive map back: COUNT as for READ_MAP; the buffer is not affected */
+/* closes a mailbox: MAILBOX; its buffers are returned as CANCELLED */
+#define SPINDLE_COMMAND_CLOSE            3
+/* takes back the oldest buffer that is not complete, as PARTIAL: MAILBOX */
+#define SPINDLE_COMMAND_INC_EPOCH        4
+/* reads the epoch, the ordinal of the oldest buffer that is not complete: MAILBOX; VALUE has the epoch */
+#define SPINDLE_COMMAND_GET_EPOCH        5
+/* reads the pointer of a completed buffer: MAILBOX, COUNT (0 = the last, 1 = the one before); VALUE, VALUE_LENGTH */
+#define SPINDLE_COMMAND_GET_BUF_PTRS     6
+/* as GET_BUF_PTRS; the buffers that were completed after that one are forgotten */
+#define SPINDLE_COMMAND_REWIND           7
+/* puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT
+   has the number of the put or get, from 1, modulo 2^16. NO_SLOT: another one still waits */
+#define SPINDLE_COMMAND_PUT              9
+/* gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, COUNT; the answer goes to mailbox BUFFER
+   of this process, offset SIZE, key RECORD_LO */
+#define SPINDLE_COMMAND_GET              10
+/* opens the event ring of the process: BUFFER (aligned to SIZE), SIZE (bytes, a power of two, 64 to 1 MiB); SIZE 0
+   closes the ring */
+#define SPINDLE_COMMAND_OPEN_RING        11
+/* opens the command ring of the process (commands): BUFFER, SIZE as for OPEN_RING; SIZE 0 closes the ring. RING_TAIL
+   and RING_DONE begin at 0: write RING_TAIL before */
+#define SPINDLE_COMMAND_OPEN_COMMANDS    12
+/* as POST_BUFFER, with a receive map: COUNT = the logarithm of its granule [4:0]; RESULT has the number of the map.
+   Bit i of the map: a packet whose first byte lies in granule i of the buffer has been written to host memory */
+#define SPINDLE_COMMAND_POST_MAPPED      13
+/* reads 64 bits of a receive map: COUNT = word [3:0], number of the map [31:8]; VALUE has the bits */
+#define SPINDLE_COMMAND_READ_MAP         14
+/* gives a receive map back: COUNT as for READ_MAP; the buffer is not affected */
+#define SPINDLE_COMMAND_FREE_MAP         15
 
 /* Errors: SPINDLE_DOORBELL_RESULT_ERROR and SPINDLE_DOORBELL_RING_DONE_ERROR. */
 #define SPINDLE_ERROR_NONE               0            /* no error */
 #define SPINDLE_ERROR_UNSUPPORTED        1            /* this version of the hardware does not know the command */
-#define SPINDLE_ERROR_TABLE_FULL         2            /* the mailbox table has no room for this address, or all windows of TAGGED mailboxes are taken */
+/* the mailbox table has no room for this address, or all windows of TAGGED mailboxes are taken */
+#define SPINDLE_ERROR_TABLE_FULL         2
 #define SPINDLE_ERROR_EXISTS             3            /* the address is open already */
 #define SPINDLE_ERROR_NO_MAILBOX         4            /* there is no such mailbox of this process */
 #define SPINDLE_ERROR_NO_SLOT            5            /* no buffer slot is free */
-#define SPINDLE_ERROR_BAD_ARGUMENT       6            /* a misaligned record, a size of 0, a threshold of 0 or above the size, or a ring with an illegal size or alignment */
+/* a misaligned record, a size of 0, a threshold of 0 or above the size, or a ring with an illegal size or alignment */
+#define SPINDLE_ERROR_BAD_ARGUMENT       6
 #define SPINDLE_ERROR_NOTHING            7            /* no incomplete buffer, or no such buffer in the history */
-#define SPINDLE_ERROR_BUSY               8            /* a command of another process waits for the host or the wire; repeat the command */
+/* a command of another process waits for the host or the wire; repeat the command */
+#define SPINDLE_ERROR_BUSY               8
 #define SPINDLE_ERROR_HOST_ERROR         9            /* a read of the command from host memory failed */
-#define SPINDLE_ERROR_OUT_OF_REGION      10           /* the host memory is outside the regions of the process, or the right is missing */
-#define SPINDLE_ERROR_NO_MAP             11           /* no receive map is free, or there is no such map of this process */
+/* the host memory is outside the regions of the process, or the right is missing */
+#define SPINDLE_ERROR_OUT_OF_REGION      10
+/* no receive map is free, or there is no such map of this process */
+#define SPINDLE_ERROR_NO_MAP             11
 
 /* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
 #define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */
 #define SPINDLE_DROP_RUNT                1            /* shorter than its headers */
 #define SPINDLE_DROP_TOO_LONG            2            /* longer than 9216 bytes */
-#define SPINDLE_DROP_BAD_IP_LENGTH       3            /* the IPv4 total length does not fit the frame or its own header */
+/* the IPv4 total length does not fit the frame or its own header */
+#define SPINDLE_DROP_BAD_IP_LENGTH       3
 #define SPINDLE_DROP_BAD_IP_CHECKSUM     4            /* the IPv4 header checksum is wrong */
 #define SPINDLE_DROP_BAD_UDP_LENGTH      5            /* the UDP length differs from what IPv4 carries */
 #define SPINDLE_DROP_BAD_UDP_CHECKSUM    6            /* the UDP checksum is neither 0 nor right */
 #define SPINDLE_DROP_BAD_ICMP_CHECKSUM   7            /* the ICMP checksum is wrong */
 #define SPINDLE_DROP_BAD_TRANSPORT       8            /* the Spindle header has an unknown version, opcode or length */
-#define SPINDLE_DROP_NO_RULE             9            /* no rule wants the frame */
-#define SPINDLE_DROP_RULE_DROP           10           /* a rule says drop */
+#define SPINDLE_DROP_NO_RULE             9            /* no rule matches the frame */
+#define SPINDLE_DROP_RULE_DROP           10           /* the action of the rule is drop */
 #define SPINDLE_DROP_NO_BUFFER           11           /* the packet buffer was full */
 #define SPINDLE_DROP_NO_CONTEXT          12           /* the rule's context is not active */
 #define SPINDLE_DROP_NO_MESSAGE_SLOT     13           /* the message table was full */
@@ -495,16 +621,20 @@
 #define SPINDLE_DROP_NO_MAILBOX          16           /* no such mailbox */
 #define SPINDLE_DROP_BAD_KEY             17           /* the key does not open the mailbox */
 #define SPINDLE_DROP_NO_POSTED_BUFFER    18           /* no buffer is posted to the mailbox */
-#define SPINDLE_DROP_OUT_OF_BOUNDS       19           /* the message ends behind the buffer */
+#define SPINDLE_DROP_OUT_OF_BOUNDS       19           /* the message ends after the end of the buffer */
 #define SPINDLE_DROP_UNSUPPORTED         20           /* a Spindle opcode or mode that this version does not serve */
 #define SPINDLE_DROP_RX_DISABLED         21           /* reception is switched off */
 #define SPINDLE_DROP_HOST_ERROR          22           /* host memory answered with an error */
-#define SPINDLE_DROP_DUPLICATE           23           /* a packet with this sequence number was accepted before or is being judged */
+/* a packet with this sequence number was accepted before or is being judged */
+#define SPINDLE_DROP_DUPLICATE           23
 #define SPINDLE_DROP_PSN_WINDOW          24           /* the sequence number is beyond the window of its peer */
 #define SPINDLE_DROP_NO_PEER             25           /* no entry of the peer table is left for the source */
-#define SPINDLE_DROP_QUOTA               26           /* the context had its quota of messages or packets, and drops what is beyond */
-#define SPINDLE_DROP_PAUSED              27           /* the context had its quota of messages or packets, and lets its sources wait */
-#define SPINDLE_DROP_MESSAGE_AGED        28           /* the message made no progress for the time that MESSAGE_TIMEOUT names */
+/* the context had its quota of messages or packets, and drops what is beyond */
+#define SPINDLE_DROP_QUOTA               26
+/* the context had its quota of messages or packets, and its sources wait */
+#define SPINDLE_DROP_PAUSED              27
+/* the message made no progress for the time that MESSAGE_TIMEOUT names */
+#define SPINDLE_DROP_MESSAGE_AGED        28
 #define SPINDLE_DROP_CONTROL             29           /* a control packet, which the PSN filter served */
 #define SPINDLE_DROP_CLOSED              30           /* the mailbox is being closed */
 #define SPINDLE_DROP_STALE_EPOCH         31           /* the epoch is over, or the buffer was taken back */

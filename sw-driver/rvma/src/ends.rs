@@ -1,4 +1,5 @@
-//! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each ended into the process's event ring.
+//! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each
+//! ended into the process's event ring.
 
 use crate::session::Driver;
 use anyhow::Result;

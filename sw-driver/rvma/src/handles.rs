@@ -1,7 +1,8 @@
 //! Handles of networks, NICs and windows: values that a table of the thread knows, never addresses that are followed.
 //!
-//! Each handle is a number of its own, mixed to a value that no address and no small number is likely to have. The handle of what was shut down is never given
-//! out again, so its use is an error, as is the use of a value that was never a handle.
+//! Each handle is a number of its own, mixed to a value that no address and no small number is likely to have. The
+//! handle of what was shut down is never given out again, so its use is an error, as is the use of a value that was
+//! never a handle.
 
 use crate::failure::argument;
 use crate::session::{Nic, OpenWindow, Session};

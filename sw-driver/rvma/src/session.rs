@@ -201,7 +201,8 @@ impl Nic {
         }
         if let Some(used) = self.own.posted.borrow_mut().in_use().iter().find(blocks) {
             return refused(format!(
-                "the memory at {:#x} is posted to a window and its record is not written; wait for the record, take the buffer back, or close the window first",
+                "the memory at {:#x} is posted to a window and its record is not written; wait for the record, take the \
+                 buffer back, or close the window first",
                 used.start
             ));
         }

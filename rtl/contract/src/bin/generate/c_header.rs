@@ -6,9 +6,33 @@ use std::fmt::Write;
 const BANNER: &str =
     "/* Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. */\n";
 
-/// `#define NAME VALUE /* doc */` with aligned values.
+/// Columns of a generated line.
+const COLUMNS: usize = 120;
+
+/// `#define NAME VALUE /* doc */` with aligned values; a long text stands before the definition.
 fn define(out: &mut String, name: &str, value: &str, doc: &str) {
-    let _ = writeln!(out, "#define {name:<32} {value:<12} /* {} */", doc.replace("*/", "* /"));
+    let doc = doc.replace("*/", "* /");
+    let line = format!("#define {name:<32} {value:<12} /* {doc} */");
+    if line.len() <= COLUMNS {
+        let _ = writeln!(out, "{line}");
+    } else {
+        comment(out, "", &doc);
+        let _ = writeln!(out, "{}", format!("#define {name:<32} {value}").trim_end());
+    }
+}
+
+/// A comment of as many lines as it takes.
+fn comment(out: &mut String, indent: &str, doc: &str) {
+    let mut line = format!("{indent}/*");
+    for word in doc.split_whitespace() {
+        if line.len() + 1 + word.len() > COLUMNS - 3 {
+            let _ = writeln!(out, "{line}");
+            line = format!("{indent}  ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    let _ = writeln!(out, "{line} */");
 }
 
 fn section(out: &mut String, title: &str) {
@@ -150,7 +174,8 @@ fn register_words(out: &mut String, prefix: &str, register: &registers::Register
     let doc = format!("{}, {}{count}: {}", register.access.name(), register.kind.name(), register.doc);
     define(out, &name, &format!("{:#05x}u", register.offset), &doc);
     for field in register.fields {
-        let field_name = format!("{name}_{}", field.name.to_uppercase());
+        let upper = field.name.to_uppercase();
+        let field_name = if upper == register.name { name.clone() } else { format!("{name}_{upper}") };
         let mask = (u32::MAX >> (32 - field.bits)) << field.low;
         define(out, &format!("{field_name}_MASK"), &format!("{mask:#010x}u"), field.doc);
         define(out, &format!("{field_name}_SHIFT"), &field.low.to_string(), &format!("lowest bit of {}", field.name));

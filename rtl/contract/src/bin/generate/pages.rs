@@ -6,7 +6,10 @@ use std::fmt::Write;
 
 /// Heading and the note that the page is generated.
 fn page(title: &str) -> String {
-    format!("<!-- Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. -->\n# {title}\n\nContract version {VERSION}.\n")
+    format!(
+        "<!-- Generated from rtl/contract by `cargo run -p spindle-contract --bin generate`. Do not edit. -->\n\
+         # {title}\n\nContract version {VERSION}.\n"
+    )
 }
 
 /// A table with these columns and rows.
@@ -23,7 +26,8 @@ pub fn registers() -> String {
     let mut out = page("Registers of the BAR");
     let _ = write!(
         out,
-        "\nThe BAR has {} KiB of 32-bit registers, one block per page of {} bytes. The block list of the page `global` names every block.\n\n\
+        "\nThe BAR has {} KiB of 32-bit registers, one block per page of {} bytes. The block list of the page `global` names \
+         every block.\n\n\
          A control takes effect when it is written, a stage with the commit that follows. A status is a state of the hardware, a counter a \
          number of events since reset. A pointer is an address that each access to its window advances. A write to a trigger starts an \
          operation, and a read gives its state. Fields without a reset value are 0 after reset.\n",
@@ -111,8 +115,8 @@ pub fn descriptors() -> String {
         );
     }
     out.push_str(
-        "\n## Match fields\n\nFields of the rule language. An offset is that of the field's first byte in a frame without VLAN tag; + 4: a tag moves it. \
-         Flags cost no term.\n",
+        "\n## Match fields\n\nFields of the rule language. An offset is that of the field's first byte in a frame without VLAN \
+         tag; + 4: a tag moves the field. Flags cost no term.\n",
     );
     table(
         &mut out,
@@ -223,7 +227,11 @@ pub fn wire() -> String {
         &["code", "name", "meaning"],
         wire::NACKS.iter().map(|(name, value, doc)| vec![value.to_string(), format!("`{name}`"), (*doc).into()]),
     );
-    let _ = write!(out, "\n## Completion record\n\n{} bytes in host memory, {}-aligned, little-endian; the host zeroes it before posting.\n", wire::RECORD_BYTES, wire::RECORD_BYTES);
+    let _ = write!(
+        out,
+        "\n## Completion record\n\n{0} bytes in host memory, {0}-aligned, little-endian; the host zeroes it before posting.\n",
+        wire::RECORD_BYTES
+    );
     let record = [
         (wire::RECORD_LENGTH, "length, u32"),
         (wire::RECORD_STATUS, "status, u8: 0 not complete, 1 done, 2 partial, 3 cancelled"),

@@ -12,8 +12,9 @@
 //! | fault queue | in `report`, `reports`; out `pop` |
 //! | print queue | in `print`, `prints`; out `print_pop` |
 //!
-//! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its turn comes, which takes a round of the
-//! [`Tally`](crate::array::tally::Tally) at most. Addresses without a register answer with `error`.
+//! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its
+//! turn comes, which takes a round of the [`Tally`](crate::array::tally::Tally) at most. Addresses without a register
+//! answer with `error`.
 
 use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,

@@ -252,8 +252,8 @@ pub struct FaultReport {
     pub frame: Bits<32>,
 }
 
-/// What the report of a fault says. The program counter is where the handler was to continue; the address that of the access, or the instruction's if it got
-/// no further.
+/// What the report of a fault says. The program counter is where the handler was to continue; the address that of the
+/// access, or the instruction's if it got no further.
 #[hdl_fn]
 pub fn report_of(fault: Fault) -> FaultReport {
     let at = address_of(fault.pc);

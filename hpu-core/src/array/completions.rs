@@ -7,8 +7,9 @@
 //! | host writer | in `read_done` |
 //! | clusters | out `done` |
 //!
-//! Puts go before atomics, atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at once; one with a
-//! result when the command port of its HPU has written the result. The queues have room for a completion of every handle, so none is lost.
+//! Puts go before atomics, atomics before reads. Latency 2 cycles, reads 1. A completion without a result is taken at
+//! once; one with a result when the command port of its HPU has written the result. The queues have room for a
+//! completion of every handle, so none is lost.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{HostAtomicDone, LutFifo, PutDone};

@@ -12,7 +12,8 @@ use spindle_verilog::prelude::*;
 /// | dispatcher | in `read_enable`, `read_index` / out `entry`, a cycle later and until the next read |
 /// | packet engine | out `context_status`: 4 bits a context as `ContextStatus`: active, has_header, has_payload, has_completion |
 ///
-/// An install applies to tasks that are dispatched from the next cycle on; tasks in flight keep the context that they were given.
+/// An install applies to tasks that are dispatched from the next cycle on; tasks in flight keep the context that they
+/// were given.
 #[block]
 pub struct ContextTable {
     /// Context to install.

@@ -33,11 +33,11 @@ pub struct QueuedTask {
 /// | registers | in `staged`, `install`, `install_index`, `active`; out `context_status` |
 /// | clusters | out `job` to all; out `valid[i]` / in `ready[i]` |
 ///
-/// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU has room again. So
-/// the queues hold at most one task of each HPU, and a cluster that takes no task delays only its own. Latency from `task_desc` to
-/// `valid[i]`: 2 cycles; a cluster that is `ready` is granted, and a cycle later its task and the context are on `job`. A cluster stays
-/// ready until a task comes. One task per cycle, one per two cycles to a cluster; clusters are served round robin, the tasks of a cluster
-/// in their order.
+/// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU
+/// has room again. So the queues hold at most one task of each HPU, and a cluster that takes no task delays only its
+/// own. Latency from `task_desc` to `valid[i]`: 2 cycles; a cluster that is `ready` is granted, and a cycle later its
+/// task and the context are on `job`. A cluster stays ready until a task comes. One task per cycle, one per two cycles
+/// to a cluster; clusters are served round robin, the tasks of a cluster in their order.
 #[block]
 pub struct Dispatcher {
     /// A task, always taken.

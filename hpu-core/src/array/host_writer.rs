@@ -1,5 +1,5 @@
-//! Host writer: writes bytes read from host memory to the L1 of the cluster that read them, or to L2; and bytes read from L2 to the stage of
-//! a cluster.
+//! Host writer: writes bytes read from host memory to the L1 of the cluster that read them, or to L2; and bytes read
+//! from L2 to the stage of a cluster.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -11,9 +11,10 @@
 //! | | out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
 //! | completions | out `done` |
 //!
-//! Packets and host bytes share one bus of 64 bytes to the clusters. While no packet is loaded, the host has every cycle, else every other
-//! one. A transfer needs one cycle before its first beat; each beat of the L2 copy is a transfer. Bytes for L2 do not use the bus. `keep`
-//! covers the requested bytes; bytes of a failed read are written as well.
+//! Packets and host bytes share one bus of 64 bytes to the clusters. While no packet is loaded, the host has every
+//! cycle, else every other one. A transfer needs one cycle before its first beat; each beat of the L2 copy is a
+//! transfer. Bytes for L2 do not use the bus. `keep` covers the requested bytes; bytes of a failed read are written as
+//! well.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
@@ -107,7 +108,8 @@ impl HostWriter {
         self.targets.write.valid.next = self.target.valid.val();
         let target = self.targets.read.val();
 
-        // A transfer begins a cycle before its first beat, after the end of the one before was reported. Host and L2 copy take turns.
+        // A transfer begins a cycle before its first beat, after the end of the one before was reported. Host and L2
+        // copy take turns.
         let active = self.active.q.val();
         let host_turn = self.host_turn.q.val();
         let done_reg_valid = self.done_reg_valid.q.val();
@@ -132,8 +134,8 @@ impl HostWriter {
             self.copy_last.d.next = by_copy;
         }
 
-        // A beat goes over the bus to a cluster, or word by word to L2. `takes` does not depend on whether a beat is offered, so that no path
-        // leads from the offer back to its source.
+        // A beat goes over the bus to a cluster, or word by word to L2. `takes` does not depend on whether a beat is
+        // offered, so that no path leads from the offer back to its source.
         let offered = active & (if is_copy { self.copy_valid.val() } else { self.host_valid.val() });
         let offers = offered & host_turn;
         let mut room: Bit = false;

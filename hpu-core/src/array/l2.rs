@@ -15,13 +15,15 @@ const BANKS: usize = 4;
 /// | clusters | `port[i]` |
 /// | registers (the host) and L2 copy | `port[i]` with the highest `i` |
 ///
-/// Data are right-aligned both ways: the bytes of a store are rotated to the lanes of its address, the word of a load back. Of a request
-/// that crosses its word, the bytes in that word are written; the bytes after it are the second part, a request with the next word's address
-/// and the same lowest two bits, whose answer has its bytes at their positions in the first answer. Every request is answered, a store too.
+/// Data are right-aligned both ways: the bytes of a store are rotated to the lanes of its address, the word of a load
+/// back. Of a request that crosses its word, the bytes in that word are written; the bytes after it are the second
+/// part, a request with the next word's address and the same lowest two bits, whose answer has its bytes at their
+/// positions in the first answer. Every request is answered, a store too.
 ///
-/// Latency: a request is in front of its bank one cycle after it was taken, and is answered 4 cycles after the bank's grant: 5 cycles from
-/// request to answer without contention. The answers of a requester come in the order of its requests. Each requester may send one request
-/// per cycle. Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO.
+/// Latency: a request is in front of its bank one cycle after it was taken, and is answered 4 cycles after the bank's
+/// grant: 5 cycles from request to answer without contention. The answers of a requester come in the order of its
+/// requests. Each requester may send one request per cycle. Worst case in front of a bank: every other cluster once and
+/// the host between any two, each 1 cycle, or 4 with an AMO.
 #[block]
 pub struct L2 {
     /// Accesses of each requester.

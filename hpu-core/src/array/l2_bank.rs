@@ -68,9 +68,10 @@ pub struct L2Passage {
 /// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
 /// | 4 | the AMO's result is written |
 ///
-/// An AMO keeps the bank for 4 cycles, any other request for one. The bank has one reservation address: harts that reserve the same word
-/// share it; an LR of another word takes it over if no hart holds it or if it is 255 cycles old. So some hart's SC always succeeds; an SC may
-/// fail without a reason that the hart can see. Any write of the reserved word ends all its reservations, and an SC always ends its hart's.
+/// An AMO keeps the bank for 4 cycles, any other request for one. The bank has one reservation address: harts that
+/// reserve the same word share it; an LR of another word takes it over if no hart holds it or if it is 255 cycles old.
+/// So some hart's SC always succeeds; an SC may fail without a reason that the hart can see. Any write of the reserved
+/// word ends all its reservations, and an SC always ends its hart's.
 #[block]
 pub struct L2Bank {
     /// Requests.

@@ -2,21 +2,25 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command units | in `request[i]`: bytes of L2 for the stage of cluster i, held until / out `staged`: a bit per cluster, the bytes are in the stage |
+//! | command units | in `request[i]`: bytes of L2 for the stage of cluster i, held until / out `staged`: |
+//! | | a bit per cluster, the bytes are in the stage |
 //! | | out `lend`: a bit per cluster, a segment of `segment_length` bytes needs the stage, held until / in `lent[i]`: it has the stage |
 //! | initiator | in `segment`: a segment of context memory for the egress stream |
 //! | egress | in `segment_left`: the segment has left its cluster |
-//! | host writer | out `cluster`, `beat`: a beat for the stage, on `data`; in `store`, `store_beat`, `store_bytes`, `store_last`: a beat of the host for L2 |
+//! | host writer | out `cluster`, `beat`: a beat for the stage, on `data` |
+//! | | in `store`, `store_beat`, `store_bytes`, `store_last`: a beat of the host for L2 |
 //! | L2 | out `l2_request`; in `l2_answer`: always taken, in the order of the requests |
 //!
-//! One word per cycle for all clusters together, the rate of L2. **To a stage**: one command at a time, round robin; the words of a beat are
-//! requested one after the other, those of the next beat when this one has left: with L2 and the bus idle 7 cycles and one per word for each
-//! beat, and 2 for the command. **From the host**: 1 cycle and one per word for each beat, and 5 at the end; the last beat is taken when L2
-//! has answered all of them, so later accesses see them. If both directions are active, words alternate.
+//! One word per cycle for all clusters together, the rate of L2. **To a stage**: one command at a time, round robin;
+//! the words of a beat are requested one after the other, those of the next beat when this one has left: with L2 and
+//! the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one per
+//! word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so later accesses see
+//! them. If both directions are active, words alternate.
 //!
-//! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and leaves from there as a
-//! frame does: it has to be complete before its first beat goes to the wire. One at a time, in the order of the requests; it begins at any
-//! word of L2. 2 cycles more than for a command. While the stage is lent, cluster i requests the segment's bytes.
+//! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and
+//! leaves from there as a frame does: it has to be complete before its first beat goes to the wire. One at a time, in
+//! the order of the requests; it begins at any word of L2. 2 cycles more than for a command. While the stage is lent,
+//! cluster i requests the segment's bytes.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};

@@ -4,14 +4,16 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::{replicate, LutFifo, ReadRequest, Skid};
 use spindle_verilog::prelude::*;
 
-/// Shares the packet buffer's read port: requests go out round robin; data comes back in the same order and goes to the requesting cluster.
+/// Shares the packet buffer's read port: requests go out round robin; data comes back in the same order and goes to the
+/// requesting cluster.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | clusters | in `request[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
 /// | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` |
 ///
-/// The data bus itself goes to all clusters directly. Up to 4 requests are in flight; a request takes 1 cycle, data none.
+/// The data bus itself goes to all clusters directly. Up to 4 requests are in flight; a request takes 1 cycle, data
+/// none.
 #[block]
 pub struct LoadRouter {
     /// Request of a cluster.

@@ -1,5 +1,5 @@
-//! The HPU array: clusters, and what they share. Wiring, with four small joints: frame tags of the egress, order of the puts, bus to L1,
-//! cycle counter.
+//! The HPU array: clusters, and what they share. Wiring, with four small joints: frame tags of the egress, order of the
+//! puts, bus to L1, cycle counter.
 //!
 //! ```text
 //!  task -> dispatcher -> cluster[i] -> ending_mux -> task_done
@@ -12,8 +12,8 @@
 //!             l2 <---------+  ^------- load_router <- load; host_writer <- host_data, l2_copy <- l2
 //! ```
 //!
-//! Ports and neighbours: `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or the output of a FIFO or
-//! skid buffer.
+//! Ports and neighbours: `docs/interfaces.md`, block `HpuArray`. Every output towards another engine is a register or
+//! the output of a FIFO or skid buffer.
 
 pub mod completions;
 pub mod context_table;
@@ -143,8 +143,8 @@ pub struct HpuArray {
     place_mux: RrMux<Command>,
     fault_mux: RrMux<Fault>,
     message_mux: RrMux<Message>,
-    /// Collected from the clusters. Ends of tasks wait for the scheduler here, which must not keep an HPU from its next task; the others may
-    /// wait at their source.
+    /// Collected from the clusters. Ends of tasks wait for the scheduler here, which must not keep an HPU from its next
+    /// task; the others may wait at their source.
     ending_fifo: LutFifo<TaskDone, 4>,
     place_slice: Slice<Command>,
     fault_slice: Slice<Fault>,
@@ -229,7 +229,8 @@ impl HpuArray {
         self.ending_mux.read.join(&mut self.ending_fifo.write);
         self.place_mux.read.join(&mut self.place_slice.write);
         self.task_done.next = self.ending_fifo.read.val();
-        // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back likewise.
+        // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back
+        // likewise.
         let places_done = !self.place_slice.read.valid.val();
         self.task_done.valid.next = self.ending_fifo.read.valid.val() & places_done;
         self.ending_fifo.read.ready.next = self.task_done.ready.val() & places_done;

@@ -2,7 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `word`, `write`: always taken; in `starts`, with the first word: words after the last `keep` are dropped; in `keep`, with the last word |
+//! | command unit | in `word`, `write`: always taken; in `starts`, with the first word: words after the last `keep` are dropped |
+//! | | in `keep`, with the last word |
 //! | | out `room`: for a whole command |
 //! | off-cluster unit | out `read`: words that are kept, 1 cycle after their `keep` |
 //!

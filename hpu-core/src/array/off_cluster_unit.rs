@@ -1,21 +1,25 @@
-//! Off-cluster unit: gathers the words of commands that are carried out outside the clusters, and hands each to its executor.
+//! Off-cluster unit: gathers the words of commands that are carried out outside the clusters, and hands each to its
+//! executor.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters | in `word[i]`; out `put_left`, `host_put_left`: a bit per cluster |
-//! | registers | in `policy`, `policy_index`: process of a context; out `context_puts`: puts of context memory in flight; the highest bit: words wait |
+//! | registers | in `policy`, `policy_index`: process of a context; out `context_puts`: puts of context memory in flight |
+//! | | the highest bit: words wait |
 //! | RVMA engine | out `host_read`; out `host_atomic` |
 //! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the bytes |
 //! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of a put of context memory |
 //! | completions | in `atomic_ended`: end of an atomic |
 //!
-//! A command is a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH, ADDR_LO, ADDR_HI, NODE,
-//! KEY, OFFSET, OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are translated already, and the last word of a
-//! PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does not count). One word per cycle, one cluster after the other, round
-//! robin; a command of n words is offered in the cycle after its last word.
+//! A command is a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH,
+//! ADDR_LO, ADDR_HI, NODE, KEY, OFFSET, OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are
+//! translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does
+//! not count). One word per cycle, one cluster after the other, round robin; a command of n words is offered in the
+//! cycle after its last word.
 //!
-//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they delay no other command. A read of host memory
-//! waits while the RVMA engine has enough of them; at most 16 atomics are in flight. Meanwhile the other off-cluster commands wait too.
+//! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they delay no other command.
+//! A read of host memory waits while the RVMA engine has enough of them; at most 16 atomics are in flight. Meanwhile
+//! the other off-cluster commands wait too.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};

@@ -6,13 +6,14 @@
 //! | in `accept` | the grant of this cycle is used |
 //! | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 //!
-//! `index` is one LUT after four requests and `grant` two; with more than four, two groups of four take turns, which is one LUT more. Without
-//! a request `index` is undefined. The grant moves on only with `accept`. A requester waits for at most 3 others among four, 7 among eight.
+//! `index` is one LUT after four requests and `grant` two; with more than four, two groups of four take turns, which is
+//! one LUT more. Without a request `index` is undefined. The grant moves on only with `accept`. A requester waits for
+//! at most 3 others among four, 7 among eight.
 
 use spindle_verilog::prelude::*;
 
-/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit of the answer, which the mapper finds
-/// in a choice by the bits of `last`, but not in a list of who comes behind whom.
+/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit
+/// of the answer, which the mapper finds in a choice by the bits of `last`, but not in a list of who comes behind whom.
 #[hdl_fn]
 fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
     let w0 = wants.get_bit(0);

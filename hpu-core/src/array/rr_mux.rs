@@ -4,7 +4,8 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
-/// One word per cycle out of those of all clusters, round robin: the choice alone, in front of the receiver's register or FIFO.
+/// One word per cycle out of those of all clusters, round robin: the choice alone, in front of the receiver's register
+/// or FIFO.
 ///
 /// | neighbour | ports |
 /// |---|---|

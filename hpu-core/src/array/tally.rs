@@ -61,8 +61,8 @@ fn ones(x: Bits<32>) -> Bits<6> {
 /// | telemetry | in `busy`, `ended`, `retired`, `commands`: a bit per HPU; in `faulted`, `report_lost`, `print_lost`: pulses |
 /// | registers | out `at`, `count`: the counter that was visited (group above, number below), and its count |
 ///
-/// A round takes 48 cycles, 96 with more than 16 HPUs. A count includes every event up to 4 cycles before, of several HPUs up to 6. Counts
-/// wrap at 2^32; a high half counts the wraps of its low half.
+/// A round takes 48 cycles, 96 with more than 16 HPUs. A count includes every event up to 4 cycles before, of several
+/// HPUs up to 6. Counts wrap at 2^32; a high half counts the wraps of its low half.
 #[block]
 pub struct Tally {
     /// HPUs in a handler.

@@ -13,7 +13,8 @@ use spindle_verilog::prelude::*;
 /// | clusters | in `events[i]` |
 /// | reports | in `faulted`, `report_lost`, `print_lost`: pulses |
 /// | registers | out `count_at`, `count`: a counter of the [`Tally`] and its count, the next one in each cycle |
-/// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU; `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
+/// | trace | out `trace_valid`, `trace_tags`: registers, 4 lanes per HPU |
+/// | | `trace_threads`: a register, the hardware thread with a lane of `handler_start` |
 ///
 /// An event is on its lane one cycle later; for its count see [`Tally`].
 #[block]

@@ -2,8 +2,8 @@
 
 use spindle_verilog::prelude::*;
 
-/// The first half: operand + old, or for minimum and maximum operand - old. Both as a subtraction, the sum with a borrow into its lowest bit, since a
-/// carry chain takes what it subtracts from as it is: that need not pass a LUT.
+/// The first half: operand + old, or for minimum and maximum operand - old. Both are a subtraction, the sum with a
+/// borrow into its lowest bit, since the minuend of a carry chain need not pass a LUT.
 #[hdl_fn]
 pub fn amo_sum(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>) -> Bits<32> {
     let adds = !funct5.get_bit(4);
@@ -11,12 +11,12 @@ pub fn amo_sum(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>) -> Bits<32> {
     ((operand, bits::<1>(0)).cat::<33>() - taken).get_bits::<32>(1)
 }
 
-/// The choice by which [`amo_result`] stores the operand as it is.
+/// The choice by which [`amo_result`] is the operand.
 pub const STORES_OPERAND: u64 = 4;
 /// The choice by which its result is 0.
 pub const STORES_NOTHING: u64 = 7;
 
-/// Which function of a bit of old, operand and sum is stored.
+/// The function of old, operand and sum that is stored.
 #[hdl_fn]
 pub fn amo_choice(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>, sum: Bits<32>) -> Bits<3> {
     let compares = funct5.get_bit(4);
@@ -32,7 +32,7 @@ pub fn amo_choice(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>, sum: Bits<3
     }
 }
 
-/// The second half: the word that is stored, given the sum and the choice.
+/// The second half: the word that is stored.
 #[hdl_fn]
 pub fn amo_result(old: Bits<32>, operand: Bits<32>, sum: Bits<32>, choice: Bits<3>) -> Bits<32> {
     match choice.to_u64() {
@@ -46,8 +46,8 @@ pub fn amo_result(old: Bits<32>, operand: Bits<32>, sum: Bits<32>, choice: Bits<
     }
 }
 
-/// The arithmetic of the AMOs, and of an SC that stores, in one step, combinational. A user that has a cycle between the halves takes
-/// [`amo_sum`], [`amo_choice`] and [`amo_result`] with registers in between.
+/// The arithmetic of the AMOs, and of an SC that stores, in one step, combinational. A user that has a cycle between
+/// the halves takes [`amo_sum`], [`amo_choice`] and [`amo_result`] with registers in between.
 ///
 /// | ports | meaning |
 /// |---|---|

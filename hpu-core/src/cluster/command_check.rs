@@ -2,13 +2,15 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `step`, `value`: word number `step` of the command, in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
+//! | command unit | in `step`, `value`: word number `step` of the command, |
+//! | | in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
-//! | | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words; out `previous` |
+//! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
+//! | | out `previous` |
 //!
-//! One set of comparators for all commands: each word is examined in its cycle, and results that a later word needs are kept. The high half of
-//! the host address is there a cycle after its low half.
+//! One set of comparators for all commands: each word is examined in its cycle, and results that a later word needs are
+//! kept. The high half of the host address is there a cycle after its low half.
 
 use crate::cluster::command_rules::{
     reads_later, source_facts, SourceFacts, ADD, CAS, COMPLETE, CONTEXT, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT,
@@ -70,7 +72,8 @@ pub struct CommandCheck {
     /// SOURCE is at a word of context memory.
     at_word: DFF<Bit>,
     not_empty: DFF<Bit>,
-    /// Host address: its low half, the carry into its high half, the bytes left in the region (complemented); LENGTH fits them.
+    /// Host address: its low half, the carry into its high half, the bytes left in the region (complemented); LENGTH
+    /// fits them.
     kept_low: DFF<Bits<32>>,
     carry: DFF<Bit>,
     kept_high: DFF<Bits<32>>,
@@ -111,9 +114,9 @@ impl CommandCheck {
         let length_is_long = self.kept_long.q.val();
         let length_tail = length.get_bits::<4>(0);
 
-        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of context memory that
-        // are read later use the same adders: their address counts from the start of the region, and the low 20 bits of the sum are their
-        // address in L2.
+        // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of
+        // context memory that are read later use the same adders: their address counts from the start of the region,
+        // and the low 20 bits of the sum are their address in L2.
         let later = reads_later(opcode);
         let of_context = self.of_context.val();
         let base = if of_context { bit_cast::<32, 20>(limits.state_base) } else { limits.host_low };

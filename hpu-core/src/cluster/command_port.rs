@@ -6,22 +6,25 @@
 //! | command unit | out `request`: an ISSUE; in `request_taken`: the unit examines it |
 //! | | in `word` / out `argument`, `argument_written`, in the same cycle, until the ISSUE is answered; in `answered` |
 //! | | in `accept` with `accept_slot`, `accept_packet`: the command has a handle; in `blocked`: there is no room for a command |
-//! | cluster | in `complete`, `failed`: handles whose command ended; in `result`, `result_handle`: result of a command, before its `complete` |
+//! | cluster | in `complete`, `failed`: handles whose command ended |
+//! | | in `result`, `result_handle`: result of a command, before its `complete` |
 //! | slots | in `probe`; out `probe_used`, in the same cycle: a command in flight reads this packet slot |
 //!
-//! The port stores words and answers reads; the [unit](crate::cluster::command_unit) of the cluster decides what a command means and whether
-//! it is legal. From the write of ISSUE to its answer the HPU makes no other access, so the unit has the read port of the words to itself.
+//! The port stores words and answers reads; the [unit](crate::cluster::command_unit) of the cluster decides what a
+//! command means and whether it is legal. From the write of ISSUE to its answer the HPU makes no other access, so the
+//! unit has the read port of the words to itself.
 //!
-//! A new handler finds words of zero and no trace of earlier handlers' commands, which continue in their handles. The packet slots that they
-//! read stay in use; a scratchpad does not: a handler that sends from it waits before it returns. A result is written in two cycles in which
-//! the HPU writes nothing, and is dropped if the handler that requested it has ended.
+//! A new handler finds words of zero and no trace of earlier handlers' commands, which continue in their handles. The
+//! packet slots that they read stay in use; a scratchpad does not: a handler that sends from it waits before it
+//! returns. A result is written in two cycles in which the HPU writes nothing, and is dropped if the handler that
+//! requested it has ended.
 //!
-//! **Waiting.** The HPU reads `port.pending` when it reads WAIT. After a write of WAIT_HANDLE only that command counts, until a read of WAIT
-//! found it complete.
+//! **Waiting.** The HPU reads `port.pending` when it reads WAIT. After a write of WAIT_HANDLE only that command counts,
+//! until a read of WAIT found it complete.
 //!
-//! **Zeroing.** Words of an earlier run count as 0. Runs have 32 numbers, so each run zeroes the word that its number ends with, in a cycle
-//! without a write, of which every run has one: each word twice in 32 runs. After reset all words are zeroed, while the loader sets the HPU
-//! up; a write ends that.
+//! **Zeroing.** Words of an earlier run count as 0. Runs have 32 numbers, so each run zeroes the word that its number
+//! ends with, in a cycle without a write, of which every run has one: each word twice in 32 runs. After reset all words
+//! are zeroed, while the loader sets the HPU up; a write ends that.
 
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
@@ -157,7 +160,8 @@ impl CommandPort {
         self.answer(result, stored);
     }
 
-    /// Takes an ISSUE, with the handle that the command would get: a free one stays free, since only this port takes one.
+    /// Takes an ISSUE, with the handle that the command would get: a free one stays free, since only this port takes
+    /// one.
     fn take_issue(&mut self) {
         let port = self.port.val();
         let busy = self.busy.q.val();

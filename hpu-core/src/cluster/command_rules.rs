@@ -1,4 +1,4 @@
-//! Rules of commands, as functions: which words they have, what becomes of a word, and of whom they are asked.
+//! Rules of commands, as functions: their words, the translation of a word, and their executor.
 
 use crate::types::{Destination, Limits};
 use spindle_contract::memory_map::{self as map, command};
@@ -23,32 +23,33 @@ pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
 /// First beat of L1 where bytes of context memory are staged.
 pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 
-/// Who has to do with a command.
+/// Class of a command: who carries it out.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CommandClass {
-    /// Done outside the cluster.
+    /// Carried out outside the cluster.
     pub off_cluster: Bit,
     /// Its bytes leave from L1.
     pub reads: Bit,
     /// Bytes of the host come to L1 or L2.
     pub writes: Bit,
-    /// Speaks to the host, and takes no handle.
+    /// A message for the host, which takes no handle.
     pub is_message: Bit,
     /// A put of handler memory.
     pub put: Bit,
     /// A put of host memory or of context memory, or a get.
     pub host_put: Bit,
-    /// ADDR is an offset in the host region, and is translated for the far unit.
+    /// ADDR is an offset in the host region, and is translated for the off-cluster unit.
     pub by_offset: Bit,
 }
 
-/// The bytes are read when they are sent, from host memory or from context memory: SOURCE becomes their address there.
+/// The bytes are read when they are sent, from host memory or from context memory; SOURCE is translated to their
+/// address.
 #[hdl_fn]
 pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
     (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(PUT_CONTEXT))
 }
 
-/// Who has to do with commands of this opcode.
+/// Class of the commands of this opcode.
 #[hdl_fn]
 pub(crate) fn class_of(opcode: Bits<4>) -> CommandClass {
     let swaps = (opcode == bits::<4>(CAS)) | (opcode == bits::<4>(ADD));
@@ -108,12 +109,12 @@ pub(crate) fn word_of(step: Bits<4>) -> Bits<4> {
     }
 }
 
-/// What a word becomes on its way to the far unit.
+/// Source of a word on its way to the off-cluster unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum WordSource {
-    /// It is told as it is.
+    /// The word as it was written.
     Plain,
-    /// Before the first word: who asks.
+    /// The header, before the first word.
     Header,
     /// Low half of the host address.
     Low,
@@ -121,7 +122,7 @@ pub enum WordSource {
     High,
 }
 
-/// What word number `step` becomes.
+/// Source of word number `step`.
 #[hdl_fn]
 pub(crate) fn word_source_of(opcode: Bits<4>, step: Bits<4>) -> WordSource {
     let by_offset = class_of(opcode).by_offset;
@@ -135,13 +136,13 @@ pub(crate) fn word_source_of(opcode: Bits<4>, step: Bits<4>) -> WordSource {
     }
 }
 
-/// Of a word that is told as it is, bits 14:0 become the place in L1 or L2 that it names.
+/// Bits 14:0 of the word become the beat of L1 or L2 that it names.
 #[hdl_fn]
 pub(crate) fn names_beat(opcode: Bits<4>, step: Bits<4>) -> Bit {
     class_of(opcode).writes & (step == bits::<4>(0))
 }
 
-/// What is known of SOURCE.
+/// Facts about SOURCE.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct SourceFacts {
     /// It is an aligned address inside the packet, the scratchpad or the state.
@@ -158,7 +159,7 @@ pub struct SourceFacts {
     pub plenty: Bit,
 }
 
-/// What is to be known of an address; `staged` if its bytes have been copied from L2 to L1.
+/// Facts about an address; `staged` if its bytes have been copied from L2 to L1.
 #[hdl_fn]
 pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> SourceFacts {
     let in_packet = address.get_bits::<4>(28) == bits::<4>(map::PACKET);
@@ -178,7 +179,8 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
     } else {
         bit_cast::<14, 10>(limits.scratch_beat)
     };
-    // What is left, complemented: a carry chain takes its first operand as it is, so the choice of the bound shares a LUT with the sum.
+    // What is left, complemented: a carry chain takes its first operand as it is, so the choice of the bound shares a
+    // LUT with the sum.
     let not_left = bit_cast::<22, 20>(address.get_bits::<20>(0)) + !bound;
     let aligned = !address.get_bits::<6>(0).any() & !(in_context & limits.state_base.get_bits::<6>(0).any());
     SourceFacts {

@@ -2,11 +2,13 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command ports | in `request[h]` / out `request_taken` (a bit per HPU); out `word`; in `argument[h]`, `argument_written[h]`, in the same cycle |
+//! | command ports | in `request[h]` / out `request_taken` (a bit per HPU); out `word` |
+//! | | in `argument[h]`, `argument_written[h]`, in the same cycle |
 //! | | out `answered`, `accept` (a bit per HPU) with `accept_packet`, `accept_slot`, with `done`; out `blocked` |
 //! | HPUs | out `done`, `refused`, `full`: one pulse per ISSUE |
 //! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next read: task and limits of the command |
-//! | array | in `number`, `cycle`; in `enabled`: opcodes that are implemented; in `rings_open`: contexts whose process has an open event ring |
+//! | array | in `number`, `cycle`; in `enabled`: opcodes that are implemented |
+//! | | in `rings_open`: contexts whose process has an open event ring |
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it has it |
 //! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
@@ -14,7 +16,8 @@
 //! | off-cluster unit | out `off_cluster_word`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
 //!
-//! Round robin among the HPUs. The words of a command are read one per cycle and judged by the [check](crate::cluster::command_check):
+//! Round robin among the HPUs. The words of a command are read one per cycle and judged by the
+//! [check](crate::cluster::command_check):
 //!
 //! | cycle | event |
 //! |---|---|
@@ -23,19 +26,20 @@
 //! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
-//! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or there is no room
-//! for a PLACE or REDIRECT, a message or an off-cluster command, or the initiator has not yet taken the last put (or the last PUT_HOST,
-//! PUT_CONTEXT or GET) of the cluster; the command has no effect, and the HPU issues it again when `blocked` falls. With four HPUs an
-//! ISSUE waits for three others at most.
+//! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or
+//! there is no room for a PLACE or REDIRECT, a message or an off-cluster command, or the initiator has not yet taken
+//! the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; the command has no effect, and the HPU
+//! issues it again when `blocked` falls. With four HPUs an ISSUE waits for three others at most.
 //!
-//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or DMA_TO_HOST from L2
-//! takes the stage if it is free (else: *full*), and gets no answer while the [L2 copy](crate::array::l2_copy) copies its bytes there;
-//! then the command is read and decided once more, as a command from L1. The stage is free again when the read DMA has read it. Bytes
-//! that DMA_FROM_HOST brings to L2 do not pass the stage.
+//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or
+//! DMA_TO_HOST from L2 takes the stage if it is free (else: *full*), and gets no answer while the [L2
+//! copy](crate::array::l2_copy) copies its bytes there; then the command is read and decided once more, as a command
+//! from L1. The stage is free again when the read DMA has read it. Bytes that DMA_FROM_HOST brings to L2 do not pass
+//! the stage.
 //!
-//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, perhaps long after the command: between two commands
-//! the stage is *lent*, the L2 copy fills it, and the read DMA gets a job without an issuer. Segments and commands that need the stage
-//! take turns.
+//! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, perhaps long after the command:
+//! between two commands the stage is *lent*, the L2 copy fills it, and the read DMA gets a job without an issuer.
+//! Segments and commands that need the stage take turns.
 //!
 //! | command | is refused unless |
 //! |---|---|
@@ -50,8 +54,8 @@
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
 //!
-//! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The order of its words:
-//! [`crate::array::off_cluster_unit`].
+//! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The
+//! order of its words: [`crate::array::off_cluster_unit`].
 
 use crate::array::off_cluster_queue::OffClusterQueue;
 use crate::array::rr_arbiter4::RrArbiter4;
@@ -68,7 +72,7 @@ use spindle_verilog::prelude::*;
 const CHARACTERS: u64 = 8;
 const ISSUE_BITS: usize = IssueRequest::BITS;
 
-/// Whose command was decided in the cycle before.
+/// The command that was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Decided {
     /// Where its bytes go.
@@ -92,21 +96,21 @@ pub struct CommandUnit {
     pub number: Signal<In, Bits<3>>,
     /// Cycles since reset, low half, for the stamp.
     pub cycle: Signal<In, Bits<32>>,
-    /// Opcodes that have somebody who does them.
+    /// Opcodes that are implemented.
     pub enabled: Signal<In, Bits<16>>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
-    /// What the HPUs issue.
+    /// ISSUEs of the HPUs.
     pub request: Vec<PulseSink<IssueRequest>>,
     /// Word of the port that is read.
     pub word: Signal<Out, Bits<4>>,
-    /// What is in it,
+    /// The word,
     pub argument: Vec<Signal<In, Bits<32>>>,
     /// if it was written; else it is 0.
     pub argument_written: Vec<Signal<In, Bit>>,
-    /// The unit looks at the ISSUE of this HPU.
+    /// The unit examines the ISSUE of this HPU.
     pub request_taken: Signal<Out, Bits<8>>,
-    /// It is decided.
+    /// The ISSUE is decided.
     pub answered: Signal<Out, Bits<8>>,
     /// The command gets its handle.
     pub accept: Signal<Out, Bits<8>>,
@@ -116,41 +120,41 @@ pub struct CommandUnit {
     pub accept_slot: Signal<Out, Bits<4>>,
     /// Some commands find no room.
     pub blocked: Signal<Out, Bit>,
-    /// The command is under way.
+    /// The command is in flight.
     pub done: Signal<Out, Bits<8>>,
-    /// It is illegal.
+    /// The command is illegal.
     pub refused: Signal<Out, Bits<8>>,
-    /// There is no room for it.
+    /// There is no room for the command.
     pub full: Signal<Out, Bits<8>>,
     /// Task of the command, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
-    /// It is looked at.
+    /// The record is read.
     pub looks: Signal<Out, Bit>,
-    /// What the one may that was looked at last.
+    /// Task and limits of the command whose record was read last.
     pub limits: Signal<In, Limits>,
-    /// Bytes of L1 to be moved.
+    /// Bytes of L1 to move.
     pub job: Pulse<MoveJob>,
     /// The read DMA has read the last beat of the stage.
     pub stage_left: Signal<In, Bit>,
-    /// Bytes of L2 wanted in the stage.
+    /// Bytes of L2 for the stage.
     pub stage_request: Pulse<StageRequest>,
-    /// They are there.
+    /// The bytes are in the stage.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
     pub segment: PulseSink<Bits<11>>,
-    /// The stage is the segment's, and `stage_request_valid` says that it wants its bytes.
+    /// The stage is the segment's; `stage_request` asks for its bytes.
     pub lent: Signal<Out, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
     /// Issuer of a PLACE or REDIRECT that is done.
     pub placed: Pulse<Issuer>,
-    /// What a handler says.
+    /// A PRINT, EVENT or COMPLETE.
     pub message: Source<Message>,
-    /// Word of a far command.
+    /// Words of off-cluster commands.
     pub off_cluster_word: Source<Bits<32>>,
-    /// The put that was under way to the initiator has been taken.
+    /// The put on its way to the initiator has been taken.
     pub put_left: Signal<In, Bit>,
-    /// The put of host memory, or the get.
+    /// The put of host memory, or the get, has been taken.
     pub host_put_left: Signal<In, Bit>,
     /// HPUs that issued a command.
     pub issued: Signal<Out, Bits<8>>,
@@ -158,18 +162,18 @@ pub struct CommandUnit {
     pub issued_frame: Signal<Out, Bits<16>>,
     arbiter: RrArbiter4,
     check: CommandCheck,
-    /// The HPU that is looked at.
+    /// The HPU whose command is read.
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
     current: DFF<IssueRequest>,
-    /// It is a PUT_CONTEXT: so that the adders of the check begin with one LUT.
+    /// The command is a PUT_CONTEXT.
     of_context: DFF<Bit>,
-    /// It is done outside: so that the turn, and with it the words' addresses in the ports, begin with registers.
+    /// The command is carried out outside the cluster.
     is_off_cluster: DFF<Bit>,
-    /// Word that is read next, if it is still this command's turn.
+    /// Word that is read next, if the command has further words.
     next_word: DFF<Bits<4>>,
     runs: Reg<Bit>,
-    /// Number of the word in `value`, and of the last one; this is it.
+    /// Number of the word in `value`, and of the last one; `value` is the last one.
     step: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
     at_last: DFF<Bit>,
@@ -188,15 +192,16 @@ pub struct CommandUnit {
     message_reg: DFF<Message>,
     message_reg_valid: Reg<Bit>,
     off_cluster: OffClusterQueue,
-    /// It had room for a command.
+    /// The queue had room for a command.
     off_cluster_fits: DFF<Bit>,
-    /// The last word of a far command is written; it counts.
+    /// The last word of an off-cluster command is written; the command is kept.
     off_cluster_ends: Reg<Bit>,
     off_cluster_keeps: Reg<Bit>,
     /// A put, or a put of host memory or a get, is on its way to the initiator.
     put_leaves: Reg<Bit>,
     host_put_leaves: Reg<Bit>,
-    /// The stage is in use, from this cycle on; bytes are copied to it, for the command of this HPU; they are there; the command asks to be decided again.
+    /// The stage is in use; bytes are copied to it; for the command of this HPU; the bytes are there; the command is to
+    /// be decided again.
     stage_used: Reg<Bit>,
     stage_begins: Reg<Bit>,
     stage_fills: Reg<Bit>,
@@ -204,12 +209,12 @@ pub struct CommandUnit {
     stage_full: Reg<Bit>,
     stage_retries: Reg<Bit>,
     stage_request_reg: DFF<StageRequest>,
-    /// The stage is, or was last, a segment's; a command found it in use; a segment is there for the read DMA.
+    /// The stage is, or was last, a segment's; a command found it in use; a segment is ready for the read DMA.
     of_segment: Reg<Bit>,
     stage_missed: Reg<Bit>,
     segment_moves: Reg<Bit>,
     _hpus: usize,
-    /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
+    /// Highest number of an HPU: the mask of HPU numbers.
     _highest: u64,
 }
 
@@ -372,8 +377,8 @@ impl CommandUnit {
         Decision { takes, fills, misses, stays, staged, is_place, off_cluster_full }
     }
 
-    /// Gives the stage to commands and segments in turn. A command that found it in use goes before the next segment; the claim
-    /// lapses, since that command may have been given up with its handler.
+    /// Gives the stage to commands and segments in turn. A command that found it in use goes before the next segment;
+    /// the claim lapses, since that command may have been given up with its handler.
     fn use_stage(&mut self, decision: Decision, ends: Bit, grant: Bits<8>) {
         let of_segment = self.of_segment.q.val();
         let stage_used = self.stage_used.q.val();
@@ -428,7 +433,8 @@ impl CommandUnit {
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & command_class.reads;
         self.job.valid.next = moves | segment_moves;
-        // A segment has no issuer that waits for its end, and is no transfer of the host: the other fields do not count.
+        // A segment has no issuer that waits for its end, and is no transfer of the host: the other fields do not
+        // count.
         let length = self.check.length.val();
         self.job.next = MoveJob {
             destination: if moves { decided.destination } else { Destination::Segment },

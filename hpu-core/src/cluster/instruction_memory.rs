@@ -1,15 +1,17 @@
-//! Instruction memory of a cluster: a copy per HPU, so that every HPU reads an instruction and a word of data in every cycle.
+//! Instruction memory of a cluster: a copy per HPU, so that every HPU reads an instruction and a word of data in every
+//! cycle.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `fetch_address[h]`, `fetch_enable[h]`; out `fetch_data[h]`, two edges later; without `fetch_enable` both stages hold |
-//! | HPUs | in `code_address[h]`, `code_valid[h]` / out `code_ready[h]`; out `code_data[h]`, two cycles after the grant |
-//! | registers | in `write`, `write_address`, `write_data`: goes to all copies, always in its cycle |
+//! | HPUs | `fetch[h]`: the word two edges later; without `enable` both stages hold |
+//! | HPUs | `code[h]`: the word two cycles after the grant |
+//! | registers | in `imem`: written to all copies, always in its cycle |
 //!
-//! Words are kept [predecoded](crate::processor::predecode), two bits beside the 32; a data read gives the word of the image.
+//! Words are stored [predecoded](crate::processor::predecode), two bits beside the 32; a data read returns the word of
+//! the image.
 //!
-//! Fetches never stall. A data read waits while the host writes, one cycle per word. A word that is fetched while it is written is the old
-//! one. Addresses wrap at the size of the memory.
+//! Fetches never stall. A data read waits while the host writes, one cycle per word. A fetch of a word that is being
+//! written returns the old one. Addresses wrap at the size of the memory.
 
 use crate::bundles::CodeWriteSink;
 use crate::processor::bundles::{CodePortSink, FetchPortSink};

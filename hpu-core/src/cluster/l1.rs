@@ -1,33 +1,42 @@
-//! L1 of a cluster: 64 KiB of packet slots, stacks, scratchpads and task pages; 64 bytes wide for packets, a word at a time for HPUs.
+//! L1 of a cluster: 64 KiB of packet slots, stacks, scratchpads and task pages; 64 bytes wide for packets, a word at a
+//! time for HPUs.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `word[2h + p]`, `word_valid` / out `word_grant`, in the same cycle; out `word_data`, two cycles after the grant of a read; p = 1: words with address[2] = 1; in `stores`: an access of this half port may be a write |
-//! | read DMA | in `l1_read_dma_next`, `l1_read_dma_next_odd`: in the next cycle it wants a beat of this group; in `l1_read_dma_read`, `l1_read_dma_beat` / out `l1_read_dma_ready`; out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
-//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken; in `packet_partial`: `packet_keep` is not all of a beat, which it has to be otherwise; in `page_write`, `page_half`, `page_beat`, `page_low`, `page_high` / out `page_ready`; in `scrub_write`, `scrub_beat` / out `scrub_ready` |
-//! | atomic unit | in `guest`, `guest_valid`: an access to the one super-bank that it locks, always done; without `guest_valid` it is zero but for its row; the word read is `word_data` of HPU 0; in `lock`; out `shared_write` |
+//! | HPUs | `word[2h + p]`: half port p of HPU h; p = 1: words with address[2] = 1. `stores`: an access of this half port may be a write |
+//! | read DMA | in `wide`: the next cycle's read is announced by `next` and `next_odd` |
+//! | | out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken |
+//! | | in `packet_partial`: `packet_keep` is not all ones; in `page`, `page_low`, `page_high`; in `scrub` |
+//! | atomic unit | in `guest`: an access to the one super-bank that it locks, always granted |
+//! | | without `guest_valid` all but its row is zero |
+//! | | in `lock`; out `shared_write`; the word read is `word_data` of HPU 0 |
 //!
-//! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits 6:5 one of its four banks,
-//! bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6) is a row of all 16 banks of a group.
+//! 32 banks of 512 words. Address bits 4:2 name one of eight [super-banks](SuperBank), each with one word port; bits
+//! 6:5 one of its four banks, bits 15:7 the row. Bit 6 is also the group on the wide side: a beat (address bits 15:6)
+//! is a row of all 16 banks of a group.
 //!
-//! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half ports at once, which
-//! lie in different super-banks. Worst case: the other HPUs first, one cycle each (see [`SuperBank`]), and while an atomic works on the
-//! super-bank nobody.
+//! **Word side.** Every super-bank serves one HPU per cycle, round robin; an access that crosses a word takes both half
+//! ports at once, which lie in different super-banks. Worst case: the other HPUs first, one cycle each (see
+//! [`SuperBank`]); while an atomic uses the super-bank no HPU is granted.
 //!
-//! **Stores.** The words that are written reach the super-banks on two lanes, one for even and one for odd words, so that each super-bank need not choose among the
-//! words of all HPUs, and the bytes are brought to their places behind that choice: of each lane one HPU is the owner, and only its stores are granted. Ownership goes round among those that announce a
-//! store, by `stores`, which comes early; an owner whose store the super-bank refused keeps it until the store is granted. Worst case: the other HPUs first,
-//! each as long as a super-bank lets it wait.
+//! **Stores.** Stored words reach the super-banks on two lanes, one for even and one for odd words, so that no
+//! super-bank has a multiplexer for the words of all HPUs, and bytes are moved to their lanes after that choice. Each
+//! lane has one HPU as owner, and only its stores are granted. Ownership goes round among the HPUs that announce a
+//! store by `stores`, which comes early; an owner whose store the super-bank refused keeps the lane until the store is
+//! granted. Worst case: the other HPUs first, each for as long as a super-bank delays it.
 //!
-//! The atomic unit has no way of its own to the banks: it is a guest at the half ports of HPU 0, which gets no grant in the two
-//! cycles in which an atomic reads and writes, and loses its turn in them; nobody stores in them.
+//! The atomic unit has no port of its own at the banks: it is a guest at the half ports of HPU 0, which gets no grant
+//! in the two cycles in which an atomic reads and writes, and keeps its turn; no HPU stores in these cycles.
 //!
-//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle; what it takes is written in the next cycle. The read DMA
-//! reads before everybody, and says a cycle before which group: a write of that group is not taken then, but only once: the next one is, and a second
-//! read of that group in a row is refused. L1ReadDma and loader walk through both groups in turn, so both go on at one beat per cycle, and no frame gets a
-//! hole. What the read DMA read stays in the output registers of the banks, since nobody else reads on this side. The bytes that a group writes are a
-//! register of its own, zero in all other cycles, which goes to the banks as it is; it has no place for all bytes of a page beside some of a packet, so pages
-//! and scrubs wait while `packet_partial`.
+//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle, and are carried
+//! out in the next cycle. The read DMA reads with priority, and announces its group a cycle before: L1 stalls a write
+//! if the read DMA reads the same group in the next cycle, but only once: the next write is taken, and a second read of
+//! that group in a row is refused. Read DMA and loader alternate between the groups, so both continue at one beat per
+//! cycle, and no frame gets a gap. The beats stay in the output registers of the banks, since the read DMA alone reads
+//! on this side. The strobes of a group are a register of its own, zero in all other cycles, that goes to the banks
+//! directly; it cannot hold all bytes of a page beside some of a packet, so pages and scrubs wait while
+//! `packet_partial`.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::bundles::{PageWriteSink, ScrubSink, WideReadSink};
@@ -51,27 +60,27 @@ pub struct L1 {
     pub wide_data: [Signal<Out, Bits<512>>; 2],
     /// Write a beat of a packet.
     pub packet_write: Signal<In, Bit>,
-    /// Where.
+    /// Beat of L1.
     pub packet_beat: Signal<In, Bits<10>>,
-    /// What.
+    /// The beat.
     pub packet_data: Signal<In, Bits<512>>,
-    /// These of its bytes: all,
+    /// Bytes to write: all, unless `packet_partial`.
     pub packet_keep: Signal<In, Bits<64>>,
-    /// unless this is said, and then nobody else writes.
+    /// `packet_keep` is not all ones; pages and scrubs wait.
     pub packet_partial: Signal<In, Bit>,
-    /// It is taken if it is of this group; does not depend on whether there is one.
+    /// A packet beat of this group is taken; does not depend on whether one is offered.
     pub packet_room: [Signal<Out, Bit>; 2],
     /// Halves of task pages.
     pub page: PageWriteSink,
-    /// First half.
+    /// First half of the task page.
     pub page_low: Signal<In, Bits<512>>,
     /// Second half.
     pub page_high: Signal<In, Bits<512>>,
     /// Beats that are zeroed.
     pub scrub: ScrubSink,
-    /// Access of the atomic unit, of which nothing but the row may differ from zero without `guest_valid`,
+    /// Access of the atomic unit; all but the row is zero without `guest_valid`.
     pub guest: PulseSink<WordRequest>,
-    /// Super-banks that grant nobody but the atomic unit.
+    /// Super-banks that grant the atomic unit alone.
     pub lock: Signal<In, Bits<8>>,
     /// Super-banks that granted a write to a scratchpad in the cycle before.
     pub shared_write: Signal<Out, Bits<8>>,
@@ -82,17 +91,17 @@ pub struct L1 {
     data: DFF<Bits<512>>,
     /// Bytes that are written in each group.
     keep: [Reg<Bits<64>>; 2],
-    /// Somebody was held up by the read DMA in the cycle before,
+    /// A write was held up by the read DMA in the cycle before,
     late: Reg<Bit>,
-    /// and was taken in spite of it.
+    /// and was taken nevertheless.
     forced: Reg<Bit>,
     /// Groups that the read DMA reads.
     fetched: [Reg<Bit>; 2],
     /// Rows of the half ports, those of HPU 0 maybe of the atomic unit.
     rows: Vec<Signal<Local, Bits<13>>>,
-    /// Whose stores are written, of even and of odd words.
+    /// Owners of the store lanes of even and odd words.
     lanes: [RrArbiter4; 2],
-    /// Brings the owner's bytes to their lanes.
+    /// Moves the owner's bytes to their lanes.
     store_lanes: [StoreLanes; 2],
     /// The owner's store was refused in the cycle before.
     refused: [Reg<Bit>; 2],
@@ -226,7 +235,8 @@ impl L1 {
 
     /// Takes a write of the wide side: packet before page before scrub.
     fn take_write(&mut self) {
-        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the task page that are always zero.
+        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the
+        // task page that are always zero.
         let blocks = self.wide.next.val() & !self.late.q.val();
         let blocked_group = self.wide.next_odd.val();
         let packet = self.packet_write.val();

@@ -2,23 +2,25 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | remote router | in `request`, `hpu`, `valid` / out `ready`; out `answer`, `answer_hpu`, `answer_valid` / in `answer_ready` |
-//! | L1 | out `access`, `access_valid`, always done; in `words[p]`, the word read, two cycles later; out `lock`; in `shared_write` |
+//! | remote router | in `request`, `hpu`; out `answer`, `answer_hpu` |
+//! | L1 | out `access`, always granted; in `words[p]`, the word read, two cycles later; out `lock`; in `shared_write` |
 //!
-//! | cycle | what |
+//! | cycle | action |
 //! |---|---|
 //! | 0 | the request is taken |
 //! | 1 | the super-bank of the word is locked; the word is read |
-//! | 3 | it is there |
+//! | 3 | the word arrives |
 //! | 4 | sum or difference of word and operand |
 //! | 5 | the new word is written; LR and an SC that fails: an access that writes nothing |
-//! | 6 | the answer stands, the super-bank is free |
+//! | 6 | the answer is offered, the super-bank is unlocked |
 //!
-//! L1 lets it in through the half ports of HPU 0. A word of the super-bank cannot be read or written by anybody else in between, so an AMO is one step in the order of the accesses.
+//! The unit uses the half ports of HPU 0. No other access reads or writes a word of the super-bank in between, so an
+//! AMO is one step in the order of the accesses.
 //!
-//! LR makes a reservation of its word, one per hardware thread. It ends when an atomic of anybody writes in the word's super-bank, when a store to a
-//! scratchpad is granted there, or with the next LR or SC of the thread. So among threads that do nothing else, the first SC always succeeds.
-//! Stores to stacks and packets are a thread's own affair.
+//! LR makes a reservation of its word, one per hardware thread. The reservation ends when an atomic writes in the
+//! word's super-bank, when a store to a scratchpad is granted there, or with the next LR or SC of the thread. So among
+//! threads that execute only LR and SC, the first SC always succeeds. Stores to stacks and packets do not end
+//! reservations, since each thread has its own.
 
 use crate::cluster::amo_alu::{amo_choice, amo_result, amo_sum, STORES_NOTHING};
 use crate::processor::types::{RemoteAnswer, RemoteRequest, WordRequest};
@@ -29,22 +31,22 @@ use spindle_verilog::prelude::*;
 const LR: u64 = 0b00010;
 const SC: u64 = 0b00011;
 
-/// What the unit does.
+/// State of the unit.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum AtomicState {
     /// A request may come.
     Idle,
     /// The word is read.
     Read,
-    /// It is under way.
+    /// The word is on its way.
     Fetch,
-    /// It is there.
+    /// The word arrives.
     Select,
     /// The new word is made.
     Modify,
-    /// It is written.
+    /// The new word is written.
     Write,
-    /// The answer stands.
+    /// The answer is offered.
     Answer,
 }
 
@@ -53,17 +55,17 @@ pub enum AtomicState {
 pub struct L1Atomics {
     /// The access.
     pub request: Sink<RemoteRequest>,
-    /// By this HPU.
+    /// HPU of the request.
     pub hpu: Signal<In, Bits<3>>,
     /// The answer.
     pub answer: Source<RemoteAnswer>,
-    /// For this HPU.
+    /// HPU of the answer.
     pub answer_hpu: Signal<Out, Bits<3>>,
-    /// Access of a word of L1,
+    /// Access of a word of L1.
     pub access: Pulse<WordRequest>,
-    /// What it read, two cycles later: even and odd words.
+    /// Word read, two cycles later: even and odd words.
     pub words: [Signal<In, Bits<32>>; 2],
-    /// Super-banks that grant nobody.
+    /// Super-banks that grant this unit alone.
     pub lock: Signal<Out, Bits<8>>,
     /// Super-banks in which a store to a scratchpad or an atomic was done in the cycle before.
     pub shared_write: Signal<In, Bits<8>>,
@@ -72,13 +74,14 @@ pub struct L1Atomics {
     held_hpu: DFF<Bits<3>>,
     locked: Reg<Bits<8>>,
     old: DFF<Bits<32>>,
-    /// Of the word and the operand: the first half of the arithmetic, whose second one is done on the way to L1.
+    /// Sum of the word and the operand, the first half of the arithmetic; the second half is done on the way to L1.
     sum: DFF<Bits<32>>,
-    /// What is stored in the cycle of the write. In all others what goes to L1 is zero, since it is joined by an OR with what the HPUs store.
+    /// What is stored in the cycle of the write. In all others the access is zero, since it is joined by an OR with the
+    /// stores of the HPUs.
     choice: Reg<Bits<3>>,
     failed: DFF<Bit>,
     reserved: Reg<Bits<16>>,
-    /// Word address of each thread's reservation, {HPU, thread}, and which super-bank that is.
+    /// Word address of each thread's reservation, {HPU, thread}, and its super-bank.
     reservation: LutMemory<Bits<14>, 4>,
     reserved_in: Vec<DFF<Bits<3>>>,
     _hpus: usize,
@@ -144,7 +147,7 @@ impl L1Atomics {
             offset: (held.address.get_bit(2) & writes, bits::<2>(0)).cat::<3>(),
             size_less_one: repeat::<2>(writes),
             data: amo_result(old, held.data, self.sum.q.val(), self.choice.q.val()),
-            // Whoever has a reservation there is to hear of it.
+            // A write ends reservations.
             shared: writes,
             write: writes,
         };
@@ -160,7 +163,7 @@ impl L1Atomics {
         self.answer_hpu.next = self.held_hpu.q.val();
         self.answer.valid.next = state == AtomicState::Answer;
 
-        // Reservations. What was granted before the lock has been heard of when the word is modified.
+        // Reservations. Writes that were granted before the lock are known when the word is modified.
         let word_address = held.address.get_bits::<14>(2);
         let owner = (self.held_hpu.q.val(), held.thread).cat::<4>();
         let in_modify = state == AtomicState::Modify;

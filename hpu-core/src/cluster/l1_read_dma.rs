@@ -1,17 +1,21 @@
-//! L1ReadDma: brings bytes of L1 to the wire and to the host, one job after the other.
+//! Read DMA: moves bytes of L1 to the wire and to the host, one job after the other.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `job`, `job_valid`: always taken, since the HPUs have no more handles than the queue has places, and one segment is under way at most, behind which the oldest job is read already; out `stage_left`: the last beat of a job from the stage is read |
-//! | command ports | out `sent`, `sent_issuer`: a frame has left (the host and the initiator answer for the others) |
-//! | L1 | out `reads_next`, `reads_next_odd`: in the next cycle it reads, a beat of this group; out `read`, `beat` / in `read_ready`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | command unit | in `job`: always taken, since the HPUs have no more handles than the queue has room, |
+//! | | and at most one segment is in flight |
+//! | | out `stage_left`: the last beat of a job from the stage is read |
+//! | command ports | out `sent`: issuer of a frame that has left (the host and the initiator report the ends of the others) |
+//! | L1 | `wide`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | cluster | in `number` |
-//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put` (the payload of a put, not a frame), `egress_segment` (a segment of context memory), `egress_valid` / in `egress_ready` |
-//! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready` |
+//! | egress | out `egress` |
+//! | RVMA engine | out `dma`; out `dma_data` |
 //!
-//! In the order of the jobs. From `job_valid` to the first beat on `egress_valid`: 4 cycles; then one beat per cycle while ready, no bubble
-//! inside a job nor between two, except one before a job that begins in the group in which the last one ended; of jobs of one beat in the same group two go in four cycles. Two beats of each group wait for whoever takes
-//! them, in the banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor before its first beat.
+//! Jobs are done in order. From `job` to the first beat on `egress`: 4 cycles; then one beat per cycle while ready, no
+//! bubble inside a job nor between two, except one before a job that begins in the group in which the last one ended;
+//! jobs of one beat in the same group take two cycles each. Two beats of each group can wait for their sink, in the
+//! banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor
+//! before its first beat.
 
 use crate::bundles::WideRead;
 use crate::types::{Destination, Issuer, MoveJob};
@@ -22,7 +26,7 @@ use spindle_verilog::prelude::*;
 /// The stage is this slot of L1.
 const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
 
-/// What goes with a beat.
+/// Tag of a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Tag {
     /// It is of the second group.
@@ -39,7 +43,7 @@ pub struct Tag {
     pub issuer: Issuer,
 }
 
-/// A job that is read from L1.
+/// A job that is being read from L1.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Next beat.
@@ -55,39 +59,39 @@ pub struct Reading {
 pub struct L1ReadDma {
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
-    /// Bytes to be moved.
+    /// Bytes to move.
     pub job: PulseSink<MoveJob>,
-    /// The bytes in the stage are of no more use.
+    /// The bytes in the stage have been read.
     pub stage_left: Signal<Out, Bit>,
     /// Issuer of a frame that has left.
     pub sent: Pulse<Issuer>,
     /// Beats of L1 that are read.
     pub wide: WideRead,
-    /// What was read of each group.
+    /// The beat of each group that was read last.
     pub data: [Signal<In, Bits<512>>; 2],
     /// Bytes for the wire.
     pub egress: TailedSource,
-    /// A write to host memory.
+    /// Write to host memory.
     pub dma: Source<DmaDesc>,
-    /// Its data.
+    /// Its bytes.
     pub dma_data: BeatSource,
     jobs: LutFifo<MoveJob, 5>,
     host_write: DFF<DmaDesc>,
     host_write_waits: Reg<Bit>,
     reading: DFF<Reading>,
     reads: Reg<Bit>,
-    /// A beat of it is read now: what was said a cycle ago.
+    /// A beat is read in this cycle: `next`, delayed by one cycle.
     wants: Reg<Bit>,
-    /// Beats of each group that are under way or wait to go out, two at most.
+    /// Beats of each group in flight or waiting, two at most.
     held: [Reg<Bits<2>>; 2],
-    /// The beat that L1 looks up.
+    /// Tag of the beat that L1 reads.
     in_flight: DFF<Tag>,
     in_flight_valid: Reg<Bit>,
-    /// `data` has a beat that has not gone out; an older one of its group waits here.
+    /// `data` has a beat that has not left; an older one of its group waits here.
     newer_valid: [Reg<Bit>; 2],
     older_valid: [Reg<Bit>; 2],
     older: [DFF<Bits<512>>; 2],
-    /// What goes with the beats that wait, in their order.
+    /// Tags of the beats that wait, in their order.
     outgoing: LutFifo<Tag, 2>,
 }
 
@@ -138,8 +142,8 @@ impl L1ReadDma {
         }
         self.reads.d.next = starts | !job_ends;
 
-        // The next read: beats under way and those that wait are two of each group at most. One that leaves in this cycle still counts, since
-        // what L1 takes in this cycle depends on what is read in the next one.
+        // The next read: at most two beats of each group are in flight or wait. A beat that leaves in this cycle still
+        // counts, since the writes that L1 takes in this cycle depend on the read of the next one.
         let next_odd = if starts { next.beat.get_bit(0) } else { odd ^ reads };
         let held = if next_odd { self.held[1].q.val() } else { self.held[0].q.val() };
         let fills = held.get_bit(0) & reads & (odd == next_odd);
@@ -164,7 +168,7 @@ impl L1ReadDma {
         self.dma.next = self.host_write.q.val();
         self.dma.valid.next = descriptor_waits;
 
-        // Out: a beat that does not go at once makes place for the next one of its group.
+        // Out: a beat that does not leave at once makes room for the next one of its group.
         self.outgoing.write.next = self.in_flight.q.val();
         self.outgoing.write.valid.next = self.in_flight_valid.q.val();
         let out = self.outgoing.read.val();

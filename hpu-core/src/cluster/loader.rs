@@ -2,31 +2,34 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready`; in `installed`, `installed_index` |
-//! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
-//! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page_write`, `page_half`, `page_beat` / in `page_ready`; out `scrub_write`, `scrub_beat` / in `scrub_ready` |
+//! | dispatcher | in `task`; in `installed` |
+//! | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
+//! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page`; out `scrub` |
 //! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
 //! | task page, task records | out `desc`, `packet_size`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
-//! | slots | in `slot`, `slot_available`; out `slot_take` |
+//! | slots | in `slot` |
 //!
-//! | cycle | what |
+//! | cycle | action |
 //! |---|---|
 //! | 0 | the task is accepted, and a slot chosen; the HPU that it names has room for its launch |
 //! | 1 | `load_request`; records are written |
-//! | 1, 2 | the task page, beats of the packet go first |
+//! | 1, 2 | the task page; beats of the packet have priority |
 //! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
 //! | 2 | `launch_valid`, without a packet |
 //! | k | the last beat is taken; `launch_valid` |
 //! | k + 1, 4 | `task_ready`, whichever is later: the regions of a task are written to the end |
 //!
-//! An HPU looks at its regions and at L1 four cycles after the launch at the earliest, and what L1 has taken is in its banks two cycles
-//! later at most, so the last region and the last beat may be under way when the launch is handed over.
+//! An HPU reads its regions and L1 four cycles after the launch at the earliest, and beats that L1 has taken are in its
+//! banks two cycles later at most, so the last region and the last beat may be in flight when the launch is handed
+//! over.
 //!
-//! **Scrub.** If the bank's stack belonged to another context, it is zeroed before the launch, 64 bytes per cycle; likewise the scratchpad of a context
-//! before its first task after it was installed. Both run beside the packet, in the cycles it leaves free.
+//! **Scrub.** If the bank's stack belonged to another context, it is zeroed before the launch, 64 bytes per cycle;
+//! likewise the scratchpad of a context before its first task after an install. Both run beside the packet, in the
+//! cycles that it leaves free.
 //!
-//! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers that run, so its next packet is
-//! loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are written, 16 cycles per HPU; tasks wait.
+//! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers
+//! that run, so its next packet is loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are
+//! written, 16 cycles per HPU; tasks wait.
 
 use crate::bundles::{PageWrite, Scrub, TaskSink};
 use crate::cluster::loader_tables::{
@@ -42,18 +45,18 @@ use spindle_verilog::prelude::*;
 const LIMIT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
 const _: () = assert!(SLOT_BYTES == 1 << LIMIT_BITS && LIMIT_BITS == 11);
 
-/// What the loader does.
+/// State of the loader.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum LoaderState {
     /// The regions that never change are written.
     SetUp,
     /// A task may come.
     Idle,
-    /// The packet is asked for.
+    /// The packet is requested.
     Request,
     /// It arrives.
     Receive,
-    /// There is none, or it is there and the rest is not: the launch is handed over once that is done.
+    /// Without a packet, or after it: the launch is handed over once all else is written.
     Launch,
 }
 
@@ -64,19 +67,19 @@ pub struct Loader {
     pub task: TaskSink,
     /// A context that was installed.
     pub installed: PulseSink<Bits<4>>,
-    /// Stream this packet.
+    /// Request for the packet.
     pub load_request: Source<ReadRequest>,
     /// Last beat of the packet.
     pub load_last: Signal<In, Bit>,
     /// A beat is offered.
     pub load_valid: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub load_ready: Signal<Out, Bit>,
     /// Write the beat to L1.
     pub packet_write: Signal<Out, Bit>,
-    /// Where.
+    /// Beat of L1.
     pub packet_beat: Signal<Out, Bits<10>>,
-    /// L1 takes it.
+    /// L1 takes the beat.
     pub packet_ready: Signal<In, Bit>,
     /// Halves of the task page.
     pub page: PageWrite,
@@ -86,27 +89,27 @@ pub struct Loader {
     pub launch_bank: Signal<In, Bits<16>>,
     /// Next handler.
     pub launch: Signal<Out, Launch>,
-    /// For this HPU.
+    /// The launch is for this HPU.
     pub launch_valid: Signal<Out, Bits<8>>,
     /// A region.
     pub region: Signal<Out, Region>,
-    /// Its place in the table, {bank, region}.
+    /// Its index in the table, {bank, region}.
     pub region_index: Signal<Out, Bits<5>>,
-    /// Write it, in this HPU.
+    /// Write the region, in this HPU.
     pub region_write: Signal<Out, Bits<8>>,
     /// Task that is being loaded.
     pub desc: Signal<Out, TaskDesc>,
     /// Bytes of its packet that are loaded.
     pub packet_size: Signal<Out, Bits<12>>,
-    /// Its context.
+    /// Context of the task.
     pub entry: Signal<Out, TaskContext>,
-    /// HPU that it is for.
+    /// HPU of the task.
     pub hpu: Signal<Out, Bits<3>>,
-    /// Its bank.
+    /// Bank of the task.
     pub bank: Signal<Out, Bits<2>>,
     /// Write the records, of this HPU.
     pub record_write: Signal<Out, Bits<8>>,
-    /// What its commands are checked against.
+    /// Limits of its commands.
     pub limits: Signal<Out, Limits>,
     /// A free slot.
     pub slot: Sink<Bits<4>>,
@@ -114,7 +117,7 @@ pub struct Loader {
     held: DFF<TaskDesc>,
     /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
     held_entry: Reg<TaskContext>,
-    /// What the handler finds in a0: the bytes that are missing, or, by the register's reset, its task page.
+    /// First argument of the handler: the missing bytes, or, by the reset of the register, its task page.
     a0: Reg<Bits<32>>,
     size: Reg<Bits<12>>,
     held_slot: Reg<Bits<4>>,
@@ -125,12 +128,12 @@ pub struct Loader {
     beat: DFF<Bits<5>>,
     /// Step of the set-up of a bank: its region.
     step: Reg<Bits<2>>,
-    /// Regions and halves of the page that are to be written.
+    /// Regions and halves of the page that are still to be written.
     regions_left: Reg<Bits<3>>,
     pages_left: Reg<Bits<2>>,
-    /// {valid, context} that owned the stack of each bank last.
+    /// {valid, context} of the last owner of the stack of each bank.
     owners: LutMemory<Bits<5>, 5>,
-    /// Contexts whose scratchpad is to be zeroed; this one's no longer, once no context is installed in the same cycle.
+    /// Contexts whose scratchpad is to be zeroed; this context's mark is cleared in a cycle without an install.
     dirty: LutMemory<Bit, 4>,
     cleans: Reg<Bit>,
     stack_due: Reg<Bit>,
@@ -256,7 +259,8 @@ impl Loader {
         page_done
     }
 
-    /// Zeroes the stack if its last owner was another context, and the scratchpad if the context is new; whether both are clean.
+    /// Zeroes the stack if its last owner was another context, and the scratchpad if the context is new; whether both
+    /// are clean.
     fn scrub(&mut self, in_set_up: Bit, stack_base: Bits<20>) -> Bit {
         let fresh = self.fresh.q.val();
         let held = self.held.q.val();
@@ -275,7 +279,7 @@ impl Loader {
         }
         let installed = self.installed.valid.val();
         let cleans = fresh | self.cleans.q.val();
-        // An installation goes first; that of this context is the later word about it.
+        // An install goes first; that of this context sets the mark again.
         self.cleans.d.next = cleans & installed & (self.installed.val() != held.context);
         self.dirty.write_enable.next = installed | cleans;
         self.dirty.write_address.next = if installed { self.installed.val() } else { held.context };
@@ -334,7 +338,7 @@ impl Loader {
                 }
             }
             LoaderState::Launch => {
-                // The HPU had room when the task was sent, and nobody else gives it launches.
+                // The HPU had room when the task was sent, and only this loader gives it launches.
                 if launches {
                     self.state.d.next = LoaderState::Idle;
                 }
@@ -356,7 +360,7 @@ impl Loader {
             self.regions_left.d.next = regions_left - 1;
         }
         let number = if in_set_up { set_up_number(step) } else { task_number(regions_left) };
-        // What a task brings is zero during the set-up, so that the two are joined by an OR.
+        // The regions of a task are zero during the set-up, so that the two are joined by an OR.
         let fixed = set_up_region(step, task_index, stack_base, bits::<21>(1 << self._stack_shift));
         let region = task_region(regions_left, entry, slot, self.size.q.val());
         self.region.next = Region {

@@ -1,4 +1,4 @@
-//! What the [loader](crate::cluster::loader) writes for a task, as functions: regions, limits of its commands, the launch.
+//! Regions, limits and launch that the [loader](crate::cluster::loader) writes for a task, as functions.
 
 use crate::processor::stages::{block_in_code, CODE_TOP};
 use crate::processor::types::{Launch, Region, Target};
@@ -12,7 +12,7 @@ use spindle_verilog::prelude::*;
 pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
 pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 
-/// Regions of a task, in the order in which they are written: so many are left with this one.
+/// Regions of a task, in the order in which they are written: the number of regions left, this one included.
 pub(crate) const CODE_LEFT: u64 = 4;
 const CONTEXT_LEFT: u64 = 3;
 const PACKET_LEFT: u64 = 2;
@@ -62,7 +62,8 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
     }
 }
 
-/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are sums of products by the two low bits of `left`, a LUT a bit.
+/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are chosen by the two low bits of
+/// `left`.
 #[hdl_fn]
 pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
     let select = left.get_bits::<2>(0);
@@ -91,7 +92,7 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size
     }
 }
 
-/// What the commands of a task are checked against.
+/// Limits of the commands of a task.
 #[hdl_fn]
 pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Limits {
     Limits {
@@ -115,7 +116,7 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size:
     }
 }
 
-/// The launch of a task that finds this in a0.
+/// The launch of a task with this first argument.
 #[hdl_fn]
 pub(crate) fn launch_of(desc: TaskDesc, entry: TaskContext, a0: Bits<32>) -> Launch {
     let completes = desc.kind == bits::<2>(COMPLETION);

@@ -3,7 +3,7 @@
 //! ```text
 //!  task -> loader ---------> hpu[h] -> reporter -> done, fault
 //!            | slots          |  |  \-> command_port[h] -> command_unit -> read DMA -> egress, dma
-//!            | task_page      |  |                              \-> place, message, far
+//!            | task_page      |  |                              \-> place, message, off_cluster_word
 //!            v                v  \----> remote_router -> L2
 //!  host ---> l1 <-------------+          |
 //!             ^--- l1_atomics <----------+         instruction_memory -> hpu[h]
@@ -11,23 +11,25 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | dispatcher | in `task_desc`, `task_context`, `task_valid` / out `task_ready` |
-//! | packet engine | out `room`: HPUs whose place for the next launch is free again; a task is sent only after that |
-//! | packet buffer | out `load_request`, `load_request_valid` / in `load_request_ready`; in `load_data`, `load_last`, `load_valid` / out `load_ready` |
-//! | scheduler | out `done`, `done_valid` / in `done_ready`; out `place`, `place_valid` / in `place_ready` |
-//! | reports | out `fault`, `fault_valid` / in `fault_ready`; out `message`, `message_valid` / in `message_ready`; in `rings_open` |
-//! | far unit | out `off_cluster_word`, `off_cluster_word_valid` / in `off_cluster_word_ready`; in `put_left`, `host_put_left`; in `enabled` |
-//! | L2 copy | out `stage_request`, `stage_request_valid` / in `staged`; in `segment_length`, `segment_valid` / out `lent` |
-//! | far completions | in `off_cluster_done`, `far_done_valid` / out `far_done_ready` |
-//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready`; in `host_partial`: `host_keep`, maybe of another cluster's beat, is not all of it |
-//! | registers | in `installed`, `installed_index`; in `imem_write`, `imem_address`, `imem_data`; out `busy`, `retired`, `tasks_ended`, `commands` |
-//! | egress | out `egress_data`, `egress_last` with `egress_tail`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / in `egress_ready` |
-//! | rvma | out `dma`, `dma_valid` / in `dma_ready`; out `dma_data`, `dma_last`, `dma_data_valid` / in `dma_data_ready`; in `dma_done`, `dma_done_valid` |
-//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_hpu`, `l2_answer_valid`, in the order of the requests |
-//! | trace | out `loaded`, `begun`, `ended`, `commanded` with their frames; out `rvfi[h]` if the configuration asks for it |
+//! | dispatcher | in `task` |
+//! | packet engine | out `room`: HPUs that can take a further launch; the packet engine sends a task only after that |
+//! | packet buffer | out `load_request`; in `load_data` |
+//! | scheduler | out `done`; out `place` |
+//! | reports | out `fault`; out `message`; in `rings_open` |
+//! | off-cluster unit | out `off_cluster_word`; in `put_left`, `host_put_left`; in `enabled` |
+//! | L2 copy | out `stage_request` / in `staged`; in `segment` / out `lent` |
+//! | completions | in `off_cluster_done` |
+//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
+//! | | in `host_partial`: `host_keep`, perhaps of another cluster's beat, is not all ones |
+//! | registers | in `installed`; in `imem` |
+//! | egress | out `egress` |
+//! | RVMA engine | out `dma`; out `dma_data`; in `dma_done` |
+//! | L2 | `l2` |
+//! | telemetry | out `events`; out `rvfi[h]` if the configuration has it |
 //!
-//! Latencies: see [`crate::cluster::loader`], [`crate::cluster::l1`], [`crate::cluster::remote_router`], [`crate::cluster::command_unit`] and [`crate::cluster::l1_read_dma`]. From a task without packet to
-//! `begun`, idle cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
+//! Latencies: see [`crate::cluster::loader`], [`crate::cluster::l1`], [`crate::cluster::remote_router`],
+//! [`crate::cluster::command_unit`] and [`crate::cluster::l1_read_dma`]. From a task without packet to `begun`, idle
+//! cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
 
 pub mod amo_alu;
 pub mod command_check;
@@ -90,55 +92,55 @@ pub struct Cluster {
     pub room: Signal<Out, Bits<8>>,
     /// A context that was installed: its scratchpad is to be zeroed.
     pub installed: PulseSink<Bits<4>>,
-    /// Stream this packet.
+    /// Request for the packet.
     pub load_request: Source<ReadRequest>,
     /// Bytes of the packet.
     pub load_data: BeatSink,
-    /// What became of a task.
+    /// The end of a task.
     pub done: Source<TaskDone>,
     /// A fault.
     pub fault: Source<Fault>,
     /// Bytes for the wire.
     pub egress: TailedSource,
-    /// A write to host memory.
+    /// Write to host memory.
     pub dma: Source<DmaDesc>,
-    /// Its data.
+    /// Its bytes.
     pub dma_data: BeatSource,
-    /// A DMA command of any cluster has ended.
+    /// End of a write to host memory, of any cluster.
     pub dma_done: PulseSink<DmaDone>,
     /// A packet to place.
     pub place: Source<Command>,
-    /// What handlers say.
+    /// Messages of handlers.
     pub message: Source<Message>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
-    /// Opcodes of commands that have somebody who does them.
+    /// Opcodes of commands that are implemented.
     pub enabled: Signal<In, Bits<16>>,
-    /// Word of a command that is done outside.
+    /// Words of off-cluster commands.
     pub off_cluster_word: Source<Bits<32>>,
-    /// A put of this cluster's handlers has left the far unit.
+    /// A put of this cluster has left the off-cluster unit.
     pub put_left: Signal<In, Bit>,
-    /// A put of host memory or a get has.
+    /// A put of host memory or a get has left it.
     pub host_put_left: Signal<In, Bit>,
-    /// Bytes of L2 wanted in the stage.
+    /// Bytes of L2 for the stage.
     pub stage_request: Pulse<StageRequest>,
-    /// They are there.
+    /// The bytes are in the stage.
     pub staged: Signal<In, Bit>,
     /// Bytes of a segment that is to pass the stage.
     pub segment: PulseSink<Bits<11>>,
     /// The stage is the segment's.
     pub lent: Signal<Out, Bit>,
-    /// Such a command of any cluster is over.
+    /// End of an off-cluster command of any cluster.
     pub off_cluster_done: Sink<OffClusterDone>,
     /// `load_data` is a beat of the host or of L2 for this cluster.
     pub host_write: Signal<In, Bit>,
-    /// Where it goes.
+    /// Beat of L1.
     pub host_beat: Signal<In, Bits<10>>,
-    /// Which of its bytes.
+    /// Bytes to write.
     pub host_keep: Signal<In, Bits<64>>,
-    /// Which are not all; else they have to be.
+    /// `host_keep` is not all ones.
     pub host_partial: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub host_ready: Signal<Out, Bit>,
     /// Accesses of L2.
     pub l2: L2Port,
@@ -206,14 +208,15 @@ impl Cluster {
         self.loader.load_valid.next = self.load_data.valid.val();
         self.load_data.ready.next = self.loader.load_ready.val();
         self.installed.join(&mut self.loader.installed);
-        // The bus carries a beat of a packet or of the host.
+        // The bus carries a beat of a packet or of the host writer.
         let by_host = self.host_write.val();
         self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
         self.l1.packet_beat.next = if by_host { self.host_beat.val() } else { self.loader.packet_beat.val() };
         self.l1.packet_data.next = self.load_data.val();
         self.l1.packet_partial.next = self.host_partial.val();
         self.l1.packet_keep.next = self.host_keep.val();
-        // Each looks at the place of its own beat, so that no path leads from an offer of the one to whether the other's is taken.
+        // Each of the two sees the room for its own beat, so that no path leads from the offer of one to the ready of
+        // the other.
         let even = self.l1.packet_room[0].val();
         let odd = self.l1.packet_room[1].val();
         self.host_ready.next = if self.host_beat.val().get_bit(0) { odd } else { even };

@@ -1,16 +1,19 @@
-//! Brings what leaves the fast path of the HPUs to L2 and to the atomic unit of L1, and the answers back.
+//! Remote router: brings accesses of L2 and atomics from the HPUs to L2 and to the atomic unit of L1, and the answers
+//! back.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `request[h]`, `valid[h]` / out `ready[h]`; out `answer`, `answer_valid` (a bit per HPU), always taken |
-//! | L2 | out `l2_request`, `l2_hpu`, `l2_second`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid`, always taken, in the order of the requests |
-//! | atomic unit | out `atomic`, `atomic_hpu`, `atomic_valid` / in `atomic_ready`; in `atomic_answer`, `atomic_answer_hpu`, `atomic_answer_valid` / out `atomic_answer_ready` |
+//! | HPUs | in `request[h]`; out `answer`, `answer_valid` (a bit per HPU), always taken |
+//! | L2 | `l2` |
+//! | atomic unit | out `atomic`, `atomic_hpu`; in `atomic_answer`, `atomic_answer_hpu` |
 //!
-//! Round robin over the HPUs whose request has room where it goes, one request per cycle: the atomic unit gets it in that cycle, L2 one cycle
-//! later. Worst case: the other HPUs first. Answers take 1 cycle; those of L2 go first, so an answer of the atomic unit waits while L2 answers.
+//! Round robin over the HPUs whose request has room at its destination, one request per cycle: the atomic unit gets it
+//! in that cycle, L2 one cycle later. Worst case: the other HPUs first. Answers take 1 cycle; those of L2 go first, so
+//! an answer of the atomic unit waits while L2 answers.
 //!
-//! A load or store of L2 that crosses a word becomes two requests, the lower word first, see [`L2`](crate::array::l2::L2); the second answer brings the bytes that the first
-//! one left out, and between the two the atomic unit's wait. At most 16 requests are under way.
+//! A load or store of L2 that crosses a word becomes two requests, the lower word first, see
+//! [`L2`](crate::array::l2::L2); the second answer has the bytes that are missing in the first, and between the two an
+//! answer of the atomic unit waits. At most 16 requests are in flight.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::bundles::OrderedL2Port;
@@ -36,7 +39,7 @@ pub struct L2Part {
     pub first: Bit,
     /// It is the second part.
     pub second: Bit,
-    /// Address bits 1:0 of the access, less which 4 bytes are of the first part.
+    /// Address bits 1:0 of the access; the first part has 4 less that many bytes.
     pub offset: Bits<2>,
 }
 
@@ -49,31 +52,31 @@ pub struct RemoteRouter {
     pub request: Vec<Sink<RemoteRequest>>,
     /// An answer.
     pub answer: Signal<Out, RemoteAnswer>,
-    /// HPU that it is for.
+    /// HPU of the answer, one-hot.
     pub answer_valid: Signal<Out, Bits<8>>,
     /// Request for the atomic unit.
     pub atomic: Source<RemoteRequest>,
-    /// Of this HPU.
+    /// HPU of the request.
     pub atomic_hpu: Signal<Out, Bits<3>>,
     /// Answer of the atomic unit.
     pub atomic_answer: Sink<RemoteAnswer>,
-    /// For this HPU.
+    /// HPU of the answer.
     pub atomic_answer_hpu: Signal<In, Bits<3>>,
     /// Accesses of L2.
     pub l2: OrderedL2Port,
     arbiter: RrArbiter4,
-    /// What L2 is asked. An access that crosses a word becomes its second part here.
+    /// The request in front of L2. A request that crosses a word becomes its second part here.
     head: DFF<RoutedRequest>,
     head_valid: Reg<Bit>,
-    /// It crosses a word.
+    /// The request crosses a word.
     crosses: DFF<Bit>,
     in_second: Reg<Bit>,
     in_flight: LutFifo<L2Part, 4>,
-    /// The answer but for its data,
+    /// The answer without its data,
     answer_kind: DFF<Bits<2>>,
-    /// and these, byte by byte.
+    /// and its data, byte by byte.
     answer_bytes: [DFF<Bits<8>>; 4],
-    /// The second part's answer is to come.
+    /// The second part's answer is still to come.
     half: Reg<Bit>,
     answer_to: Reg<Bits<8>>,
     _hpus: usize,
@@ -90,7 +93,7 @@ impl RemoteRouter {
 #[hdl]
 impl RemoteRouter {
     fn update(&mut self) {
-        // Whether the register towards L2 is free, or will be.
+        // The register towards L2 is free, or will be.
         let head = self.head.q.val();
         let request = head.request;
         let offset = request.address.get_bits::<2>(0);
@@ -99,7 +102,7 @@ impl RemoteRouter {
         let moves = head_offered & self.l2.ready.val();
         let l2_room = !self.head_valid.q.val() | (moves & !crosses);
 
-        // Who goes on.
+        // The grant.
         let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             let room = if self.request[i].val().to_l2 { l2_room } else { self.atomic.ready.val() };
@@ -145,7 +148,7 @@ impl RemoteRouter {
         self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second, offset };
         self.in_flight.write.valid.next = moves;
 
-        // Answers. Those of the second part go to their place by the enables of bytes, which are no LUTs.
+        // Answers. The bytes of the second part are written by the enables of bytes.
         let part = self.in_flight.read.val();
         let answered = self.l2.answer_valid.val();
         self.in_flight.read.ready.next = answered;

@@ -1,14 +1,15 @@
-//! Reporter: turns the endings of a cluster's HPUs into `TaskDone` messages and faults.
+//! Reporter: turns the ends of a cluster's handlers into `TaskDone` messages and faults.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | in `ending[h]`, `ending_valid[h]` / out `ending_ready[h]` |
-//! | task records | out `index`; in `ended_task`, in the same cycle: whose task it was |
-//! | slots | out `ended`, `ended_slot`: the task no longer needs its packet |
-//! | read DMA, command ports | in `hold`: a PLACE is on its way, endings wait |
-//! | array | out `done`, `done_valid` / in `done_ready`; out `fault`, `fault_valid` / in `fault_ready`; in `number` |
+//! | HPUs | in `ending[h]` |
+//! | task records | out `index`; in `ended_task`, in the same cycle: the task |
+//! | slots | out `ended`: the task no longer needs its packet |
+//! | command unit | in `hold`: a PLACE is on its way, ends wait |
+//! | array | out `done`; out `fault`; in `number` |
 //!
-//! Round robin, one ending per cycle while both outputs are free; 1 cycle from `ending_valid` to `done_valid` if nobody else waits. A fault is offered in the same cycle as its `done`.
+//! Round robin, one end per cycle while both outputs are free; 1 cycle from `ending` to `done` without contention. A
+//! fault is offered in the same cycle as its `done`.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::Ending;
@@ -23,17 +24,17 @@ const ENDING_BITS: usize = Ending::BITS;
 pub struct Reporter {
     /// Number of the cluster.
     pub number: Signal<In, Bits<3>>,
-    /// No ending is taken in this cycle.
+    /// No end is taken in this cycle.
     pub hold: Signal<In, Bit>,
-    /// Task whose ending is looked at, {HPU, bank}.
+    /// Task whose end is examined, {HPU, bank}.
     pub index: Signal<Out, Bits<5>>,
-    /// Whose it was.
+    /// That task.
     pub ended_task: Signal<In, EndedTask>,
     /// Slot of a task with a packet that has ended.
     pub ended: Pulse<Bits<4>>,
     /// How handlers ended.
     pub ending: Vec<Sink<Ending>>,
-    /// What became of a task.
+    /// The end of a task.
     pub done: Source<TaskDone>,
     /// A fault.
     pub fault: Source<Fault>,

@@ -1,14 +1,15 @@
-//! Packet slots of a cluster: which one the next packet gets, and when one is free again.
+//! Packet slots of a cluster: the slot of the next packet, and the return of used slots.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | out `slot`, `available`; in `take`: the slot is in use from the next cycle on |
-//! | reporter | in `ended`, `ended_slot`: the task of the slot has ended |
-//! | command ports | out `probe`; in `probe_used`, in the same cycle: a command under way reads this slot |
+//! | loader | out `slot`: in use from the cycle after it is taken |
+//! | reporter | in `ended`: the task of the slot has ended |
+//! | command ports | out `probe`; in `probe_used`, in the same cycle: a command in flight reads this slot |
 //!
-//! A slot is free when its task has ended and no command reads it any more. Free slots stand in a queue, and so do those whose task has ended:
-//! the head of the second stands in a register, is asked about in every cycle and goes into the first, or, while a command reads it, back to its own
-//! queue's end. A slot that no command reads is free 3 cycles after `ended` if no other slot waits. After reset the slots become free one per cycle.
+//! A slot is free when its task has ended and no command reads it. Free slots stand in a queue, and so do slots whose
+//! task has ended: the head of the second queue stands in a register, is probed in every cycle and goes into the first
+//! queue, or, while a command reads it, back to the end of its own. A slot that no command reads is free 3 cycles after
+//! `ended` if no other slot waits. After reset the slots become free one per cycle.
 
 use spindle_blocks::fifo::LutFifo;
 use spindle_contract::params::SLOTS;
@@ -21,14 +22,14 @@ pub struct Slots {
     pub slot: Source<Bits<4>>,
     /// Slot of a task that has ended.
     pub ended: PulseSink<Bits<4>>,
-    /// Slot that is asked about.
+    /// Slot that is probed.
     pub probe: Signal<Out, Bits<4>>,
-    /// A command reads it.
+    /// A command reads the slot.
     pub probe_used: Signal<In, Bit>,
     free: LutFifo<Bits<4>, 4>,
     /// Slots whose task has ended, but whose commands may not have.
     leaving: LutFifo<Bits<4>, 4>,
-    /// The one that is asked about, if there is one.
+    /// The slot that is probed.
     probed: DFF<Bits<4>>,
     probed_valid: Reg<Bit>,
     /// Slots that became free after reset.
@@ -44,7 +45,7 @@ impl Slots {
             self.begun.d.next = begun + 1;
         }
 
-        // A slot that ends goes before one that goes back to its queue's end: that one is asked about once more.
+        // A slot that ends goes before one that returns to its queue's end, which is probed once more.
         let probed = self.probed.q.val();
         let probed_valid = self.probed_valid.q.val();
         let used = self.probe_used.val();

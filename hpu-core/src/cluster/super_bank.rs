@@ -3,18 +3,22 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPUs | in `row[h]`, `wants[h]` / out `grant[h]`, in the same cycle; out `data`, two cycles after the grant of a read |
-//! | store lane | in `owner`, `strobe`, `write`, `shared`: what this HPU writes if it is granted; the others read; out `stored`: it is granted |
-//! | atomic unit | in `lock`: no grants; in `guest`: `row[0]` is its access, and done where the lock is; out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
-//! | wide side of L1 | in `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read; out `wide_read[g]`, from the cycle after that on |
+//! | store lane | in `owner`, `strobe`, `write`, `shared`: the store of this HPU if it is granted; the others read |
+//! | | out `stored`: it is granted |
+//! | atomic unit | in `lock`: no grants; in `guest`: `row[0]` is its access, done where the lock is |
+//! | | out `shared_write`: a write to a scratchpad, or of the atomic unit, was done in the cycle before |
+//! | wide side of L1 | in `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read |
+//! | | out `wide_read[g]`, from the cycle after that on |
 //!
-//! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of its beat. A row of the
-//! request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and are of no concern here.
+//! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of
+//! its beat. A row of the request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and
+//! are not used here.
 //!
-//! A bank has 512 words, half of what its block RAM holds. The other half is never read: all four banks carry out an access, three of them there. So they
-//! share one set of strobes, instead of each having its own.
+//! A bank has 512 words, half of what its block RAM holds. The other half is never read: all four banks carry out an
+//! access, three of them there. So they share one set of strobes.
 //!
-//! Round robin among four HPUs, whose grant is one LUT behind the requests: an HPU waits at most 3 cycles. With more than four, two such groups
-//! take turns: an HPU waits at most 7 cycles. The lock comes on top.
+//! Round robin among four HPUs: an HPU waits at most 3 cycles. With more than four, two such groups take turns: at most
+//! 7 cycles. The lock comes on top.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::{replicate, TdpRam};
@@ -25,11 +29,11 @@ use spindle_verilog::prelude::*;
 pub struct SuperBank {
     /// Rows, one per HPU.
     pub row: Vec<Signal<In, Bits<13>>>,
-    /// They are wanted, here.
+    /// The row is requested, in this super-bank.
     pub wants: Vec<Signal<In, Bit>>,
-    /// This one is done.
+    /// The HPU is granted.
     pub grant: Vec<Signal<Out, Bit>>,
-    /// The HPU that may write,
+    /// HPU that may write
     pub owner: Signal<In, Bits<3>>,
     /// these bytes, none if it reads,
     pub strobe: Signal<In, Bits<4>>,
@@ -41,21 +45,21 @@ pub struct SuperBank {
     pub stored: Signal<Out, Bit>,
     /// The word read.
     pub data: Signal<Out, Bits<32>>,
-    /// Nobody is granted.
+    /// No HPU is granted.
     pub lock: Signal<In, Bit>,
     /// The atomic unit has an access where the lock is; it comes as that of HPU 0.
     pub guest: Signal<In, Bit>,
     /// A write to a scratchpad was granted in the cycle before.
     pub shared_write: Signal<Out, Bit>,
-    /// What it read in the cycle before is to be seen.
+    /// The beat read in the cycle before goes to the output.
     pub wide_advance: [Signal<In, Bit>; 2],
-    /// Row of it.
+    /// Row of the wide side.
     pub wide_row: [Signal<In, Bits<9>>; 2],
-    /// Bytes to write, the word of each half of the beat. Where the row is that of no read, what is fetched is looked at by nobody.
+    /// Bytes to write, the word of each half of the beat.
     pub wide_strobe: [Signal<In, Bits<8>>; 2],
-    /// What to write, the word of each half.
+    /// Words to write, one of each half.
     pub wide_write: Signal<In, Bits<64>>,
-    /// What was read.
+    /// Words read.
     pub wide_read: [Signal<Out, Bits<64>>; 2],
     banks: [TdpRam<10, 4, 32>; 4],
     arbiter: RrArbiter4,
@@ -76,7 +80,7 @@ impl SuperBank {
 #[hdl]
 impl SuperBank {
     fn update(&mut self) {
-        // Who is next.
+        // The grant.
         let mut wants: Bits<8> = bits::<8>(0);
         for i in 0..self._hpus {
             wants = wants.replace_bit(i, self.wants[i].val() & !self.lock.val());
@@ -85,7 +89,7 @@ impl SuperBank {
             wants = wants.replace_bit(0, self.lock.val());
         }
         self.arbiter.request.next = wants;
-        // A guest takes nobody's turn.
+        // A guest does not move the turn.
         self.arbiter.accept.next = !self.lock.val();
         let index = self.arbiter.index.val();
         let any = self.arbiter.any.val();
@@ -93,7 +97,7 @@ impl SuperBank {
             self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
 
-        // Its row: a sum of products of four is one LUT a bit. What is written stands on the lane, and counts if it is the lane's owner.
+        // Its row. The word to write stands on the lane, and counts if the granted HPU is the lane's owner.
         let mut chosen: Bits<13> = bits::<13>(0);
         for i in 0..self._hpus {
             chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i)));
@@ -109,7 +113,7 @@ impl SuperBank {
 
         // The banks: port a is the wide side, port b the word port.
         for b in 0..4 {
-            // Without an enable the strobes are registers as they come: a block RAM asks for both.
+            // Without an enable the strobes are registers: a block RAM needs both.
             self.banks[b].a_enable.next = true;
             self.banks[b].a_strobe.next = self.wide_strobe[b / 2].val().get_bits::<4>(4 * (b % 2));
             self.banks[b].a_address.next = (bits::<1>(0), self.wide_row[b / 2].val()).cat::<10>();

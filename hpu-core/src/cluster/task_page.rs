@@ -1,4 +1,5 @@
-//! Task page: what a handler can read of its packet and message, as the two beats that the loader writes to L1. Combinational.
+//! Task page: the facts about its packet and message that a handler can read, as the two beats that the loader writes
+//! to L1. Combinational.
 //!
 //! | neighbour | ports |
 //! |---|---|

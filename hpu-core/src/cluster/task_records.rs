@@ -1,4 +1,4 @@
-//! Task records: whose task each bank of each HPU runs, for those who see commands and endings one at a time.
+//! Task records: the task of each bank of each HPU, for blocks that see commands and ends one at a time.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | command unit | in `command_index`, `command_read`; out `command_limits`, one cycle later and until the next read |
 //! | reporter | in `ending_index`; out `ended_task`, in the same cycle |
 //!
-//! An index is {HPU, bank}. A record is seen from the cycle after its write on. What commands may is as wide as three and a half block RAMs, which stand for 128 LUTs
-//! where LUTs run out first.
+//! An index is {HPU, bank}. A record is read from the cycle after its write on. The limits are three and a half block
+//! RAMs wide; on a device that runs out of block RAM first, they are in LUT RAM.
 
 use crate::types::{EndedTask, Limits};
 use spindle_blocks::ram::{LutMemory, RamStyle, SdpMemory};
@@ -19,9 +19,9 @@ use spindle_verilog::prelude::*;
 pub struct TaskRecords {
     /// Write a record.
     pub write: Signal<In, Bit>,
-    /// Which one.
+    /// Index of the record.
     pub write_index: Signal<In, Bits<5>>,
-    /// Whose task it is, and what its commands may.
+    /// Task, and limits of its commands.
     pub write_limits: Signal<In, Limits>,
     /// Payload bytes of its packet.
     pub write_payload_len: Signal<In, Bits<16>>,
@@ -29,11 +29,11 @@ pub struct TaskRecords {
     pub command_index: Signal<In, Bits<5>>,
     /// in this cycle.
     pub command_read: Signal<In, Bit>,
-    /// What the command may.
+    /// Limits of the command.
     pub command_limits: Signal<Out, Limits>,
     /// Record that the reporter reads.
     pub ending_index: Signal<In, Bits<5>>,
-    /// Whose task ended.
+    /// Task that ended.
     pub ended_task: Signal<Out, EndedTask>,
     tasks: LutMemory<EndedTask, 5>,
     limits: SdpMemory<Limits, 5>,

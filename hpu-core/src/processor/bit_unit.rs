@@ -19,9 +19,10 @@ pub struct BitControl {
 /// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
-/// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and CPOP are one tree of sums: of four bits either
-/// the ones are counted or the zeros before the first one, and of two counts the second one is added if ones are counted or if the first one is
-/// of zeros alone. The last sum is made from registers. What is not wanted there is 0.
+/// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and
+/// CPOP are one tree of sums: of four bits either the ones are counted or the zeros before the first one, and of two
+/// counts the second one is added if ones are counted or if the first one is of zeros alone. The last sum is made from
+/// registers. What is not wanted there is 0.
 #[block(no_reset)]
 pub struct BitUnit {
     /// Take the operands.
@@ -52,8 +53,8 @@ pub struct BitUnit {
     ones: DFF<Bit>,
 }
 
-/// Counts, digit by digit: bit i of each vector belongs to count i. They stand in such an order that neighbours, which are added, are half of the
-/// vectors apart; what is above the counts of a vector means nothing.
+/// Counts, digit by digit: bit i of each vector belongs to count i. They stand in such an order that neighbours, which
+/// are added, are half of the vectors apart; what is above the counts of a vector means nothing.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Counts {
     ones: Bits<8>,

@@ -1,4 +1,5 @@
-//! The decoder of RV32IMA, Zicsr (counters, read only), Zifencei, Zba, Zbb and Zbs, behind the [predecoder](super::predecode).
+//! The decoder of RV32IMA, Zicsr (counters, read only), Zifencei, Zba, Zbb and Zbs, behind the
+//! [predecoder](super::predecode).
 
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
@@ -6,7 +7,8 @@ use super::predecode::CodeWord;
 use super::stages::Traits;
 use spindle_verilog::prelude::*;
 
-/// A decoded instruction. Of an illegal word only `traits.illegal` and `traits.breaks` mean anything: the rest may be that of any instruction.
+/// A decoded instruction. Of an illegal word only `traits.illegal` and `traits.breaks` mean anything: the rest may be
+/// that of any instruction.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
     /// What executes it.
@@ -65,7 +67,8 @@ pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bi
     (upper.get_bits::<20>(12), lower.get_bits::<12>(0)).cat::<32>()
 }
 
-/// What is added to the first operand: I, S, J, anything for atomics. Of the operations that use it bit 3 is set in JAL alone, bit 4 in stores.
+/// What is added to the first operand: I, S, J, anything for atomics. Of the operations that use it bit 3 is set in JAL
+/// alone, bit 4 in stores.
 #[hdl_fn]
 fn offset(word: Bits<32>) -> Bits<32> {
     let sign = word.get_bit(31);
@@ -83,7 +86,8 @@ fn offset(word: Bits<32>) -> Bits<32> {
         .cat::<32>()
 }
 
-/// How far a branch (B) or JAL (J) goes, in half words: bit 4 tells them apart. What lies further away than the code may be is not here.
+/// How far a branch (B) or JAL (J) goes, in half words: bit 4 tells them apart. What lies further away than the code
+/// may be is not here.
 #[hdl_fn]
 fn distance(word: Bits<32>) -> Bits<17> {
     let jumps = !word.get_bit(4);
@@ -131,8 +135,9 @@ fn control(word: Bits<32>) -> AluControl {
 /// | in `code` | the instruction, predecoded |
 /// | out `decoded` | what it means |
 ///
-/// `traits.illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and FENCE.I are free, as the
-/// specification asks of simple implementations. Which bits tell the [operations](super::predecode::operation) apart stands there.
+/// `traits.illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and
+/// FENCE.I are free, as the specification asks of simple implementations. Which bits tell the
+/// [operations](super::predecode::operation) apart stands there.
 #[block(combinational)]
 pub struct Decoder {
     /// The instruction.

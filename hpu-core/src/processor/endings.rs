@@ -20,11 +20,13 @@ const CODE: u64 = 10;
 /// | store buffer | in `drains`: stores of a thread's ended handler are under way |
 /// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 ///
-/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From cycle `watchdog + 1` on, but
-/// not before the second, `spent` is high: no instruction is in M1 before the fourth. An ending waits until the stores of its handler have arrived;
-/// a return or fault behind it waits in M1 until it has been taken.
+/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From
+/// cycle `watchdog + 1` on, but not before the second, `spent` is high: no instruction is in M1 before the fourth. An
+/// ending waits until the stores of its handler have arrived; a return or fault behind it waits in M1 until it has been
+/// taken.
 ///
-/// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered, two cycles later at the earliest.
+/// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered,
+/// two cycles later at the earliest.
 #[block]
 pub struct Endings {
     /// The handler of the current thread was started in the last cycle: it is fetched from now on.

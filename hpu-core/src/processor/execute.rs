@@ -20,12 +20,15 @@ const MISA: u64 = 0x4000_1103;
 /// | memory stage | in `sum`: a + offset |
 /// | operands | in `counter_number`, out `counter` of D; out `alu_value` of X; out `first_value` of M1 |
 /// | write back | out `multiplies`, `wants_high` of M1; out `product`, low and high word, of M2 |
-/// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1; in `claims`: it was not dropped |
-/// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy`; in `taken`, `cancel` |
+/// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1 |
+/// | | in `claims`: it was not dropped |
+/// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy` |
+/// | | in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
-/// The ALU's result can be used in X, that of the bit unit in M1, a product in M2. A counter is read in D, as an operand. A division starts in X if the
-/// divider is free, also if M1 does not take it yet. Instructions are counted in 48 bits.
+/// The ALU's result can be used in X, that of the bit unit in M1, a product in M2. A counter is read in D, as an
+/// operand. A division starts in X if the divider is free, also if M1 does not take it yet. Instructions are counted in
+/// 48 bits.
 #[block(no_default)]
 pub struct Execute {
     /// Number of the HPU in its cluster.

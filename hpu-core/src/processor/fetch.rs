@@ -1,4 +1,5 @@
-//! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in D.
+//! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in
+//! D.
 
 use super::branch_predictor::BranchPredictor;
 use super::bundles::{Fetched, PredictorUpdateSink};
@@ -14,9 +15,10 @@ use spindle_verilog::prelude::*;
 /// | M1 | in `redirect`, `redirect_pc`; in `drop`; predictor update |
 /// | issue | out `valid`, `pc`, `block`, `after`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
 ///
-/// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in F in the next one, in D in the
-/// one after that. Both drop what stands in F and D, and so does `drop` alone, after which nothing is fetched until one of the others comes.
-/// With `hold` F and D stand still. The run-off of the code is found here: a word from outside `code` is marked, and faults when it executes.
+/// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in
+/// F in the next one, in D in the one after that. Both drop what stands in F and D, and so does `drop` alone, after
+/// which nothing is fetched until one of the others comes. With `hold` F and D stand still. The run-off of the code is
+/// found here: a word from outside `code` is marked, and faults when it executes.
 #[block]
 pub struct Fetch {
     /// The image that is fetched from, but in a cycle with `enter`.

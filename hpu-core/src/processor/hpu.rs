@@ -3,10 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank`; in `region_write`, `region_index`, `region` |
-//! | instruction memory | out `fetch_address`, `fetch_enable`; in `fetch_data`, two edges later; out `code_address`, `code_valid` / in `code_ready`, `code_data` |
-//! | L1 | out `l1_request`, `l1_valid`, `l1_stores` (the access may be a store) / in `l1_grant`, `l1_data`: half port 0 even words, 1 odd words |
+//! | instruction memory | out `fetch_address`, `fetch_enable`; in `fetch_data`, two edges later |
+//! | | out `code_address`, `code_valid` / in `code_ready`, `code_data` |
+//! | L1 | out `l1_request`, `l1_valid`, `l1_stores` (the access may be a store) / in `l1_grant`, `l1_data`: |
+//! | | half port 0 even words, 1 odd words |
 //! | remote unit | out `remote`, `remote_valid` / in `remote_ready`; in `answer`, `answer_valid` |
-//! | command port | out `port`, `port_write`, `port_read`; in `port_data`, `issue_done`, `issue_refused`, `issue_full`, `port_full`, `port_pending` |
+//! | command port | out `port`, `port_write`, `port_read` |
+//! | | in `port_data`, `issue_done`, `issue_refused`, `issue_full`, `port_full`, `port_pending` |
 //! | cluster | out `ending`, `ending_valid` / in `ending_ready` |
 //! | counters, trace | out `busy`, `retired`, `begins` and what belongs to it, `ends` and what belongs to it, `bank_of`, `rvfi` |
 //!
@@ -35,7 +38,8 @@
 //!
 //! A handler returns by a JALR without offset to the return address.
 //!
-//! The threads are described in [`threads`](super::threads), faults in [`resolve`](super::resolve), the watchdog in [`endings`](super::endings).
+//! The threads are described in [`threads`](super::threads), faults in [`resolve`](super::resolve), the watchdog in
+//! [`endings`](super::endings).
 
 use super::bundles::{CodePort, CommandAccess, FetchPort, HandlerStart, IssueAnswerSink, RegionWriteSink, WordPort};
 use super::endings::Endings;
@@ -62,7 +66,8 @@ use spindle_verilog::prelude::*;
 pub struct HpuOptions {
     /// With the retirement port `rvfi`.
     pub rvfi: bool,
-    /// `fetch_data` has the word of the image, and the predecoder stands behind it: for a processor without an instruction memory.
+    /// `fetch_data` has the word of the image, and the predecoder stands behind it: for a processor without an
+    /// instruction memory.
     pub predecodes: bool,
     /// A jump there ends the handler.
     pub return_address: u32,

@@ -16,9 +16,11 @@ use spindle_verilog::prelude::*;
 /// | threads | in `ready`, `expecting`, `inject`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
 /// | execute | in `quotient`, `remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
-/// | resolve | in `holds`: X stays; in `flush`: D and X are dropped; in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
+/// | resolve | in `holds`: X stays; in `flush`: D and X are dropped |
+/// | | in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
 ///
-/// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or negates a quotient.
+/// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or
+/// negates a quotient.
 #[block]
 pub struct Issue {
     /// The word in D.

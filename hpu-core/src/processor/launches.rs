@@ -22,8 +22,9 @@ struct Kept {
 /// | whoever needs it | out `bank` of the current thread, `bank_of` both |
 /// | fetch | out `code` of the current thread, `other_base` of the other |
 ///
-/// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once where its bank will find it, so a start
-/// changes the bank alone. The rest stays readable as `launched` in the cycle after the start.
+/// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once
+/// where its bank will find it, so a start changes the bank alone. The rest stays readable as `launched` in the cycle
+/// after the start.
 #[block]
 pub struct Launches {
     /// Next handler.

@@ -20,17 +20,19 @@ const LR: u64 = 2;
 /// | loader | in `region_write`, `region_index`, `region` |
 /// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
 /// | resolve | in `executed`, `live`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
-/// | store buffer | out `push`, `entry`, `entry_row`, `entry_crosses`, `look_row`, `look_crosses`; in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
+/// | store buffer | out `push`, `entry`, `entry_row`, `entry_crosses`, `look_row`, `look_crosses` |
+/// | | in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
 /// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
 /// | L1 | out `row`, `valid` of both half ports / in `grant` |
 /// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
 /// | command port | out `port_read`; in `replied`, `pending` |
 /// | write back | out `from`: where the load in M1 reads; `other_granted`: the second half of a load that crosses a word is on its way |
 ///
-/// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a wrong guess costs a cycle
-/// in which the region of the sum is looked up; a load that was not granted, or may have overtaken a store, reads again from M1, the two halves of
-/// one that crosses a word one after the other. Everything else goes into the store buffer from M1, before it is known whether it may: if it
-/// faults, the buffer forgets it one cycle later.
+/// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a
+/// wrong guess costs a cycle in which the region of the sum is looked up; a load that was not granted, or may have
+/// overtaken a store, reads again from M1, the two halves of one that crosses a word one after the other. Everything
+/// else goes into the store buffer from M1, before it is known whether it may: if it faults, the buffer forgets it one
+/// cycle later.
 #[block]
 pub struct MemoryStage {
     /// Write of a region.
@@ -257,8 +259,8 @@ impl MemoryStage {
         Place { offset, next_row, physical, even_row }
     }
 
-    /// X: a load reads at once; whether it moves on comes too late to matter. But if M1 waits for the store buffer, the ports are left
-    /// to the buffer; at a fence, at the command port or after a command from the next cycle on.
+    /// X: a load reads at once; whether it moves on comes too late to matter. But if M1 waits for the store buffer, the
+    /// ports are left to the buffer; at a fence, at the command port or after a command from the next cycle on.
     fn load_early(&mut self, access: Access) -> EarlyLoad {
         let issued = self.issued.val();
         let executed = self.executed.val();
@@ -347,8 +349,8 @@ impl MemoryStage {
             self.other_done.d.next = fast & (self.other_done.q.val() | (got & first_half));
         }
 
-        // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset, since bases are
-        // multiples of a beat.
+        // The region comes too late for the grant. So every load reads L1, and the super-bank is that of the offset,
+        // since bases are multiples of a beat.
         self.reads[0].next = (early.loads & early.first_even) | (retries_l1 & !retry_odd);
         self.reads[1].next = (early.loads & early.first_odd) | (retries_l1 & retry_odd);
         self.row[0].next = (place.even_row.get_bits::<11>(2), place.next_row.get_bits::<2>(0)).cat::<13>();
@@ -359,11 +361,12 @@ impl MemoryStage {
         Read { fast, fetched }
     }
 
-    /// What the store buffer compares: regions do not overlap, so bytes that are the same in L1 have the same address, and the comparison
-    /// need not wait for the region.
+    /// What the store buffer compares: regions do not overlap, so bytes that are the same in L1 have the same address,
+    /// and the comparison need not wait for the region.
     fn compare_rows(&mut self, access: Access, early: EarlyLoad, shape: Shape) {
         let first_sum = self.first_sum.val();
-        // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the region.
+        // Regions do not overlap: what is the same in L1 has the same address. So the comparison need not wait for the
+        // region.
         self.queue.look_row.next = (self.a.val().get_bits::<3>(28), first_sum.get_bits::<12>(3)).cat::<15>();
         self.queue.entry_row.next = (access.sum.get_bits::<3>(28), access.sum.get_bits::<12>(3)).cat::<15>();
         self.queue.look_crosses.next = early.first_crosses & first_sum.get_bit(2);

@@ -1,7 +1,7 @@
 //! Predecoding: what instruction memory keeps of a word, so that little is left to find out when it is fetched.
 //!
-//! A word of an image is written once and fetched very often. On its way into instruction memory a word that is an instruction gets an
-//! operation in place of its opcode, and two marks beside it. Bits 31:7 stay as they are.
+//! A word of an image is written once and fetched very often. On its way into instruction memory a word that is an
+//! instruction gets an operation in place of its opcode, and two marks beside it. Bits 31:7 stay as they are.
 //!
 //! | `legal` | `other` | bits 6:0 |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | 1 | 0 | {reads rs2, [`operation`] of the ALU}: OP and OP-IMM |
 //! | 1 | 1 | one of the other [`operation`]s |
 //!
-//! The operations are chosen so that nearly all that the decoder says is one of their bits or one function of six of them. No word is lost:
-//! [`image_word`] is what stood in the image, for loads from code and for the retirement port.
+//! The operations are chosen so that nearly all that the decoder says is one of their bits or one function of six of
+//! them. No word is lost: [`image_word`] is what stood in the image, for loads from code and for the retirement port.
 
 use spindle_verilog::prelude::*;
 

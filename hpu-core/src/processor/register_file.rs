@@ -12,13 +12,15 @@ const SWEPT: u64 = 4;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | decoder | in `thread`, `read_a`, `read_b` / out `data_a`, `data_b`, `known_a`, `known_b`: the running handler has written the register |
+/// | decoder | in `thread`, `read_a`, `read_b` / out `data_a`, `data_b`, `known_a`, `known_b`: |
+/// | | the running handler has written the register |
 /// | write back | in `write`, `write_thread`, `write_index`, `write_data`, seen from the next cycle on |
 /// | threads | in `clear`: the handler of `thread` ends, nothing is known from the next cycle on; out `ready` |
 ///
-/// Handlers of a thread are numbered modulo 16; a register is known if it carries the number of the running handler. After each handler four
-/// registers are given the number of the one that has just ended, in the cycles in which the pipeline fills again and writes nothing: so each
-/// register is marked anew every eight handlers, long before its number comes back. After a reset all 64 are, one in each cycle, until `ready`.
+/// Handlers of a thread are numbered modulo 16; a register is known if it carries the number of the running handler.
+/// After each handler four registers are given the number of the one that has just ended, in the cycles in which the
+/// pipeline fills again and writes nothing: so each register is marked anew every eight handlers, long before its
+/// number comes back. After a reset all 64 are, one in each cycle, until `ready`.
 #[block]
 pub struct RegisterFile {
     /// Handlers may start.
@@ -54,7 +56,8 @@ pub struct RegisterFile {
     number: [Reg<Bits<4>>; 2],
     /// That of the thread in D, a cycle late: D is empty in the first cycle after a switch or an end.
     current: DFF<Bits<4>>,
-    /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are some.
+    /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are
+    /// some.
     sweep: Reg<Bits<3>>,
     swept: DFF<Bit>,
     /// Registers unmarked since the reset.

@@ -4,23 +4,26 @@ use super::bundles::RemotePushSink;
 use super::types::RemoteAnswer;
 use spindle_verilog::prelude::*;
 
-/// Posted writes under way from which on further ones stall. Two more may have been pushed by the time that this is known.
+/// Posted writes under way from which on further ones stall. Two more may have been pushed by the time that this is
+/// known.
 const POSTED: u64 = 5;
 
 /// Counts posted writes and answers under way.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push_write`, `push_read` of the current `thread`; in `squash`: what was pushed in the last cycle was a fault; out `write_stalls`, `read_stalls`, `quiet` |
+/// | M1 | in `push_write`, `push_read` of the current `thread`; in `squash`: what was pushed in the last cycle was a fault |
+/// | | out `write_stalls`, `read_stalls`, `quiet` |
 /// | remote unit | in `answer`, `answer_valid`; out `answered`: it is one to a load or atomic |
 /// | threads | in `forgets`, `ends`; out `owed` |
 /// | store buffer | in `draining` |
 /// | endings | out `drains` |
 ///
-/// What stalls M1 stands in registers, and is that of a new current thread from the second cycle on: its first instruction is in M1 later than that.
-/// A write is counted from the cycle after its push into the store buffer to its answer. The stores of a handler that has ended are waited for by its ending;
-/// until they have arrived, posted writes of the next handler of the thread stall, so that the two are never confused. A thread has one
-/// load or atomic under way at most; if its handler ends without it, the answer is owed, and thrown away.
+/// What stalls M1 stands in registers, and is that of a new current thread from the second cycle on: its first
+/// instruction is in M1 later than that. A write is counted from the cycle after its push into the store buffer to its
+/// answer. The stores of a handler that has ended are waited for by its ending; until they have arrived, posted writes
+/// of the next handler of the thread stall, so that the two are never confused. A thread has one load or atomic under
+/// way at most; if its handler ends without it, the answer is owed, and thrown away.
 #[block]
 pub struct RemoteTracker {
     /// The current thread.

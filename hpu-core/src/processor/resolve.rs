@@ -20,9 +20,9 @@ use spindle_verilog::prelude::*;
 /// | issue | in `arrives`; out `valid`, `counts`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |
 ///
-/// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an incident of the next cycle; the
-/// instruction that has come to M1 by then is dropped with all younger ones (`live` is low). With `ending_full` a return stays in M1, and a fault
-/// becomes an incident later.
+/// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an
+/// incident of the next cycle; the instruction that has come to M1 by then is dropped with all younger ones (`live` is
+/// low). With `ending_full` a return stays in M1, and a fault becomes an incident later.
 #[block]
 pub struct Resolve {
     /// The instruction in M1.
@@ -105,7 +105,8 @@ impl Resolve {
         self.occupied.d.next = if holds { live } else { self.arrives.val() };
         self.valid.next = self.occupied.q.val();
 
-        // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have; the sum of a stray JALR still has it.
+        // Where the program goes. JALR clears bit 0 of its target, which a program counter does not even have; the sum
+        // of a stray JALR still has it.
         let missed = (executed.taken != executed.predicted) | (executed.taken & executed.target_missed);
         let illegal = traits.illegal;
         let stray = traits.jumps & !exits & !illegal & (executed.sum.get_bits::<15>(17) != CODE_TOP);

@@ -15,14 +15,16 @@ const SC: u64 = 3;
 /// | neighbour | ports |
 /// |---|---|
 /// | issue, operands | in `word`, `decoded` of D; in `a`, `b` of X |
-/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1; in `left`, `trap`, `trap_valid`, one cycle later, or with `stays` when that is over |
+/// | execute, resolve | in `executed`, `live`, `holds`, `next`, `returns` of M1 |
+/// | | in `left`, `trap`, `trap_valid`, one cycle later, or with `stays` when that is over |
 /// | write back | in `value` of M3 |
 /// | threads | in `thread`, `started` |
 /// | outside | out `rvfi` |
 ///
-/// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing in between. If the handler
-/// ends before that, it does not retire. A jump out of the code retires and halts; an instruction that the watchdog stops traps. A jump to half a
-/// word traps, as RISC-V has it: the processor finds out at what stands there, which does not retire.
+/// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing
+/// in between. If the handler ends before that, it does not retire. A jump out of the code retires and halts; an
+/// instruction that the watchdog stops traps. A jump to half a word traps, as RISC-V has it: the processor finds out at
+/// what stands there, which does not retire.
 #[block]
 pub struct RetirementPort {
     /// The word in D.

@@ -1,7 +1,8 @@
 //! What stands in the registers between the pipeline's stages.
 //!
-//! A program counter is kept as `Bits<17>`: the byte offset in the image, halved and signed. Bit 0 is set by a jump to an address that is not a
-//! multiple of four, bit 16 by one before the image; both only ever stand in a slot that faults.
+//! A program counter is kept as `Bits<17>`: the byte offset in the image, halved and signed. Bit 0 is set by a jump to
+//! an address that is not a multiple of four, bit 16 by one before the image; both only ever stand in a slot that
+//! faults.
 
 use super::alu::AluControl;
 use super::bit_unit::BitControl;
@@ -196,7 +197,8 @@ pub struct Trap {
 // The widths of the next two functions, and of all that holds a block.
 const _: () = assert!(CODE_ALIGN == 1 << 7, "an image begins with a block of instruction memory");
 
-/// The block of instruction memory, of `CODE_ALIGN` bytes, in which a program counter is, in an image that begins with `base`.
+/// The block of instruction memory, of `CODE_ALIGN` bytes, in which a program counter is, in an image that begins with
+/// `base`.
 #[hdl_fn]
 pub fn block_in_code(pc: Bits<17>, base: Bits<9>) -> Bits<9> {
     pc.get_bits::<9>(6) | base

@@ -43,16 +43,19 @@ pub struct Leaving {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push`, `entry`, `entry_row`, `entry_crosses`, `may_push` / out `full`, `empty`, `waiting`; in `squash`: what was pushed in the last cycle was a fault |
+/// | M1 | in `push`, `entry`, `entry_row`, `entry_crosses`, `may_push` / out `full`, `empty`, `waiting` |
+/// | | in `squash`: what was pushed in the last cycle was a fault |
 /// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
-/// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle) ; out `urgent` |
+/// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle)  |
+/// | | out `urgent` |
 /// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
 /// | command port | out `port`, `port_write`, if `port_free` |
 /// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
 ///
-/// An entry can leave in the cycle after its push, one per cycle, unless it is taken back then: rights are checked while it is written. The two halves of a store that crosses a word leave together or one after the other.
-/// `overlap` compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four cycles asks for
-/// the ports by `urgent`.
+/// An entry can leave in the cycle after its push, one per cycle, unless it is taken back then: rights are checked
+/// while it is written. The two halves of a store that crosses a word leave together or one after the other. `overlap`
+/// compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four
+/// cycles asks for the ports by `urgent`.
 #[block]
 pub struct StoreBuffer {
     /// Accesses from M1.
@@ -85,7 +88,8 @@ pub struct StoreBuffer {
     used: [Reg<Bit>; STORE_ENTRIES],
     write_at: Reg<Bit>,
     read_at: Reg<Bit>,
-    /// Half ports of L1 that an entry has yet to be granted: known beside the memory, since the grants of the whole cluster wait for it.
+    /// Half ports of L1 that an entry has yet to be granted: known beside the memory, since the grants of the whole
+    /// cluster wait for it.
     even: [DFF<Bit>; STORE_ENTRIES],
     odd: [DFF<Bit>; STORE_ENTRIES],
     /// Its columns of L1, odd words and even ones, for the same reason.
@@ -158,7 +162,8 @@ impl StoreBuffer {
             } else {
                 true
             });
-        // Patience is lost for accesses of L1 alone, and begins anew a cycle late: the grants of this cycle are of no concern to it.
+        // Patience is lost for accesses of L1 alone, and begins anew a cycle late: the grants of this cycle are of no
+        // concern to it.
         let left_last = self.left_last.q.val();
         self.queue.urgent.next = (self.patience.q.val() == PATIENCE) & !left_last;
         if left_last | (self.pushed.q.val() & !both) | !in_l1 {

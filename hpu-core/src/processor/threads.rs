@@ -15,14 +15,16 @@ use spindle_verilog::prelude::*;
 /// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
 /// | divider | in `divider_done`, `divider_thread`, `divider_busy`, `takes_remainder`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
-/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; in `injected` |
+/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3` |
+/// | | in `injected` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
-/// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is blocked, if the other one
-/// is runnable or else a launch waits and a thread is free; and it makes room as soon as the older thread is runnable again, after an
-/// instruction that cannot fault. A return leads to the other handler's fetch in the next cycle; a wait, which is resolved one cycle after M1, in the
-/// cycle after that. A thread that is blocked and has nothing to make room for refetches what follows, which then waits in D.
+/// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is
+/// blocked, if the other one is runnable or else a launch waits and a thread is free; and it makes room as soon as the
+/// older thread is runnable again, after an instruction that cannot fault. A return leads to the other handler's fetch
+/// in the next cycle; a wait, which is resolved one cycle after M1, in the cycle after that. A thread that is blocked
+/// and has nothing to make room for refetches what follows, which then waits in D.
 ///
 /// A thread whose budget is spent is not blocked any more: its next instruction faults instead of executing.
 #[block]

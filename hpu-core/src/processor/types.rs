@@ -120,8 +120,9 @@ pub struct PortAccess {
     pub data: Bits<32>,
 }
 
-/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters, by [`report_of`](crate::types::report_of),
-/// and the [`reporter`](crate::cluster::reporter) chooses among the clocks of all threads of a cluster.
+/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters,
+/// by [`report_of`](crate::types::report_of), and the [`reporter`](crate::cluster::reporter) chooses among the clocks
+/// of all threads of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Its bank.
@@ -148,8 +149,8 @@ pub struct Ending {
     pub second_cycles: Bits<WATCHDOG_BITS>,
 }
 
-/// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one channel, with the
-/// hardware thread beside it. `order` counts per thread.
+/// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one
+/// channel, with the hardware thread beside it. `order` counts per thread.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Rvfi {
     /// An instruction retires.

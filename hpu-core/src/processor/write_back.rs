@@ -11,14 +11,16 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | endings | out `lands`, `lands_bank`; in `bank` of the current thread |
-/// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush`; in `ends`: nothing of an ended handler is written |
+/// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush` |
+/// | | in `ends`: nothing of an ended handler is written |
 /// | execute | in `value`, `multiplies`, `wants_high` of M1; in `product` of M2 |
 /// | memory stage | in `from`, `other_granted` |
 /// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
 /// | operands | out `first`, `second`, `third`, `third_thread` |
 ///
-/// M2 chooses each byte of a load out of the word that its lane is in: that is the result of an aligned word. M3 turns and extends the others. If the two
-/// halves of a load were granted apart, the bytes of the second word come first and wait in their lanes of M3's register, which nobody else needs by then.
+/// M2 chooses each byte of a load out of the word that its lane is in: that is the result of an aligned word. M3 turns
+/// and extends the others. If the two halves of a load were granted apart, the bytes of the second word come first and
+/// wait in their lanes of M3's register, which nobody else needs by then.
 #[block]
 pub struct WriteBack {
     /// The current thread.

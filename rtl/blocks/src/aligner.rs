@@ -202,10 +202,10 @@ fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
 /// | in `source_data`, `source_last`, `source_valid` / out `source_ready` | source: the first beat holds the first byte at `src_offset` |
 /// | in `go`, from a register; out `beat`, `beat_valid` | sink: takes the beat while `go` is high, else it stays |
 ///
-/// Jobs are as of [`ByteAligner`]. A source beat and the one before it lie side by side, 127 lanes of which can be wanted; three steps take 64
-/// neighbouring ones, each a sum of products with one LUT of six inputs per bit, which a mapper does not always find behind nested choices. Two of
-/// the steps lie in front of a register, one behind it. Latency: source beat to `beat` 1 cycle, counted from the second source beat when
-/// `dst_offset` < `src_offset`.
+/// Jobs are as of [`ByteAligner`]. A source beat and the one before it lie side by side, 127 lanes of which can be
+/// wanted; three steps take 64 neighbouring ones, each a sum of products with one LUT of six inputs per bit, which a
+/// mapper does not always find behind nested choices. Two of the steps lie in front of a register, one behind it.
+/// Latency: source beat to `beat` 1 cycle, counted from the second source beat when `dst_offset` < `src_offset`.
 #[block]
 pub struct Funnel {
     /// What to move.
@@ -271,14 +271,14 @@ const BUFFER_BITS: usize = 2;
 /// | in `source_data`, `source_last`, `source_valid` / out `source_ready` | packet buffer or L1: the first beat holds the first byte at `src_offset` |
 /// | out `out_data`, `out_strobe`, `out_last`, `out_valid` / in `out_ready` | writer: the first beat carries the first byte in lane `dst_offset` |
 ///
-/// Jobs and source frames correspond one to one, in order. A job takes its source beats up to and including the one with
-/// `last`; beats behind the last wanted byte are thrown away, one per cycle. If the source ends early the job still makes
-/// all its output beats, with undefined bytes in place of the missing ones.
+/// Jobs and source frames correspond one to one, in order. A job takes its source beats up to and including the one
+/// with `last`; beats behind the last wanted byte are thrown away, one per cycle. If the source ends early the job
+/// still makes all its output beats, with undefined bytes in place of the missing ones.
 ///
-/// Latency: job to first source beat taken 2 cycles (hidden while another job runs); source beat to output beat 2 cycles,
-/// counted from the second source beat when `dst_offset` < `src_offset`. One beat per cycle, no bubble between jobs: a job
-/// costs its source beats, plus 1 cycle if its last bytes spill over into one more output beat. `out_valid` comes from a register, the beat from
-/// a LUT RAM of four, which costs less than registers with a spare.
+/// Latency: job to first source beat taken 2 cycles (hidden while another job runs); source beat to output beat 2
+/// cycles, counted from the second source beat when `dst_offset` < `src_offset`. One beat per cycle, no bubble between
+/// jobs: a job costs its source beats, plus 1 cycle if its last bytes spill over into one more output beat. `out_valid`
+/// comes from a register, the beat from a LUT RAM of four, which costs less than registers with a spare.
 #[block]
 pub struct ByteAligner {
     /// What to move.

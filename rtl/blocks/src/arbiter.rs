@@ -15,8 +15,9 @@ use spindle_verilog::prelude::*;
 /// | in `lock` | together with `accept`: the same requester keeps the grant (its packet goes on) |
 /// | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 ///
-/// The grant is combinational in `request` (6 levels for N = 16, 8 for N = 32) and moves on only with `accept`; the requester granted
-/// last has the lowest priority next. While locked, nobody else is granted even if the holder pauses. At most 32 requesters.
+/// The grant is combinational in `request` (6 levels for N = 16, 8 for N = 32) and moves on only with `accept`; the
+/// requester granted last has the lowest priority next. While locked, nobody else is granted even if the holder pauses.
+/// At most 32 requesters.
 #[block(no_default)]
 pub struct RoundRobin<const N: usize> {
     /// Who asks.
@@ -97,9 +98,9 @@ impl<const N: usize> RoundRobin<N> {
 /// | out `source_data`, `source_keep`, `source_last`, `source_valid` / in `source_ready` | sink |
 /// | out `source_index` | which input the beat comes from |
 ///
-/// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor between
-/// frames. A frame is never mixed with another; while its source pauses, the output pauses. `sink_ready` follows
-/// `source_ready` in the same cycle: the multiplexer is then the only LUT of a bit.
+/// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor
+/// between frames. A frame is never mixed with another; while its source pauses, the output pauses. `sink_ready`
+/// follows `source_ready` in the same cycle: the multiplexer is then the only LUT of a bit.
 #[block]
 pub struct StreamArbiter {
     /// Bytes of each input.
@@ -118,7 +119,8 @@ pub struct StreamArbiter {
     pub source_index: Signal<Out, Bits<8>>,
     arbiter: RoundRobin<8>,
     output: Slice<TaggedBeat>,
-    /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the LUTs.
+    /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the
+    /// LUTs.
     pairs: [Signal<Local, SunkBeat>; 4],
     quads: [Signal<Local, SunkBeat>; 2],
     chosen: Signal<Local, SunkBeat>,

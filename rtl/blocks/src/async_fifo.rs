@@ -3,8 +3,8 @@
 use crate::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
-/// FIFO between two unrelated clocks, first word fall through, in LUT RAM; holds `2^A - 1` words and one more in the output
-/// register.
+/// FIFO between two unrelated clocks, first word fall through, in LUT RAM; holds `2^A - 1` words and one more in the
+/// output register.
 ///
 /// | ports | clock |
 /// |---|---|
@@ -13,8 +13,9 @@ use spindle_verilog::prelude::*;
 ///
 /// Only Gray-coded pointers cross, one bit at a time, through two registers marked `ASYNC_REG`. All outputs come from
 /// registers. One word per cycle of the slower clock, sustained for A ≥ 4. Latency: the word is offered 3 to 4 edges of
-/// `read_clock` after the edge of `write_clock` that took it; its place is free again 3 to 4 edges of `write_clock` after
-/// it was read. Both resets have to be active together for at least 3 edges of the slower clock; each may end on its own.
+/// `read_clock` after the edge of `write_clock` that took it; its place is free again 3 to 4 edges of `write_clock`
+/// after it was read. Both resets have to be active together for at least 3 edges of the slower clock; each may end on
+/// its own.
 #[block(domains(write, read), no_default)]
 pub struct AsyncFifo<T: Synth, const A: usize> {
     /// Word from the source.

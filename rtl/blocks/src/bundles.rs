@@ -1,7 +1,8 @@
 //! Bundles that several engines share: beats, frames, AXI4.
 //!
-//! A bundle is declared once, from the side of the source; `mirror` names the other side. [`Join`] connects two of them in one
-//! line. Words with and without back-pressure are `Source`, `Sink`, `Pulse` and `PulseSink` of `spindle_verilog`.
+//! A bundle is declared once, from the side of the source; `mirror` names the other side. [`Join`] connects two of them
+//! in one line. Words with and without back-pressure are `Source`, `Sink`, `Pulse` and `PulseSink` of
+//! `spindle_verilog`.
 
 use spindle_contract::registers::BAR_BITS;
 use spindle_verilog::prelude::*;

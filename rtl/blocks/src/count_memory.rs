@@ -14,8 +14,8 @@ const BITS: usize = 7;
 /// | out `visited` / in `more`, `is_low`, the same cycle | sources: each counts for itself what comes between two visits and hands it over here, modulo 2^32; the counter behind one that `is_low` counts in addition how often that one wraps upwards |
 /// | out `at`, `count` | readers: the number visited 3 cycles ago, and its count |
 ///
-/// Beside it a source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has no reset: the first round does not look
-/// at what is there. Never stalls; levels: an adder of 34 bits.
+/// Beside it a source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has
+/// no reset: the first round does not look at what is there. Never stalls; levels: an adder of 34 bits.
 #[block]
 pub struct CountMemory {
     /// Highest number.

@@ -11,9 +11,9 @@ use spindle_verilog::prelude::*;
 /// | in `read_index` / out `read_count` | the count, 3 cycles later, with every event up to 3 cycles before the request |
 /// | out `clearing` | high for `2^A` cycles after reset, while the counters are set to zero: events are lost then |
 ///
-/// Each event port has its own half of every count, so there is no conflict; the halves are added when read. Counts wrap
-/// at 2^32. Never stalls: an event is read, added and written in three stages, and an event that finds its counter in a
-/// later stage takes the value from there. Levels: 10 with carry cells; all outputs are registers.
+/// Each event port has its own half of every count, so there is no conflict; the halves are added when read. Counts
+/// wrap at 2^32. Never stalls: an event is read, added and written in three stages, and an event that finds its counter
+/// in a later stage takes the value from there. Levels: 10 with carry cells; all outputs are registers.
 #[block(no_default)]
 pub struct CounterBank<const A: usize> {
     /// First event of the cycle.

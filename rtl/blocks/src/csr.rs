@@ -33,10 +33,10 @@ pub enum CsrState {
 /// | out `csr` | the blocks, each gated by its address range by whoever connects them |
 /// | in `csr_answer` | OR of the blocks' answers |
 ///
-/// Address and data of a write may arrive in either order; reads and writes that wait together take turns. `csr.valid` is
-/// held with stable fields until `csr_answer.ack` and low in the cycle after it, also when a block answers at once.
-/// An access takes 3 cycles plus the block's time from `ar` (or the later of `aw` and `w`) taken to the response offered,
-/// if the block acknowledges in the cycle of the request: taken → request → answer registered → offered.
+/// Address and data of a write may arrive in either order; reads and writes that wait together take turns. `csr.valid`
+/// is held with stable fields until `csr_answer.ack` and low in the cycle after it, also when a block answers at once.
+/// An access takes 3 cycles plus the block's time from `ar` (or the later of `aw` and `w`) taken to the response
+/// offered, if the block acknowledges in the cycle of the request: taken → request → answer registered → offered.
 ///
 /// Responses: OKAY; DECERR for an unknown register (`error`); SLVERR when nobody answers within 1024 cycles, and for a
 /// write whose strobe is not 0xF, which is not passed on. Address bits 1:0 are ignored. A block that gives up an access

@@ -1,7 +1,7 @@
 //! Hardware structs of the descriptors listed in `spindle-contract`.
 //!
-//! A field of width 1 is a `Bit`, any other a `Bits<N>`; the first field of the list holds the least significant bits, so
-//! the packed layout is the one that the contract documents.
+//! A field of width 1 is a `Bit`, any other a `Bits<N>`; the first field of the list holds the least significant bits,
+//! so the packed layout is the one that the contract documents.
 
 use spindle_verilog::prelude::*;
 

@@ -14,9 +14,10 @@ const LUT_ADDRESS_BITS: usize = 6;
 /// | out `read`, `read_valid` / in `read_ready` | sink |
 /// | out `level` | words written and not yet read, as of the start of the cycle |
 ///
-/// `read_valid`, `write_ready` and `level` come from registers. One word in and one word out per cycle, sustained, also when
-/// nearly full or nearly empty. Latency from write to `read_valid`: 1 cycle in LUT RAM (`read` is the LUT RAM's output), 3
-/// in block RAM (`read` is a register behind the RAM). A full FIFO takes a word in the cycle after one was read.
+/// `read_valid`, `write_ready` and `level` come from registers. One word in and one word out per cycle, sustained, also
+/// when nearly full or nearly empty. Latency from write to `read_valid`: 1 cycle in LUT RAM (`read` is the LUT RAM's
+/// output), 3 in block RAM (`read` is a register behind the RAM). A full FIFO takes a word in the cycle after one was
+/// read.
 #[block(no_default)]
 pub struct Fifo<T: Synth, const A: usize> {
     /// Word from the source.
@@ -42,7 +43,8 @@ impl<T: Synth, const A: usize> Fifo<T, A> {
         Self::with_depth(style, 1 << A)
     }
 
-    /// Only `depth` words: a power of two. Fewer than all are the FIFO of block RAM, with its latency, in any kind of memory.
+    /// Only `depth` words: a power of two. Fewer than all are the FIFO of block RAM, with its latency, in any kind of
+    /// memory.
     pub fn with_depth(style: RamStyle, depth: usize) -> Self {
         assert!((1..=15).contains(&A), "Fifo: the depth is 2^1 to 2^15 words, not 2^{A}; choose another A");
         let in_luts = style == RamStyle::Distributed && depth == 1 << A;
@@ -113,7 +115,8 @@ impl<T: Synth, const A: usize> LutFifo<T, A> {
         if pop {
             self.read_pointer.d.next = read_next;
         }
-        // Full and filled are known from the pointers: the counter is there for `level` alone, and not at all where nobody looks at it.
+        // Full and filled are known from the pointers: the counter is there for `level` alone, and not at all where
+        // nobody looks at it.
         if push & !pop {
             self.used.d.next = self.used.q.val() + 1;
             self.full.d.next = write_next == self.read_pointer.q.val();
@@ -200,7 +203,8 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
         if fetch {
             self.read_pointer.d.next = read_next;
         }
-        // Less one is written by complements, or synthesis shares one adder and puts it behind `read_ready`, which comes late.
+        // Less one is written by complements, or synthesis shares one adder and puts it behind `read_ready`, which
+        // comes late.
         let used = self.used.q.val();
         let used_less = !(!used + 1);
         if push & !pop {

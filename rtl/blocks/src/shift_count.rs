@@ -1,8 +1,9 @@
 //! A counter that is no adder: a shift register that walks through all its values, one LUT for all bits.
 //!
-//! For places, turns and lengths whose values nobody reads as numbers. A step shifts one to the left; what comes in is the sum of the taps of a primitive
-//! polynomial, turned over where all bits but the highest are zero, which puts 0 between `10..0` and `0..01` (a de Bruijn sequence).
-//! The lower four bits of a value come twice in a round, at most 31 steps apart.
+//! For places, turns and lengths whose values nobody reads as numbers. A step shifts one to the left; what comes in is
+//! the sum of the taps of a primitive polynomial, turned over where all bits but the highest are zero, which puts 0
+//! between `10..0` and `0..01` (a de Bruijn sequence). The lower four bits of a value come twice in a round, at most 31
+//! steps apart.
 
 use spindle_verilog::prelude::*;
 

@@ -51,8 +51,8 @@ impl<T: Synth> Skid<T> {
 
 /// Forward register: payload and `valid` come from registers, `ready` is combinational.
 ///
-/// Ports as [`Skid`]. Latency 1 cycle, one word per cycle, holds one word; `write_ready` = empty or `read_ready`. Use it
-/// where the path backwards is short, and a [`Skid`] every few stages.
+/// Ports as [`Skid`]. Latency 1 cycle, one word per cycle, holds one word; `write_ready` = empty or `read_ready`. Use
+/// it where the path backwards is short, and a [`Skid`] every few stages.
 #[block]
 pub struct Slice<T: Synth> {
     /// Word from the source.

@@ -1,7 +1,7 @@
 //! The NIC top: wiring only.
 //!
-//! Three engines (packet engine, HPU array, RVMA engine), the AXI4-Lite slave and the global page. Nothing is computed here but the
-//! OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
+//! Three engines (packet engine, HPU array, RVMA engine), the AXI4-Lite slave and the global page. Nothing is computed
+//! here but the OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
 
 use crate::global_page::GlobalPage;
 use crate::trace_ring::TraceRing;

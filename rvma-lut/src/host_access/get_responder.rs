@@ -28,9 +28,7 @@
 use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
 use spindle_contract::reasons::{NO_MESSAGE_SLOT, NO_POSTED_BUFFER, OUT_OF_BOUNDS};
-use spindle_contract::wire::{
-    spindle, ETH_BYTES, IPV4_BYTES, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES,
-};
+use spindle_contract::wire::{spindle, ETH_BYTES, IPV4_BYTES, SPINDLE_BYTES, SPINDLE_GET_BYTES, UDP_BYTES, VLAN_BYTES};
 
 /// Address bits of the FIFO of answers.
 const ANSWER_BITS: usize = 4;

@@ -5,8 +5,8 @@ use super::{check, storage, unread_bits, word, RamStyle};
 use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
-/// `2^A` words of W bits, B bytes of one width, with two ports `a` and `b`, each of which reads or writes in a cycle; behind each the output register of the
-/// block RAM: read latency 2, and a clock enable per stage.
+/// `2^A` words of W bits, B bytes of one width, with two ports `a` and `b`, each of which reads or writes in a cycle;
+/// behind each the output register of the block RAM: read latency 2, and a clock enable per stage.
 ///
 /// | ports (same for `b`) | meaning |
 /// |---|---|
@@ -15,9 +15,10 @@ use spindle_verilog::prelude::*;
 /// | in `a_address`, `a_write` | where, what |
 /// | in `a_advance` / out `a_read` | the word that the array held goes to the output register; without it the register holds |
 ///
-/// With `a_advance` high all the time, the word of a read is valid 2 cycles after `a_enable`. With `a_enable` and `a_advance` low both stages
-/// hold. Never stalls. Read-first: a port that writes fetches the old word, and so does a port that reads the word that the other one writes in
-/// the same cycle. Both ports must not write the same word in one cycle. Block RAM only.
+/// With `a_advance` high all the time, the word of a read is valid 2 cycles after `a_enable`. With `a_enable` and
+/// `a_advance` low both stages hold. Never stalls. Read-first: a port that writes fetches the old word, and so does a
+/// port that reads the word that the other one writes in the same cycle. Both ports must not write the same word in one
+/// cycle. Block RAM only.
 #[block(no_reset, no_default)]
 pub struct TdpRam<const A: usize, const B: usize, const W: usize> {
     /// Port a works in this cycle.

@@ -8,9 +8,9 @@
 //! | [`TdpRam`] | 2 × read or write, byte enables; a clock enable per stage | 2 | old, also at the port that writes (read-first) |
 //! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
 //!
-//! All words are zero at power-up: block RAM, UltraRAM and LUT RAM come up as zero when no contents are given, which is why
-//! the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond the depth
-//! reads as zero in the model and must not be used.
+//! All words are zero at power-up: block RAM, UltraRAM and LUT RAM come up as zero when no contents are given, which is
+//! why the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond
+//! the depth reads as zero in the model and must not be used.
 
 use spindle_contract::params::Config;
 
@@ -54,8 +54,8 @@ pub enum RamStyle {
 const HALF_BLOCK_WORDS: usize = 256;
 
 impl RamStyle {
-    /// For a memory of so many words where block RAM is what a device runs out of first: LUT RAM if half of each block RAM would
-    /// stay empty.
+    /// For a memory of so many words where block RAM is what a device runs out of first: LUT RAM if half of each block
+    /// RAM would stay empty.
     pub fn sparing(words: usize) -> Self {
         if words <= HALF_BLOCK_WORDS {
             RamStyle::Distributed
@@ -64,7 +64,8 @@ impl RamStyle {
         }
     }
 
-    /// For a memory of so many words of `bits` bits that grows with the device: LUT RAM as long as it would fill less than half a block RAM's bits.
+    /// For a memory of so many words of `bits` bits that grows with the device: LUT RAM as long as it would fill less
+    /// than half a block RAM's bits.
     pub fn by_size(words: usize, bits: usize) -> Self {
         if words <= 16 * HALF_BLOCK_WORDS && words * bits <= 16 << 10 {
             RamStyle::Distributed
@@ -73,7 +74,8 @@ impl RamStyle {
         }
     }
 
-    /// For a memory of so many words on the device of `config`: one with UltraRAM for its large memories has block RAM for all others.
+    /// For a memory of so many words on the device of `config`: one with UltraRAM for its large memories has block RAM
+    /// for all others.
     pub fn on(config: &Config, words: usize) -> Self {
         if config.has_ultra_ram() {
             RamStyle::Block
@@ -82,8 +84,9 @@ impl RamStyle {
         }
     }
 
-    /// For a memory of few words whose reader can wait for block RAM: a device with UltraRAM for its large memories has some of it left
-    /// when its LUTs are used up, on others it is the other way round. Latencies are those of block RAM on both.
+    /// For a memory of few words whose reader can wait for block RAM: a device with UltraRAM for its large memories has
+    /// some of it left when its LUTs are used up, on others it is the other way round. Latencies are those of block RAM
+    /// on both.
     pub fn spare(config: &Config) -> Self {
         if config.has_ultra_ram() {
             RamStyle::Block

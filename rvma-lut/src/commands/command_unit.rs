@@ -390,10 +390,7 @@ impl CommandUnit {
                 if self.map_query.done.val() & !self.map_query.ok.val() {
                     self.fail(NO_MAP);
                 } else if self.map_query.done.val() {
-                    self.state.d.next = CommandState::Low;
-                    if code == bits(FREE_MAP) {
-                        self.state.d.next = CommandState::Finish;
-                    }
+                    self.state.d.next = if code == bits(FREE_MAP) { CommandState::Finish } else { CommandState::Low };
                 }
             }
             CommandState::Ring => {

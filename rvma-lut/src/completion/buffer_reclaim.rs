@@ -113,10 +113,7 @@ impl BufferReclaim {
         self.queue_slot.next = self.slot.q.val();
         self.queue_op.next = bits::<2>(QUEUE_END);
         if self.state.q.val() == ReclaimState::Queue {
-            self.queue_op.next = bits::<2>(QUEUE_CUT);
-            if self.reclaim.closes.val() {
-                self.queue_op.next = bits::<2>(QUEUE_INIT);
-            }
+            self.queue_op.next = if self.reclaim.closes.val() { bits::<2>(QUEUE_INIT) } else { bits::<2>(QUEUE_CUT) };
         }
         self.query_valid.next = ((self.state.q.val() == ReclaimState::Choose)
             | (self.state.q.val() == ReclaimState::Query)

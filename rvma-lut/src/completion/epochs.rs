@@ -176,10 +176,7 @@ impl Epochs {
         self.nexts.read_address.next = entry.oldest;
         self.completes.write_enable.next = adds_slot | ((self.state.q.val() == EpochState::Retire) & !oldest);
         self.completes.write_address.next = self.slot.q.val();
-        self.completes.write_data.next = bits::<1>(0);
-        if !adds_slot {
-            self.completes.write_data.next = bits::<1>(1);
-        }
+        self.completes.write_data.next = if adds_slot { bits::<1>(0) } else { bits::<1>(1) };
         self.completes.read_enable.next = self.state.q.val() == EpochState::Follow;
         self.completes.read_address.next = self.nexts.read_data.val();
         self.freed.valid.next = self.state.q.val() == EpochState::Free;
@@ -280,10 +277,7 @@ impl Epochs {
             EpochState::Retire => {
                 self.entry.d.next.index = entry.index + 1;
                 self.entry.d.next.held = entry.held | (bits::<8>(1) << entry.index);
-                self.state.d.next = EpochState::Save;
-                if oldest {
-                    self.state.d.next = EpochState::Free;
-                }
+                self.state.d.next = if oldest { EpochState::Free } else { EpochState::Save };
             }
             EpochState::Free => {
                 if self.freed.ready.val() {
@@ -298,10 +292,7 @@ impl Epochs {
                 if self.carry.q.val() {
                     self.entry.d.next.high = entry.high + 1;
                 }
-                self.state.d.next = EpochState::Save;
-                if entry.live.any() {
-                    self.state.d.next = EpochState::Again;
-                }
+                self.state.d.next = if entry.live.any() { EpochState::Again } else { EpochState::Save };
             }
             EpochState::Again => {
                 self.state.d.next = EpochState::Save;

@@ -154,10 +154,7 @@ impl Report {
             & (self.beats.level.val() < BEAT_STOP);
         self.has_headroom.next = self.headroom.q.val();
         let answers_first = self.answers.read.valid.val();
-        self.bytes_acked.next = self.beats.read.val();
-        if answers_first {
-            self.bytes_acked.next = self.answers.read.val();
-        }
+        self.bytes_acked.next = if answers_first { self.answers.read.val() } else { self.beats.read.val() };
         self.bytes_acked.valid.next = answers_first | self.beats.read.valid.val();
         self.answers.read.ready.next = self.bytes_acked.ready.val();
         self.beats.read.ready.next = self.bytes_acked.ready.val() & !answers_first;
@@ -172,10 +169,7 @@ impl Report {
         self.placed.read.ready.next = !open & !pick_refused;
         if !open {
             self.done_valid.d.next = self.refused.read.valid.val() | self.placed.read.valid.val();
-            self.done.d.next = self.placed.read.val();
-            if pick_refused {
-                self.done.d.next = self.refused.read.val();
-            }
+            self.done.d.next = if pick_refused { self.refused.read.val() } else { self.placed.read.val() };
             self.refused_next.d.next = !pick_refused;
         }
         let done = self.done.q.val();

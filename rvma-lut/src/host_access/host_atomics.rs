@@ -179,10 +179,7 @@ impl HostAtomics {
                 let high = old.get_bits::<32>(32) + job.operand.get_bits::<32>(32) + carry;
                 self.result.d.next = if adds { (high, low.get_bits::<32>(0)).cat::<64>() } else { job.operand };
                 let equal = self.same.q.val().get_bit(0) & (self.same.q.val().get_bit(1) | !job.wide);
-                self.state.d.next = AtomicState::Answer;
-                if !failed & (adds | equal) {
-                    self.state.d.next = AtomicState::Write;
-                }
+                self.state.d.next = if !failed & (adds | equal) { AtomicState::Write } else { AtomicState::Answer };
             }
             AtomicState::Write => {
                 if self.write.ready.val() {

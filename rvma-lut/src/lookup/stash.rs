@@ -327,11 +327,7 @@ impl Stash {
                 self.way_entries[3].val(),
             ],
         );
-        self.way.d.next = any_way;
-        self.state.d.next = StashState::Admit;
-        if !taken.all() {
-            self.way.d.next = first_set(!taken);
-            self.state.d.next = StashState::Write;
-        }
+        self.way.d.next = if !taken.all() { first_set(!taken) } else { any_way };
+        self.state.d.next = if !taken.all() { StashState::Write } else { StashState::Admit };
     }
 }

@@ -330,10 +330,7 @@ impl Binding {
     fn fetch_and_load(&mut self) {
         let spill_out = self.spill_out.q.val();
         let spill_waits = if spill_out { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
-        self.next_from_spill.next = spill_waits;
-        if self.fetched.q.val() {
-            self.next_from_spill.next = self.from_spill.q.val();
-        }
+        self.next_from_spill.next = if self.fetched.q.val() { self.from_spill.q.val() } else { spill_waits };
         self.from_spill.d.next = self.next_from_spill.val();
         self.next.next = self.looked_up.val();
         if self.next_from_spill.val() {

@@ -459,10 +459,7 @@ impl BufferQueue {
     fn measure(&mut self) {
         let queue = self.entry.q.val();
         let size = self.command.val().buffer.size;
-        self.capacity.d.next = queue.threshold;
-        if queue.managed {
-            self.capacity.d.next = size - queue.threshold;
-        }
+        self.capacity.d.next = if queue.managed { size - queue.threshold } else { queue.threshold };
         let tight = queue.managed & (queue.threshold == size);
         self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);
         self.cuts_head.d.next = queue.active & (queue.head == self.command.val().slot);

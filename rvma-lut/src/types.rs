@@ -1,5 +1,6 @@
 //! What the blocks of this engine hand to each other.
 
+use spindle_blocks::desc::PlacementDone;
 use spindle_verilog::prelude::*;
 
 /// Bits of a mailbox number (at most 4096 mailboxes).
@@ -403,4 +404,19 @@ pub struct InFlight {
     pub last: Bit,
     /// Whose.
     pub origin: WriteOrigin,
+}
+
+/// End of a packet without a write.
+#[hdl_fn]
+pub fn verdict_of(packet: Packet, placed: Bit, reason: Bits<5>) -> PlacementDone {
+    PlacementDone {
+        pkt: packet.pkt,
+        frame: packet.frame,
+        has_slot: packet.has_slot,
+        msg_slot: packet.msg_slot,
+        payload_len: packet.payload_len,
+        placed: placed,
+        reason: reason,
+        spare: bits::<7>(0),
+    }
 }

@@ -91,15 +91,6 @@ struct Visit {
     reads: Bit,
 }
 
-/// Changes of the marks of the visited ring.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Marks {
-    forgets: Bit,
-    remembers: Bit,
-    set_anew: Bit,
-    resumed: Bit,
-}
-
 /// The command rings. See the module text.
 #[block]
 pub struct CommandRings {
@@ -160,8 +151,7 @@ impl CommandRings {
         self.access_tails(visit);
         self.count(visit);
         self.offer();
-        let marks = self.step(visit);
-        self.mark(visit, marks);
+        self.step(visit);
         self.fetch(visit);
     }
 
@@ -235,7 +225,7 @@ impl CommandRings {
     }
 
     /// The sequencer.
-    fn step(&mut self, visit: Visit) -> Marks {
+    fn step(&mut self, visit: Visit) {
         let entry = self.entry.q.val();
         let ahead = self.ahead.q.val();
         let mut forgets: Bit = false;
@@ -316,19 +306,15 @@ impl CommandRings {
             }
             _ => self.state.d.next = RingState::Look,
         }
-        Marks { forgets, remembers, set_anew, resumed }
-    }
 
-    /// Rings that may have commands, and rings that are stopped.
-    fn mark(&mut self, visit: Visit, marks: Marks) {
+        // Rings that may have commands, and rings that are stopped.
         let own = visit.own;
         let halted = repeat::<64>(self.batch.halt.val()) & (bits::<64>(1) << self.batch.halt_pid.val());
         let written = repeat::<64>(self.tail.valid.val()) & (bits::<64>(1) << self.tail.pid.val());
-        let kept =
-            (self.pending.q.val() & !(own & repeat::<64>(marks.forgets))) | (own & repeat::<64>(marks.remembers));
+        let kept = (self.pending.q.val() & !(own & repeat::<64>(forgets))) | (own & repeat::<64>(remembers));
         self.pending.d.next = (kept & !halted) | written;
-        let closed = repeat::<64>(marks.set_anew) & (bits::<64>(1) << self.ring.val().pid);
-        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(marks.resumed))) | closed | halted;
+        let closed = repeat::<64>(set_anew) & (bits::<64>(1) << self.ring.val().pid);
+        self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(resumed))) | closed | halted;
     }
 
     /// The read of the batch, and the ring's entry after the read.

@@ -183,15 +183,12 @@ impl Counters {
         self.events.read.ready.next = go;
         self.bytes_acked.ready.next = go & !self.events.read.valid.val();
         self.op.next = CountOp {
-            open: false,
-            close: false,
-            cut: false,
-            cancelled: false,
             ok: bytes_acked.ok,
             amount: bit_cast::<32, 16>(bytes_acked.length),
             slot: bytes_acked.slot,
             frame: bytes_acked.frame,
             stamp: self.cycle.q.val(),
+            ..CountOp::default()
         };
         if self.events.read.valid.val() {
             self.op.next.open = buffer_event.open;

@@ -12,7 +12,7 @@
 //! read a record, a LOST record reports the count, before the next event of the ring is written. So no ring stalls another one, and records
 //! stand in the order of the events. An event for a closed ring is dropped and counted on arrival, one per cycle.
 //!
-//! All rings share one pipeline: choose, read, act. A visit takes two cycles, so the rate is one event per two cycles. The sources have
+//! All rings share one pipeline: choose, read,  A visit takes two cycles, so the rate is one event per two cycles. The sources have
 //! a register each and take turns. While any ring lacks its LOST record, every other visit searches for such a ring, one ring
 //! after another. Event taken → `write`: 4 cycles.
 //!
@@ -42,24 +42,6 @@ pub struct RingEntry {
     pub tail: Bits<32>,
     /// Events lost since the last record.
     pub lost: Bits<32>,
-}
-
-/// Outcome of a visit.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-struct Act {
-    /// The visit ends in this cycle.
-    acts: Bit,
-    /// A record is made.
-    makes: Bit,
-    /// An event is lost.
-    loses: Bit,
-    /// The ring is visited again for the same event.
-    revisits: Bit,
-    is_event: Bit,
-    is_scan: Bit,
-    is_command: Bit,
-    /// Number of the record.
-    number: Bits<32>,
 }
 
 /// The event rings. See the module text.
@@ -132,11 +114,9 @@ impl EventRings {
 impl EventRings {
     fn update(&mut self) {
         let dropped = self.take_events();
-        let act = self.act();
-        self.make_record(act, dropped);
+        self.act(dropped);
         self.count_answers();
         self.read();
-        self.choose(act);
     }
 
     /// A source's register takes the next event after its event was chosen; an event without a ring is dropped.
@@ -155,8 +135,8 @@ impl EventRings {
         dropped
     }
 
-    /// Act: the entry was read one cycle ago. A record may wait for the previous one.
-    fn act(&mut self) -> Act {
+    /// Act, and choice of the next visit. The entry was read one cycle ago. A record may wait for the previous one.
+    fn act(&mut self, dropped: Bits<2>) {
         let acts = self.acting.q.val() & !self.record_valid.q.val();
         let entry = self.entry.q.val();
         let visit = self.visit.q.val();
@@ -205,22 +185,18 @@ impl EventRings {
             self.entries.write_data.next = RingEntry::default();
             self.clearing.d.next = !self.scan.q.val().all();
         }
-        Act { acts, makes, loses, revisits, is_event, is_scan, is_command, number }
-    }
 
-    /// The record of the event, or a LOST record.
-    fn make_record(&mut self, act: Act, dropped: Bits<2>) {
-        let entry = self.entry.q.val();
-        let source = if act.is_scan | self.any_lost.q.val() {
+        // The record of the event, or a LOST record.
+        let source = if is_scan | any_lost {
             EventDesc { kind: bits::<4>(LOST), length: entry.lost, ..EventDesc::default() }
         } else {
             self.current.q.val()
         };
-        if act.acts {
+        if acts {
             let index = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
             self.address.d.next = entry.base | index;
             self.record.d.next = (
-                act.number,
+                number,
                 source.user,
                 source.source,
                 source.extra,
@@ -231,14 +207,67 @@ impl EventRings {
                 .cat::<256>();
             self.acting.d.next = false;
         }
-        self.record_valid.d.next = act.makes | (self.record_valid.q.val() & !self.write.ready.val());
-        self.record_made.d.next = act.makes;
+        self.record_valid.d.next = makes | (self.record_valid.q.val() & !self.write.ready.val());
+        self.record_made.d.next = makes;
         let first_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(0));
         let second_dropped = bit_cast::<2, 1>(dropped.get_bits::<1>(1));
-        let found_full: Bits<1> = act.loses.into();
+        let found_full: Bits<1> = loses.into();
         self.lost.d.next = first_dropped + second_dropped + bit_cast::<2, 1>(found_full);
         self.event_written.next = self.record_made.q.val();
         self.event_lost.next = self.lost.q.val();
+
+        // The next visit.
+        let first = self.waiting[0].q.val();
+        let second = self.waiting[1].q.val();
+        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
+        self.chosen_any.next = true;
+        self.chosen.next = bits::<2>(0);
+        self.chosen_pid.next = self.events[0].q.val().pid;
+        if self.ring.valid.val() {
+            self.chosen.next = bits::<2>(COMMAND);
+            self.chosen_pid.next = self.ring.val().pid;
+        } else if scans {
+            self.chosen.next = bits::<2>(SCAN);
+            self.chosen_pid.next = self.scan.q.val();
+        } else if second & (self.second_next.q.val() | !first) {
+            self.chosen.next = bits::<2>(1);
+            self.chosen_pid.next = self.events[1].q.val().pid;
+        } else {
+            self.chosen_any.next = first;
+        }
+        // After a command no ring is visited until all records before the command have been answered; the visit of an event after lost
+        // events may have to be repeated.
+        let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
+        let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
+        let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
+        self.reading.d.next = starts | revisits;
+        if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
+            self.scan.d.next = self.scan.q.val() + 1;
+        }
+        if starts {
+            self.visit.d.next = self.chosen.val();
+            self.pid.d.next = self.chosen_pid.val();
+            self.scan_next.d.next = !self.chosen.val().get_bit(1);
+            for i in 0..SOURCES {
+                if self.chosen.val() == bits::<2>(i) {
+                    self.waiting[i].d.next = false;
+                    self.current.d.next = self.events[i].q.val();
+                }
+            }
+            if !self.chosen.val().get_bit(1) {
+                self.second_next.d.next = !self.chosen.val().get_bit(0);
+            }
+        }
+
+        self.write.valid.next = self.record_valid.q.val();
+        self.write.next = InternalWrite {
+            host_write: HostWrite {
+                address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
+                origin: WriteOrigin { kind: bits::<3>(EVENT), length: bits::<16>(BYTES), ..WriteOrigin::default() },
+                ..HostWrite::default()
+            },
+            data: self.record.q.val(),
+        };
     }
 
     /// Counts the records that the host has not answered.
@@ -270,61 +299,5 @@ impl EventRings {
             self.any_lost.d.next = read.lost.any();
             self.acting.d.next = true;
         }
-    }
-
-    /// Choose.
-    fn choose(&mut self, act: Act) {
-        let first = self.waiting[0].q.val();
-        let second = self.waiting[1].q.val();
-        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
-        self.chosen_any.next = true;
-        self.chosen.next = bits::<2>(0);
-        self.chosen_pid.next = self.events[0].q.val().pid;
-        if self.ring.valid.val() {
-            self.chosen.next = bits::<2>(COMMAND);
-            self.chosen_pid.next = self.ring.val().pid;
-        } else if scans {
-            self.chosen.next = bits::<2>(SCAN);
-            self.chosen_pid.next = self.scan.q.val();
-        } else if second & (self.second_next.q.val() | !first) {
-            self.chosen.next = bits::<2>(1);
-            self.chosen_pid.next = self.events[1].q.val().pid;
-        } else {
-            self.chosen_any.next = first;
-        }
-        // After a command no ring is visited until all records before the command have been answered; the visit of an event after lost
-        // events may have to be repeated.
-        let last_visit = !self.acting.q.val() | !(act.is_command | (act.is_event & self.any_lost.q.val()));
-        let free = !self.reading.q.val() & (!self.acting.q.val() | act.acts);
-        let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
-        self.reading.d.next = starts | act.revisits;
-        if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
-            self.scan.d.next = self.scan.q.val() + 1;
-        }
-        if starts {
-            self.visit.d.next = self.chosen.val();
-            self.pid.d.next = self.chosen_pid.val();
-            self.scan_next.d.next = !self.chosen.val().get_bit(1);
-            for i in 0..SOURCES {
-                if self.chosen.val() == bits::<2>(i) {
-                    self.waiting[i].d.next = false;
-                    self.current.d.next = self.events[i].q.val();
-                }
-            }
-            if !self.chosen.val().get_bit(1) {
-                self.second_next.d.next = !self.chosen.val().get_bit(0);
-            }
-        }
-
-        self.write.valid.next = self.record_valid.q.val();
-        self.write.next = InternalWrite {
-            host_write: HostWrite {
-                address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
-                last_line: bits::<11>(0),
-                offset: bits::<6>(0),
-                origin: WriteOrigin { kind: bits::<3>(EVENT), length: bits::<16>(BYTES), ..WriteOrigin::default() },
-            },
-            data: self.record.q.val(),
-        };
     }
 }

@@ -136,8 +136,6 @@ impl CompletionUnit {
         self.record.next = InternalWrite {
             host_write: HostWrite {
                 address: done.record,
-                last_line: bits::<11>(0),
-                offset: bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(RECORD),
                     slot: done.buffer,
@@ -145,6 +143,7 @@ impl CompletionUnit {
                     length: bits::<16>(RECORD_BYTES),
                     ..WriteOrigin::default()
                 },
+                ..HostWrite::default()
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };

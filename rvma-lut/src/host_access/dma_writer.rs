@@ -264,18 +264,14 @@ impl DmaWriter {
             self.command.d.next = HostWrite {
                 address: dma.address,
                 last_line: dma_reach.get_bits::<11>(6),
-                offset: bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(HANDLER),
-                    posted: false,
-                    slot: bits::<14>(0),
                     frame: dma.frame,
                     tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
-                    has_slot: false,
-                    msg_slot: bits::<8>(0),
-                    fence_phase: false,
                     length: dma.length,
+                    ..WriteOrigin::default()
                 },
+                ..HostWrite::default()
             };
         }
     }

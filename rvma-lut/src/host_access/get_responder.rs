@@ -296,16 +296,7 @@ impl GetResponder {
         let source = self.source.q.val();
         let refused = self.refused.q.val();
         let reports = (self.state.q.val() == GetState::Verdict) & self.verdict_free.val();
-        self.verdict.next = PlacementDone {
-            pkt: packet.pkt,
-            frame: packet.frame,
-            has_slot: packet.has_slot,
-            msg_slot: packet.msg_slot,
-            payload_len: packet.payload_len,
-            placed: !refused,
-            reason: self.reason.q.val(),
-            spare: bits::<7>(0),
-        };
+        self.verdict.next = verdict_of(packet, !refused, self.reason.q.val());
         self.verdict_phase.next = packet.fence_phase;
         self.outcome.next = PlacementOutcome {
             pkt: packet.pkt,

@@ -204,8 +204,6 @@ impl HostAtomics {
         self.write.next = InternalWrite {
             host_write: HostWrite {
                 address: job.address,
-                last_line: bits::<11>(0),
-                offset: bits::<6>(0),
                 origin: WriteOrigin {
                     kind: bits::<3>(ATOMIC),
                     slot: slot_of_job,
@@ -215,6 +213,7 @@ impl HostAtomics {
                     length: if job.wide { bits::<16>(8) } else { bits::<16>(4) },
                     ..WriteOrigin::default()
                 },
+                ..HostWrite::default()
             },
             data: bit_cast::<256, 64>(self.result.q.val()),
         };

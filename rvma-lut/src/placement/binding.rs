@@ -293,19 +293,8 @@ impl Binding {
             }
         }
         if checked {
-            self.verdict_out.d.next = PlacementDone {
-                pkt: p.pkt,
-                frame: p.frame,
-                has_slot: p.has_slot,
-                msg_slot: p.msg_slot,
-                payload_len: p.payload_len,
-                placed: self.placed.val(),
-                reason: self.reason.val(),
-                spare: bits::<7>(0),
-            };
-            if self.placed.val() {
-                self.verdict_out.d.next.reason = bits::<5>(0);
-            }
+            self.verdict_out.d.next =
+                verdict_of(p, self.placed.val(), if self.placed.val() { bits::<5>(0) } else { self.reason.val() });
         }
         if checked {
             self.outcome_out.d.next = PlacementOutcome {

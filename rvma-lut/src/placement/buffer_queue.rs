@@ -340,12 +340,10 @@ impl BufferQueue {
         self.buffers.write_data.next = posted;
         self.buffer_event_out_valid.d.next = close;
         self.buffer_event_out.d.next = BufferEvent {
-            open: false,
-            cut: false,
-            cancelled: false,
             slot: present.head,
             total: present.reserved,
             frame: self.frame_3.q.val(),
+            ..BufferEvent::default()
         };
         self.posted_record.next = RecordEntry {
             base: post.buffer.base,

@@ -145,7 +145,6 @@ impl DmaWriter {
     fn update(&mut self) {
         let address_free = self.issue_bursts();
         let take_dma = self.choose(address_free);
-        self.order();
         self.hold_dma(take_dma);
         self.feed_aligner();
         self.send_beats();
@@ -228,12 +227,9 @@ impl DmaWriter {
         self.order.d.next = next;
         self.order_data.d.next = internal_write.data;
         self.order_valid.d.next = taken;
-        take_dma
-    }
 
-    /// The FIFOs of the data side. Every transfer is in `sources` and `runs` at least as long as in the other two FIFOs, so the levels of
-    /// these two suffice; two transfers may be on their way when the levels are read.
-    fn order(&mut self) {
+        // The FIFOs of the data side. Every transfer is in `sources` and `runs` at least as long as in the other two FIFOs, so the levels of
+        // these two suffice; two transfers may be on their way when the levels are read.
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
         let ordered = self.order_valid.q.val();
@@ -249,6 +245,7 @@ impl DmaWriter {
         self.runs.write.valid.next = ordered;
         self.internal_data.write.next = self.order_data.q.val();
         self.internal_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
+        take_dma
     }
 
     /// A handler's command waits in a register of its own.

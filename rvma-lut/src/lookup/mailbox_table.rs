@@ -163,10 +163,8 @@ impl MailboxTable {
 impl MailboxTable {
     fn update(&mut self) {
         self.hash();
-        self.access_ways();
         self.compare();
         self.choose();
-        self.compare_key();
     }
 
     /// Cycle 0: hash. The stash goes first.
@@ -204,10 +202,8 @@ impl MailboxTable {
         for i in 1..7 {
             self.valid[i].d.next = self.valid[i - 1].q.val();
         }
-    }
 
-    /// Cycle 1: the places are read, while the stash may write. After reset all sets are emptied.
-    fn access_ways(&mut self) {
+        // Cycle 1: the places are read, while the stash may write. After reset all sets are emptied.
         if self.clearing.q.val() {
             self.clear_set.d.next = self.clear_set.q.val() + 1;
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
@@ -290,10 +286,8 @@ impl MailboxTable {
             window: first.window,
             generation: first.generation,
         };
-    }
 
-    /// Cycle 6: compares the key.
-    fn compare_key(&mut self) {
+        // Cycle 6: compares the key.
         if self.valid[4].q.val() {
             self.found[1].d.next = self.found[0].q.val();
         }

@@ -88,10 +88,8 @@ impl Lookup {
 impl Lookup {
     fn update(&mut self) {
         self.accept();
-        self.check();
         self.resolve();
         self.catch_all_mailboxes();
-        self.queue_result();
     }
 
     /// Cycle 0: a request of a command goes first, else a packet.
@@ -159,10 +157,8 @@ impl Lookup {
         self.msg_off.d.next = desc.msg_off;
         // A message without state is this one packet; the bytes of a GET are not in the packet.
         self.single_whole.d.next = gets | desc.has_slot | (desc.msg_len == bit_cast::<32, 16>(desc.payload_len));
-    }
 
-    /// Cycle 1: a sum that is less than a summand has wrapped.
-    fn check(&mut self) {
+        // Cycle 1: a sum that is less than a summand has wrapped.
         let first = self.packets[0].q.val();
         let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
         let inconsistent = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
@@ -232,7 +228,7 @@ impl Lookup {
         self.catch_alls[0].read_address.next = owner.get_bits::<6>(0);
     }
 
-    /// The catch-all mailbox of each process.
+    /// The catch-all mailbox of each process; the FIFO of results.
     fn catch_all_mailboxes(&mut self) {
         let command = self.command_out.q.val();
         let asker = command.pid.get_bits::<6>(0);
@@ -248,10 +244,8 @@ impl Lookup {
             self.catch_alls[i].write_data.next = command.mailbox;
         }
         self.catch_alls[1].read_address.next = asker;
-    }
 
-    /// Cycle 8: into the FIFO, which has room by the credits.
-    fn queue_result(&mut self) {
+        // Cycle 8: into the FIFO, which has room by the credits.
         self.results.write.next = self.result.q.val();
         self.results.write.valid.next = self.result_valid.q.val();
         self.results.read.join(&mut self.looked_up);

@@ -1,6 +1,6 @@
 //! Bundles that several blocks of the packet engine share.
 
-use spindle_blocks::{ContextPolicy, PacketDesc};
+use spindle_blocks::PacketDesc;
 use spindle_verilog::prelude::*;
 
 /// Beats of a frame with their place in the frame. The sink takes every beat.
@@ -67,16 +67,5 @@ pub struct WrittenSource {
     /// The frame was not stored.
     pub overflow: Signal<Out, Bit>,
     /// A frame has ended.
-    pub valid: Signal<Out, Bit>,
-}
-
-/// Policy of a context, one pulse when the context is installed.
-#[bundle(mirror = PolicySink)]
-pub struct PolicySource {
-    /// Policy.
-    pub payload: Signal<Out, ContextPolicy>,
-    /// The context.
-    pub index: Signal<Out, Bits<4>>,
-    /// A context is installed.
     pub valid: Signal<Out, Bit>,
 }

@@ -26,8 +26,8 @@ use crate::transmit::initiator::Initiator;
 use crate::transmit::responder::Responder;
 use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
 use spindle_blocks::{
-    Command, ContextPolicy, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc,
-    PlacementDone, PlacementOutcome, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
+    Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc, PlacementDone,
+    PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -54,9 +54,7 @@ pub struct PacketEngine {
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub context_status: Signal<In, Bits<64>>,
     /// Policy of a context that was installed.
-    pub policy: PulseSink<ContextPolicy>,
-    /// Which context.
-    pub policy_index: Signal<In, Bits<4>>,
+    pub policy: PolicySink,
     /// Loader's read port: request.
     pub load_request: Sink<ReadRequest>,
     /// Loader's read port: bytes.
@@ -204,7 +202,6 @@ impl PacketEngine {
         self.task_desc.next = self.payload_scheduler.task_desc.val();
         self.task_valid.next = self.payload_scheduler.task_valid.val();
         self.policy.join(&mut self.payload_scheduler.policy);
-        self.payload_scheduler.policy_index.next = self.policy_index.val();
         self.payload_scheduler.task_room.next = self.task_room.val();
         self.task_done.join(&mut self.payload_scheduler.task_done);
         self.place.join(&mut self.payload_scheduler.place);
@@ -293,21 +290,18 @@ impl PacketEngine {
         self.registers.cells_free.next = self.packet_buffer.cells_free.val();
 
         // Trace.
-        self.trace.started.next = self.parser.started.val();
-        self.trace.started_frame.next = self.parser.started_frame.val();
-        self.trace.parsed.next = self.parser.parsed.valid.val();
-        self.trace.parsed_frame.next = self.parser.parsed.val().frame;
-        self.trace.matched.next = self.header_matcher.matched.valid.val();
-        self.trace.matched_frame.next = self.header_matcher.matched.val().frame;
-        self.trace.buffered.next = self.ingress_join.packet.valid.val() & self.payload_scheduler.packet.ready.val();
-        self.trace.buffered_frame.next = self.ingress_join.packet.val().frame;
-        self.trace.dispatched.next = self.payload_scheduler.task_valid.val();
-        self.trace.dispatched_task.next = self.payload_scheduler.task_desc.val();
+        self.parser.started.join(&mut self.trace.started);
+        self.trace.parsed.offer(self.parser.parsed.valid.val(), self.parser.parsed.val().frame);
+        self.trace.matched.offer(self.header_matcher.matched.valid.val(), self.header_matcher.matched.val().frame);
+        self.trace.buffered.next = self.ingress_join.packet.val().frame;
+        self.trace.buffered.valid.next =
+            self.ingress_join.packet.valid.val() & self.payload_scheduler.packet.ready.val();
+        self.trace.dispatched.offer(self.payload_scheduler.task_valid.val(), self.payload_scheduler.task_desc.val());
         self.trace.egress_first.next = self.transmit.first.val();
         self.trace.egress_last.next = self.transmit.ends.val();
         self.trace.egress_frame.next = self.transmit.frame.val();
-        self.trace.placement.next = self.payload_scheduler.placement.valid.val() & self.placement.ready.val();
-        self.trace.placement_frame.next = self.payload_scheduler.placement.val().frame;
+        self.trace.placement.next = self.payload_scheduler.placement.val().frame;
+        self.trace.placement.valid.next = self.payload_scheduler.placement.valid.val() & self.placement.ready.val();
         self.trace_valid.next = self.trace.valid.val();
         self.trace_tags.next = self.trace.tags.val();
         self.trace_join.next = self.ingress_join.trace.val();

@@ -3,8 +3,8 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | parser, header matcher, ingress join | in `started`, `parsed`, `matched`, `buffered`: pulses with the frame's number |
-//! | scheduler | in `dispatched`: a task; `placement`: a pulse with the frame's number |
-//! | egress | in `egress_first`, `egress_last`, `egress_frame`: the first and the last beat of a frame |
+//! | scheduler | in `placement`: a pulse with the frame's number; `dispatched`: a task |
+//! | egress | in `egress_first`, `egress_last`, `egress_frame`: the first and the last beat of a frame leave |
 //! | packet engine's edge | out `valid`, `tags`: points 0 to 4 and 9 to 11 of contract `reasons::TRACE_POINTS`, 16 bits of tag each |
 //! | packet engine's edge | out `sent`: the task of point 4, in the same cycle |
 //! | registers | out `scheduled`: point 4 |
@@ -19,35 +19,23 @@ use spindle_verilog::prelude::*;
 #[block]
 pub struct TracePoints {
     /// The first beat of a frame is there.
-    pub started: Signal<In, Bit>,
-    /// Which frame.
-    pub started_frame: Signal<In, Bits<16>>,
+    pub started: PulseSink<Bits<16>>,
     /// A frame has been parsed.
-    pub parsed: Signal<In, Bit>,
-    /// Which.
-    pub parsed_frame: Signal<In, Bits<16>>,
-    /// A frame has met its rule.
-    pub matched: Signal<In, Bit>,
-    /// Which.
-    pub matched_frame: Signal<In, Bits<16>>,
+    pub parsed: PulseSink<Bits<16>>,
+    /// A frame has been matched with its rule.
+    pub matched: PulseSink<Bits<16>>,
     /// The scheduler takes a packet.
-    pub buffered: Signal<In, Bit>,
-    /// Its frame.
-    pub buffered_frame: Signal<In, Bits<16>>,
+    pub buffered: PulseSink<Bits<16>>,
     /// A task leaves.
-    pub dispatched: Signal<In, Bit>,
-    /// This one.
-    pub dispatched_task: Signal<In, TaskDesc>,
+    pub dispatched: PulseSink<TaskDesc>,
     /// The first beat of a frame leaves.
     pub egress_first: Signal<In, Bit>,
-    /// The last one.
+    /// The last beat of a frame leaves.
     pub egress_last: Signal<In, Bit>,
     /// The frame of both.
     pub egress_frame: Signal<In, Bits<16>>,
     /// A placement leaves.
-    pub placement: Signal<In, Bit>,
-    /// Its frame.
-    pub placement_frame: Signal<In, Bits<16>>,
+    pub placement: PulseSink<Bits<16>>,
     /// Points that were passed.
     pub valid: Signal<Out, Bits<16>>,
     /// By which frames.
@@ -73,15 +61,15 @@ pub struct TracePoints {
 #[hdl]
 impl TracePoints {
     fn update(&mut self) {
-        self.parsed_at.d.next = self.parsed.val();
-        self.parsed_tag.d.next = self.parsed_frame.val();
-        self.matched_at.d.next = self.matched.val();
-        self.matched_tag.d.next = self.matched_frame.val();
-        self.buffered_at.d.next = self.buffered.val();
-        self.buffered_tag.d.next = self.buffered_frame.val();
-        let dispatched = self.dispatched_task.val();
+        self.parsed_at.d.next = self.parsed.valid.val();
+        self.parsed_tag.d.next = self.parsed.val();
+        self.matched_at.d.next = self.matched.valid.val();
+        self.matched_tag.d.next = self.matched.val();
+        self.buffered_at.d.next = self.buffered.valid.val();
+        self.buffered_tag.d.next = self.buffered.val();
+        let dispatched = self.dispatched.val();
         self.sent_task.d.next = TaskTrace {
-            valid: self.dispatched.val(),
+            valid: self.dispatched.valid.val(),
             frame: dispatched.frame,
             kind: dispatched.kind,
             slot: dispatched.msg_slot,
@@ -91,15 +79,15 @@ impl TracePoints {
         self.first_at.d.next = self.egress_first.val();
         self.last_at.d.next = self.egress_last.val();
         self.egress_tag.d.next = self.egress_frame.val();
-        self.placement_at.d.next = self.placement.val();
-        self.placement_tag.d.next = self.placement_frame.val();
+        self.placement_at.d.next = self.placement.valid.val();
+        self.placement_tag.d.next = self.placement.val();
 
         let front = (
             self.sent_task.q.val().valid,
             self.buffered_at.q.val(),
             self.matched_at.q.val(),
             self.parsed_at.q.val(),
-            self.started.val(),
+            self.started.valid.val(),
         )
             .cat::<5>();
         let back = (self.placement_at.q.val(), self.last_at.q.val(), self.first_at.q.val()).cat::<3>();
@@ -109,7 +97,7 @@ impl TracePoints {
             self.buffered_tag.q.val(),
             self.matched_tag.q.val(),
             self.parsed_tag.q.val(),
-            self.started_frame.val(),
+            self.started.val(),
         )
             .cat::<80>();
         let back_tags = (self.placement_tag.q.val(), self.egress_tag.q.val(), self.egress_tag.q.val()).cat::<48>();

@@ -48,8 +48,8 @@ use crate::processor::types::Rvfi;
 use crate::registers::Registers;
 use crate::types::{report_of, Fault, Message};
 use spindle_blocks::{
-    replicate, BeatSink, BeatSource, Command, ContextPolicy, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource,
-    EventDesc, HostAtomic, HostAtomicDone, HostRead, LutFifo, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
+    replicate, BeatSink, BeatSource, Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource, EventDesc,
+    HostAtomic, HostAtomicDone, HostRead, LutFifo, PolicySource, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
     Slice, StreamArbiter, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
@@ -116,9 +116,7 @@ pub struct HpuArray {
     /// HPUs (cluster * hpus + hpu) that can take one task more than before.
     pub task_room: Signal<Out, Bits<32>>,
     /// Policy of a context that is installed.
-    pub policy: Pulse<ContextPolicy>,
-    /// The context.
-    pub policy_index: Signal<Out, Bits<4>>,
+    pub policy: PolicySource,
     /// Answer, one cycle.
     pub csr_answer: Signal<Out, CsrResponse>,
     /// A fault report waits.
@@ -218,7 +216,7 @@ impl HpuArray {
         self.task_desc.join(&mut self.dispatcher.task_desc);
         self.context_status.next = self.dispatcher.context_status.val();
         self.policy.next = self.registers.policy.val();
-        self.policy_index.next = self.registers.install_index.val();
+        self.policy.index.next = self.registers.install_index.val();
         self.policy.valid.next = self.registers.install.val();
         let mut room: Bits<32> = bits::<32>(0);
         for i in 0..self._clusters * self._hpus {

@@ -49,7 +49,7 @@ use crate::schedule::message::{
     TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
 };
 use spindle_blocks::ram::{RamStyle, SdpMemory};
-use spindle_blocks::{ContextPolicy, Fifo, PlacementDesc, Slice, TaskDesc, TaskDone};
+use spindle_blocks::{Fifo, PlacementDesc, PolicySink, Slice, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -152,9 +152,7 @@ pub struct Dispatch {
     /// Placement that needs no scheduling.
     pub fast: Sink<PlacementDesc>,
     /// What a context may use.
-    pub policy: PulseSink<ContextPolicy>,
-    /// The context.
-    pub policy_index: Signal<In, Bits<4>>,
+    pub policy: PolicySink,
     /// HPUs that can take one task more than before.
     pub room: Signal<In, Bits<32>>,
     /// Task for the array.
@@ -246,14 +244,14 @@ impl Dispatch {
         let policy = self.policy.val();
         let ended = self.ended_task.val();
         self.hpus.core_mask.next = policy.core_mask;
-        self.hpus.policy_index.next = self.policy_index.val();
+        self.hpus.policy_index.next = self.policy.index.val();
         self.hpus.policy_valid.next = self.policy.valid.val();
         self.hpus.room.next = self.room.val();
         self.hpus.ended.next = self.ended.val();
         self.hpus.ended_cluster.next = ended.cluster;
         self.hpus.ended_hpu.next = ended.hpu;
         self.share.weight.next = policy.weight;
-        self.share.policy_index.next = self.policy_index.val();
+        self.share.policy_index.next = self.policy.index.val();
         self.share.policy_valid.next = self.policy.valid.val();
         self.share.ended.next = self.ended.val();
         self.share.ended_context.next = ended.context;

@@ -7,7 +7,7 @@
 //! | header matcher | out `parsed`: one pulse per frame, in frame order, also for malformed frames; no ready |
 //! | header matcher | out `parsed_flags`: one cycle before `parsed` |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: of the frame whose `parsed` comes in the next cycle |
-//! | trace | out `started`, `started_frame`: pulse with the first beat on `beat` |
+//! | trace | out `started`: pulse with the first beat on `beat` |
 //! | registers | in `rx_enable` (sampled with the first beat of a frame), `spindle_port` |
 //!
 //! `parsed_valid` comes [`LATENCY`] cycles after the frame's last beat. Never stalls: one beat per cycle for ever, so one-beat
@@ -74,9 +74,7 @@ pub struct Parser {
     /// Bits 9 to 6 of its sequence number.
     pub early_row: Signal<Out, Bits<4>>,
     /// The first beat of a frame is on `beat_*`.
-    pub started: Signal<Out, Bit>,
-    /// Number of that frame.
-    pub started_frame: Signal<Out, Bits<16>>,
+    pub started: Pulse<Bits<16>>,
     transport: TransportSum,
     check: HeaderCheck,
     cycle: Reg<Bits<32>>,
@@ -166,8 +164,7 @@ impl Parser {
         self.beat.end.next = position;
         self.beat.last.next = self.last.q.val();
         self.beat.valid.next = self.valid.q.val();
-        self.started.next = self.valid.q.val() & self.first.q.val();
-        self.started_frame.next = self.frame.q.val();
+        self.started.offer(self.valid.q.val() & self.first.q.val(), self.frame.q.val());
 
         // Header window and transport checksum.
         if self.valid.q.val() & self.first.q.val() {

@@ -54,8 +54,8 @@ use crate::schedule::quota::Quota;
 use crate::schedule::ready_list::ReadyList;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextPolicy, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc,
-    PlacementDone, PlacementOutcome, TaskDesc, TaskDone,
+    Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
+    PlacementOutcome, PolicySink, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -85,9 +85,7 @@ pub struct PayloadScheduler {
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub contexts: Signal<In, Bits<64>>,
     /// Policy of a context that was installed.
-    pub policy: PulseSink<ContextPolicy>,
-    /// Which context.
-    pub policy_index: Signal<In, Bits<4>>,
+    pub policy: PolicySink,
     /// Placement for the RVMA engine.
     pub placement: Source<PlacementDesc>,
     /// Ended placement.
@@ -395,7 +393,6 @@ impl PayloadScheduler {
             missing: message.missing,
         };
         self.policy.join(&mut self.quota.policy);
-        self.quota.policy_index.next = self.policy_index.val();
         self.quota.pid_index.next = self.message_report.pid_index.val();
         self.message_report.pid.next = self.quota.pid.val();
         self.quota.live_index.next = self.live_index.val();
@@ -446,7 +443,6 @@ impl PayloadScheduler {
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
         self.policy.join(&mut self.dispatch.policy);
-        self.dispatch.policy_index.next = self.policy_index.val();
         self.dispatch.room.next = self.task_room.val();
         self.dispatch.ended.next = self.task_done.valid.val() & self.event_arbiter.task_done.ready.val();
         self.dispatch.ended_task.next = self.task_done.val();

@@ -15,7 +15,7 @@
 //! Messages are counted exactly: the message before is known when the next one is judged. A packet or a message that leaves makes
 //! room 2 cycles later. Arrivals and ends are two counts modulo 2^n, so that each count has one writer. Never stalls.
 
-use spindle_blocks::{ContextPolicy, LutMemory, LutRam};
+use spindle_blocks::{LutMemory, LutRam, PolicySink};
 use spindle_verilog::prelude::*;
 
 /// A context's limits as they are compared.
@@ -35,9 +35,7 @@ struct Limits {
 #[block]
 pub struct Quota {
     /// Policy of a context that was installed.
-    pub policy: PulseSink<ContextPolicy>,
-    /// Which context.
-    pub policy_index: Signal<In, Bits<4>>,
+    pub policy: PolicySink,
     /// An arrival for a context is in stage L.
     pub enters: Signal<In, Bit>,
     /// Its context.
@@ -95,14 +93,14 @@ impl Quota {
     fn update(&mut self) {
         let policy = self.policy.val();
         self.limits.write_enable.next = self.policy.valid.val();
-        self.limits.write_address.next = self.policy_index.val();
+        self.limits.write_address.next = self.policy.index.val();
         self.limits.write_data.next = Limits {
             messages: policy.messages - 1,
             packets: policy.packets - 1,
             overload: policy.overload,
             user_header: policy.user_header,
         };
-        self.pids.write(self.policy.valid.val(), self.policy_index.val(), policy.pid);
+        self.pids.write(self.policy.valid.val(), self.policy.index.val(), policy.pid);
         self.pids.read_address[0].next = self.pid_index.val();
         self.pid.next = self.pids.read_data[0].val();
         self.pids.read_address[1].next = self.redirect_context.val();

@@ -4,6 +4,7 @@
 //! in one line. Words with and without back-pressure are `Source`, `Sink`, `Pulse` and `PulseSink` of
 //! `spindle_verilog`.
 
+use crate::desc::ContextPolicy;
 use spindle_contract::registers::BAR_BITS;
 use spindle_verilog::prelude::*;
 
@@ -295,4 +296,15 @@ pub struct AxiReadDataSource {
     pub rvalid: Signal<In, Bit>,
     /// Read data taken.
     pub rready: Signal<Out, Bit>,
+}
+
+/// Policy of a context, one pulse when the context is installed.
+#[bundle(mirror = PolicySink)]
+pub struct PolicySource {
+    /// Policy.
+    pub payload: Signal<Out, ContextPolicy>,
+    /// The context.
+    pub index: Signal<Out, Bits<4>>,
+    /// A context is installed.
+    pub valid: Signal<Out, Bit>,
 }

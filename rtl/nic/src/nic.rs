@@ -110,7 +110,6 @@ impl Nic {
         self.hpu_array.place.join(&mut self.packet_engine.place);
         self.packet_engine.context_status.next = self.hpu_array.context_status.val();
         self.hpu_array.policy.join(&mut self.packet_engine.policy);
-        self.packet_engine.policy_index.next = self.hpu_array.policy_index.val();
         self.hpu_array.load_request.join(&mut self.packet_engine.load_request);
         self.packet_engine.load_data.join(&mut self.hpu_array.load_data);
         self.hpu_array.egress.join(&mut self.packet_engine.egress);

@@ -237,12 +237,12 @@ fn one_beat_frames_every_cycle() {
         dut.eval();
         let parsed = cycle >= LATENCY as u64;
         assert_eq!(dut.high("parsed_valid"), parsed, "cycle {cycle}");
-        assert_eq!(dut.high("started"), cycle >= BEAT_LATENCY as u64);
+        assert_eq!(dut.high("started_valid"), cycle >= BEAT_LATENCY as u64);
         if parsed {
             assert_eq!(dut.field("parsed", "packet_desc", "frame"), (cycle - LATENCY as u64) & 0xFFFF);
         }
         if cycle >= 1 {
-            assert_eq!(dut.get("started_frame"), (cycle - 1) & 0xFFFF);
+            assert_eq!(dut.get("started"), (cycle - 1) & 0xFFFF);
         }
         dut.tick();
     }

@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Result<bool> {
     object.insert("place_and_route".into(), routed);
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
-    println!("report: {}", path.display());
+    println!("report: {}; `cargo xtask figures --from {0}` takes it into README and docs", path.display());
     Ok(simulated.is_ok() && within)
 }
 

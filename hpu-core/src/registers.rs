@@ -213,7 +213,8 @@ impl Registers {
         }
     }
 
-    /// The staged context. It is installed one cycle after the write; a number beyond the last context installs nothing.
+    /// The staged context. It is installed one cycle after the write; a number beyond the last context installs
+    /// nothing.
     fn context(&mut self, write: Bit) {
         let number = self.csr.val().wdata;
         let stored = self.page.stored.val();

@@ -82,8 +82,8 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// | out `equal` | a == b, for any control |
 /// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
 ///
-/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and its result is
-/// inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
+/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and
+/// its result is inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
 /// One mask serves all: shifts, single bits, extensions, and operations with the complement of b.
 #[block(combinational)]
 pub struct Alu {
@@ -109,8 +109,9 @@ pub struct Alu {
     pub less_unsigned: Signal<Out, Bit>,
 }
 
-/// `amount` for a distance b[4:0], to the `left` or not. Bits 3:0 are pairs of places; bit 4 is bit 3 for the odd bytes: bytes in reverse order (`reverse`, with a distance
-/// of 24) are a rotation by three bytes in the even places and by one in the odd ones. Bit 5 is one place more, bit 6 two.
+/// `amount` for a distance b[4:0], to the `left` or not. Bits 3:0 are pairs of places; bit 4 is bit 3 for the odd
+/// bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by three bytes in the even places
+/// and by one in the odd ones. Bit 5 is one place more, bit 6 two.
 #[hdl_fn]
 pub fn turn_of(distance: Bits<5>, left: Bit, reverse: Bit) -> Bits<7> {
     let by = distance.get_bits::<4>(1) ^ repeat::<4>(left);
@@ -183,8 +184,9 @@ impl Alu {
             | (by_one & repeat::<32>(fine.get_bit(0)))
             | (by_two & repeat::<32>(fine.get_bit(1)));
 
-        // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those behind the last place,
-        // the one in which it is, and there what is in front of it. So a bit has three signals, not the six of the distance.
+        // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those
+        // behind the last place, the one in which it is, and there what is in front of it. So a bit has three signals,
+        // not the six of the distance.
         let groups = by.get_bits::<3>(1) ^ repeat::<3>(left);
         let ones: Bits<8> = bits::<8>(0xFF);
         // Beyond the group in which the mask ends.

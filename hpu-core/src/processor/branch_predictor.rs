@@ -1,4 +1,4 @@
-//! Branch targets: where the fetch goes after a word that was a taken branch or jump last time.
+//! Branch target buffer: the target of a word that was a taken branch or jump the last time.
 
 use super::bundles::PredictorUpdateSink;
 use spindle_blocks::LutMemory;
@@ -9,7 +9,7 @@ use spindle_verilog::prelude::*;
 struct Entry {
     /// Bits 13:5 of its word address.
     tag: Bits<9>,
-    /// Where it goes.
+    /// Target of the branch.
     target: Bits<14>,
 }
 
@@ -18,26 +18,27 @@ struct Entry {
 struct Belief {
     /// There is one.
     valid: Bit,
-    /// It was right the last time.
+    /// The prediction has to fail twice to be removed.
     sure: Bit,
 }
 
-/// Branch target buffer: 32 entries in LUT RAM, direct mapped by the low bits of the word address, full tag, one bit of hysteresis.
+/// Branch target buffer: 32 entries in LUT RAM, direct mapped by the low bits of the word address, full tag, one bit of
+/// hysteresis.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | fetch | in `pc`; out `taken`, `target`, in the same cycle |
-/// | branch resolution (M1) | in `update` with `update_pc`, `update_taken`, `update_target`, and `update_was_hit`, `update_was_sure` as they came out as `taken` and `sure` when `update_pc` was fetched |
-/// | instruction memory | in `clear`: forget everything; takes 32 cycles, as after reset, in which nothing is predicted or entered |
+/// | fetch | in `pc`; out `taken`, `target`, `sure`, in the same cycle |
+/// | branch resolution (M1) | in `update`, with `was_hit` and `was_sure` as `taken` and `sure` were when `update.pc` was fetched |
+/// | instruction memory | in `clear`: all entries are removed; takes 32 cycles, as after reset, in which nothing is predicted or entered |
 ///
-/// `update` is given for every branch and jump that resolves, and, with `update_taken` low, for any other word that was fetched as taken. It is seen
-/// from the next cycle on. A taken branch is entered, sure; a predicted one that is not taken becomes weak, and if it was
-/// weak it is removed; a branch that was not predicted and is not taken changes nothing.
+/// `update` comes for every branch and jump that resolves, and, with `taken` low, for any other word that was fetched
+/// as taken. It has effect from the next cycle on. A taken branch is entered as sure; a predicted branch that is not
+/// taken becomes weak, and is removed if it was weak; a branch that was not predicted and is not taken changes nothing.
 #[block(no_default)]
 pub struct BranchPredictor {
     /// Word address that is fetched.
     pub pc: Signal<In, Bits<14>>,
-    /// It is a branch that will be taken.
+    /// The word is a branch that is predicted taken.
     pub taken: Signal<Out, Bit>,
     /// Where it goes.
     pub target: Signal<Out, Bits<14>>,
@@ -45,13 +46,13 @@ pub struct BranchPredictor {
     pub sure: Signal<Out, Bit>,
     /// A branch, jump or prediction that is resolved.
     pub update: PredictorUpdateSink,
-    /// Forget everything.
+    /// Remove all entries.
     pub clear: Signal<In, Bit>,
     entries: LutMemory<Entry, 5>,
     beliefs: LutMemory<Belief, 5>,
     /// Row that is cleared.
     sweep: Reg<Bits<5>>,
-    /// One is.
+    /// A row is cleared.
     sweeps: Reg<Bit>,
 }
 

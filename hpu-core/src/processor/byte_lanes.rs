@@ -1,7 +1,7 @@
 //! Bytes of loads and stores: any size at any address.
 //!
-//! Memory is read and written through two lanes, words with address bit 2 = 0 (even) and = 1 (odd). An access that begins in the odd word and ends in
-//! the even one means the even word of the next row.
+//! Memory is read and written through two lanes, words with address bit 2 = 0 (even) and = 1 (odd). An access that
+//! begins in the odd word and ends in the even one means the even word of the next row.
 
 use spindle_verilog::prelude::*;
 

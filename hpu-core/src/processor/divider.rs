@@ -17,11 +17,13 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// | in `loads` | `start` may come: the operands are taken |
 /// | in `cancel` | forget the division, also one that starts in this cycle |
 /// | out `busy` | from the cycle after `start` to the one with `taken` |
-/// | out `done`, `quotient`, `remainder`, `takes_remainder`, `negate`; in `taken` | the result is that of the two, or its negative; from 2 to 32 cycles after `start` until `taken` |
+/// | out `done`, `quotient`, `remainder`, `takes_remainder`, `negate`; in `taken` | the result is that of the two, or its negative |
+/// | | from 2 to 32 cycles after `start` until `taken` |
 ///
-/// The first step shifts in two bits of the dividend and subtracts once: the quotient's first bit can only be 1 if the divisor is 0, where
-/// the step does not matter, or 1, where the dividend is the quotient and nothing is left to do. A negative divisor is added, not subtracted,
-/// and the dividend is negated on its way into the quotient register, so no cycle goes into signs.
+/// The first step shifts in two bits of the dividend and subtracts once: the quotient's first bit can only be 1 if the
+/// divisor is 0, where the step does not matter, or 1, where the dividend is the quotient and nothing is left to do. A
+/// negative divisor is added, not subtracted, and the dividend is negated on its way into the quotient register, so no
+/// cycle goes into signs.
 #[block(no_default)]
 pub struct Divider {
     /// Take the operands.

@@ -1,4 +1,4 @@
-//! How long handlers run, and how they ended.
+//! Run time and ends of handlers.
 
 use super::stages::{Producer, Trap};
 use super::types::Ending;
@@ -9,24 +9,24 @@ use spindle_verilog::prelude::*;
 /// The register of the return code, a0.
 const CODE: u64 = 10;
 
-/// The clocks of both threads, their budgets, and the ending that was not taken yet.
+/// The clocks of both threads, their budgets, and the end of a handler that was not taken yet.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | threads | in `started`, `thread`, `runs`, `ends`; out `spent`, `expired` |
-/// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed`, `freed_bank` |
-/// | M1 | in `trap_valid`, `trap`; in `bank` of the current thread; out `full`: no handler may end |
+/// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed` |
+/// | M1 | in `trap`; in `bank` of the current thread; out `full`: no handler may end |
 /// | M3 | in `third`, `lands`, `lands_bank` |
-/// | store buffer | in `drains`: stores of a thread's ended handler are under way |
-/// | cluster | out `ending`, `ending_valid` / in `ending_ready` |
+/// | remote tracker | in `drains`: stores of a thread's ended handler are in flight |
+/// | cluster | out `ending` |
 ///
-/// The cycle of the first fetch is the first that is counted; one that returns in cycle `n` needs a budget of `n`. From
+/// The cycle of the first fetch counts as the first; a handler that returns in cycle `n` needs a budget of `n`. From
 /// cycle `watchdog + 1` on, but not before the second, `spent` is high: no instruction is in M1 before the fourth. An
-/// ending waits until the stores of its handler have arrived; a return or fault behind it waits in M1 until it has been
+/// end waits until the stores of its handler have arrived; a return or fault after it waits in M1 until it has been
 /// taken.
 ///
-/// The low byte of each a0 that is written is kept by bank: that of a return stands there when its ending is offered,
-/// two cycles later at the earliest.
+/// The low byte of each a0 that is written is kept by bank: that of a return is there when its end is offered, two
+/// cycles later at the earliest.
 #[block]
 pub struct Endings {
     /// The handler of the current thread was started in the last cycle: it is fetched from now on.
@@ -47,7 +47,7 @@ pub struct Endings {
     pub trap: PulseSink<Trap>,
     /// The result in M3.
     pub third: Signal<In, Producer>,
-    /// It is one, also of a handler that returned in the last cycle.
+    /// M3 has a result, also of a handler that returned in the last cycle.
     pub lands: Signal<In, Bit>,
     /// Bank of its handler.
     pub lands_bank: Signal<In, Bits<2>>,
@@ -55,19 +55,19 @@ pub struct Endings {
     pub drains: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<Out, Bits<2>>,
-    /// That of the current thread; not yet true in the cycle after a switch, in which M1 is empty.
+    /// The budget of the current thread is used up; not yet true in the cycle after a switch, in which M1 is empty.
     pub expired: Signal<Out, Bit>,
-    /// An ending waits.
+    /// An end waits.
     pub full: Signal<Out, Bit>,
     /// Bank whose ending was taken.
     pub freed: Pulse<Bits<2>>,
-    /// How a handler ended.
+    /// End of a handler.
     pub ending: Source<Ending>,
     elapsed: [DFF<Bits<WATCHDOG_BITS>>; 2],
     budget: [DFF<Bits<WATCHDOG_BITS>>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
-    /// But for its code.
+    /// The end that waits, without its code.
     slot: DFF<Ending>,
     codes: LutMemory<Bits<8>, 2>,
     waits: Reg<Bit>,

@@ -10,30 +10,30 @@ use spindle_verilog::prelude::*;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | instruction memory | out `address`, `enable`; its word stands in D two edges later |
-/// | threads | in `enter`, `enter_pc`, `enter_block`; in `code` of the thread that is fetched now |
-/// | M1 | in `redirect`, `redirect_pc`; in `drop`; predictor update |
-/// | issue | out `valid`, `pc`, `block`, `after`, `outside`, `predicted`, `predicted_target` of D; in `hold` |
+/// | instruction memory | out `address`, `enable`; the word is in D two edges later |
+/// | threads | in `enter`, `enter_pc`, `enter_block`; in `code` of the thread that is fetched |
+/// | M1 | in `redirect`, `redirect_pc`; in `drop`; in `update` of the predictor |
+/// | issue | out `fetched`, `after` of D; in `hold` |
 ///
-/// `enter` (another handler) and `redirect` (this one, elsewhere) choose the address of the same cycle: its fetch is in
-/// F in the next one, in D in the one after that. Both drop what stands in F and D, and so does `drop` alone, after
-/// which nothing is fetched until one of the others comes. With `hold` F and D stand still. The run-off of the code is
-/// found here: a word from outside `code` is marked, and faults when it executes.
+/// `enter` (another handler) and `redirect` (the same one, elsewhere) choose the address of the same cycle: its fetch
+/// is in F in the next cycle, in D in the one after that. Both drop the instructions in F and D, and so does `drop`
+/// alone, after which nothing is fetched until `enter` or `redirect`. With `hold` F and D stand still. The end of the
+/// code is found here: a word from outside `code` is marked, and faults when it executes.
 #[block]
 pub struct Fetch {
-    /// The image that is fetched from, but in a cycle with `enter`.
+    /// Image that is fetched, except in a cycle with `enter`.
     pub code: Signal<In, Code>,
     /// Continue with another handler.
     pub enter: Signal<In, Bit>,
     /// Its program counter.
     pub enter_pc: Signal<In, Bits<17>>,
-    /// The block of instruction memory in which it is.
+    /// Its block of instruction memory.
     pub enter_block: Signal<In, Bits<9>>,
     /// Continue elsewhere.
     pub redirect: Signal<In, Bit>,
-    /// There.
+    /// New program counter.
     pub redirect_pc: Signal<In, Bits<17>>,
-    /// Forget what was fetched.
+    /// Drop the instructions in F and D.
     pub drop: Signal<In, Bit>,
     /// The word in D stays there.
     pub hold: Signal<In, Bit>,
@@ -41,11 +41,11 @@ pub struct Fetch {
     pub update: PredictorUpdateSink,
     /// Word to fetch.
     pub address: Signal<Out, Bits<14>>,
-    /// Fetch it.
+    /// Fetch the word.
     pub enable: Signal<Out, Bit>,
     /// The instruction in D.
     pub fetched: Fetched,
-    /// The one behind it.
+    /// Program counter of the next word.
     pub after: Signal<Out, Bits<17>>,
     predictor: BranchPredictor,
     fetching: Reg<Bit>,

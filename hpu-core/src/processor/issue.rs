@@ -1,4 +1,4 @@
-//! From D to X: decoding, waiting, injecting.
+//! From D to X: decoding, hazards, injections.
 
 use super::alu::{alu_extend, AluControl};
 use super::bundles::{DivisionSink, FetchedSink, InjectedOperands, InjectionSink};
@@ -7,31 +7,31 @@ use super::predecode::CodeWord;
 use super::stages::{Issued, Traits};
 use spindle_verilog::prelude::*;
 
-/// Decodes the word in D and lets it go to X.
+/// Decodes the word in D and moves it to X.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | instruction memory, fetch | in `code`, `decoding`, `pc`, `outside`, `predicted`, `predicted_target`, `sure` of D; out `hold` |
-/// | operands | out `decoded`; in `hazard`; out `injects`, `inject_a`, `inject_b` |
-/// | threads | in `ready`, `expecting`, `inject`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3`; out `injected` |
+/// | instruction memory, fetch | in `code`, `fetched` of D; out `hold` |
+/// | operands | out `decoded`; in `hazard`; out `injected` |
+/// | threads | in `ready`; in `injection` |
 /// | launches | in `started`, `first_argument`: a handler's a0 is injected in the cycle after its start, when D is still empty |
-/// | execute | in `quotient`, `remainder`, `negate`; out `issued`, `valid`, `writes`, `quick` of X |
+/// | execute | in `division`; out `issued`, `valid`, `writes`, `quick` of X |
 /// | resolve | in `holds`: X stays; in `flush`: D and X are dropped |
-/// | | in `first_valid`: M1 holds an instruction, or the one that left it is being counted |
+/// | | in `first_valid`: M1 holds an instruction, or the last one of M1 is being counted |
 ///
 /// An injection takes the place of an instruction in X for one cycle: an ALU operation that extends an answer, or
 /// negates a quotient.
 #[block]
 pub struct Issue {
-    /// The word in D.
+    /// Word in D.
     pub code: Signal<In, CodeWord>,
     /// The instruction in D.
     pub fetched: FetchedSink,
-    /// It stays in D.
+    /// The word stays in D.
     pub hold: Signal<Out, Bit>,
-    /// What it is.
+    /// Its meaning.
     pub decoded: Signal<Out, Decoded>,
-    /// An operand is not there.
+    /// An operand is not available.
     pub hazard: Signal<In, Bit>,
     /// The thread may issue.
     pub ready: Signal<In, Bit>,
@@ -49,15 +49,15 @@ pub struct Issue {
     pub holds: Signal<In, Bit>,
     /// D and X are dropped.
     pub flush: Signal<In, Bit>,
-    /// M1 holds an instruction, or the one that left it is being counted.
+    /// M1 holds an instruction, or the last one of M1 is being counted.
     pub first_valid: Signal<In, Bit>,
-    /// The instruction in X.
+    /// Instruction in X.
     pub issued: Signal<Out, Issued>,
-    /// There is one.
+    /// X holds an instruction.
     pub valid: Signal<Out, Bit>,
     /// It writes a register.
     pub writes: Signal<Out, Bit>,
-    /// It has its result in X.
+    /// Its result is available in X.
     pub quick: Signal<Out, Bit>,
     decoder: Decoder,
     slot: DFF<Issued>,

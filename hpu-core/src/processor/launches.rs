@@ -1,11 +1,11 @@
-//! Launches: the one that waits, and what stays known of those that run.
+//! Launches: the one that waits, and the facts about those that run.
 
 use super::stages::Code;
 use super::types::Launch;
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
 
-/// What stays known of a handler.
+/// Facts about a handler that runs.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Kept {
     code: Code,
@@ -16,40 +16,40 @@ struct Kept {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank` |
+/// | loader | in `launch`; out `launch_bank` |
 /// | threads | out `waiting`; in `start`, `started`, `enter_other`, `current` |
-/// | endings | in `freed`, `freed_bank` |
-/// | whoever needs it | out `bank` of the current thread, `bank_of` both |
+/// | endings | in `freed` |
+/// | all stages | out `bank` of the current thread, `bank_of` both |
 /// | fetch | out `code` of the current thread, `other_base` of the other |
 ///
-/// A launch that is taken waits from the next cycle on. What a handler needs as long as it runs is written at once
-/// where its bank will find it, so a start changes the bank alone. The rest stays readable as `launched` in the cycle
+/// A launch that is taken waits from the next cycle on. Facts that a handler needs while it runs are written at once,
+/// indexed by its bank, so a start changes the bank alone. The other facts stay readable as `launched` in the cycle
 /// after the start.
 #[block]
 pub struct Launches {
     /// Next handler.
     pub launch: Sink<Launch>,
-    /// The bank that it gets.
+    /// Bank that it gets.
     pub launch_bank: Signal<Out, Bits<2>>,
     /// Bank whose ending was taken.
     pub freed: PulseSink<Bits<2>>,
     /// A launch waits.
     pub waiting: Signal<Out, Bit>,
-    /// It, or in the cycle after its start the one that was started.
+    /// The waiting launch, or in the cycle after its start the one that was started.
     pub launched: Signal<Out, Launch>,
     /// The waiting launch starts.
     pub start: Signal<In, Bit>,
     /// It was started in the last cycle, on the current thread.
     pub started: Signal<In, Bit>,
-    /// The other thread goes on.
+    /// The other thread continues.
     pub enter_other: Signal<In, Bit>,
-    /// The thread that is fetched.
+    /// Thread that is fetched.
     pub current: Signal<In, Bit>,
     /// Its bank.
     pub bank: Signal<Out, Bits<2>>,
     /// Its code.
     pub code: Signal<Out, Code>,
-    /// Where the other thread's code begins.
+    /// Start of the other thread's code.
     pub other_base: Signal<Out, Bits<9>>,
     /// Frame of the current thread.
     pub frame: Signal<Out, Bits<16>>,
@@ -60,12 +60,12 @@ pub struct Launches {
     next_launch: DFF<Launch>,
     full: Reg<Bit>,
     next_bank: DFF<Bits<2>>,
-    /// Banks that are given away or chosen to be.
+    /// Banks in use or chosen.
     used: Reg<Bits<4>>,
-    /// The next bank, if `chosen`.
+    /// Next bank, if `chosen`.
     choice: DFF<Bits<2>>,
     chosen: Reg<Bit>,
-    /// By bank.
+    /// Facts by bank.
     kept: LutMemory<Kept, 2>,
     /// The same bases once more, for the other thread.
     bases: LutMemory<Bits<9>, 2>,

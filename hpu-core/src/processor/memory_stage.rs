@@ -1,4 +1,4 @@
-//! Loads, stores and atomics in X and M1: their addresses, their rights, their way out.
+//! Loads, stores and atomics in X and M1: addresses, rights, and the way to their memory.
 
 use super::bundles::{AccessCheck, RegionWriteSink, RemotePush, StoreQueue};
 use super::region_table::RegionTable;
@@ -17,22 +17,21 @@ const LR: u64 = 2;
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | loader | in `region_write`, `region_index`, `region` |
+/// | loader | in `region` |
 /// | issue | in `issued`, `valid`, `a` of X; out `sum`; in `advance`: X moves to M1 |
-/// | resolve | in `executed`, `live`; out `stalls`, `faults`, `cause`, `leaves_long`, `again` |
-/// | store buffer | out `push`, `entry`, `entry_row`, `entry_crosses`, `look_row`, `look_crosses` |
-/// | | in `full`, `empty`, `overlap`, `waiting`, `urgent`; out `may_push`, `may_use` |
-/// | remote tracker | out `push_write`, `push_read`; in `write_stalls`, `read_stalls` |
-/// | L1 | out `row`, `valid` of both half ports / in `grant` |
+/// | resolve | in `executed`, `live`; out `check` |
+/// | store buffer | `queue` |
+/// | remote tracker | `remote` |
+/// | L1 | out `row`, `reads` of both half ports / in `grant` |
 /// | instruction memory | out `code_address`, `code_valid` / in `code_ready` |
 /// | command port | out `port_read`; in `replied`, `pending` |
-/// | write back | out `from`: where the load in M1 reads; `other_granted`: the second half of a load that crosses a word is on its way |
+/// | write back | out `from`: memory of the load in M1; `other_granted`: the second half of a load that crosses a word is on its way |
 ///
 /// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a
 /// wrong guess costs a cycle in which the region of the sum is looked up; a load that was not granted, or may have
-/// overtaken a store, reads again from M1, the two halves of one that crosses a word one after the other. Everything
-/// else goes into the store buffer from M1, before it is known whether it may: if it faults, the buffer forgets it one
-/// cycle later.
+/// overtaken a store, reads again from M1, the two halves of one that crosses a word one after the other. Every other
+/// access goes into the store buffer from M1, before its rights are known: if it faults, the buffer drops it one cycle
+/// later.
 #[block]
 pub struct MemoryStage {
     /// Write of a region.
@@ -63,23 +62,23 @@ pub struct MemoryStage {
     pub remote: RemotePush,
     /// Row to read.
     pub row: [Signal<Out, Bits<13>>; 2],
-    /// Read it.
+    /// Read the row.
     pub reads: [Signal<Out, Bit>; 2],
-    /// It is read.
+    /// The read is granted.
     pub grant: [Signal<In, Bit>; 2],
     /// Word of instruction memory to read.
     pub code_address: Signal<Out, Bits<14>>,
-    /// Read it.
+    /// Load the word.
     pub code_valid: Signal<Out, Bit>,
-    /// It is read.
+    /// The load is granted.
     pub code_ready: Signal<In, Bit>,
     /// Read the command port.
     pub port_read: Signal<Out, Bit>,
     /// The command port has taken the command.
     pub replied: Signal<In, Bit>,
-    /// Commands of this handler are under way.
+    /// Commands of this handler are in flight.
     pub pending: Signal<In, Bit>,
-    /// Where the load in M1 reads.
+    /// Memory of the load in M1.
     pub from: Signal<Out, Target>,
     /// The half that the load in M1 does not begin in was granted, alone.
     pub other_granted: Signal<Out, Bit>,
@@ -89,22 +88,22 @@ pub struct MemoryStage {
     in_l2: DFF<Bit>,
     in_code: DFF<Bit>,
     in_port: DFF<Bit>,
-    /// It accesses, and the guess of the region was wrong. After a flush it may say so of nothing; then X is empty.
+    /// M1 has an access whose region was guessed wrong. After a flush it may be set without an access; then X is empty.
     wrong: Reg<Bit>,
-    /// Entries of the store buffer that the load must not overtake; none of anything else.
+    /// Entries of the store buffer that the load must not overtake.
     overlaps: DFF<Bits<2>>,
     physical: DFF<Bits<20>>,
     even_row: DFF<Bits<13>>,
     sum_next: DFF<Bits<22>>,
-    /// The read of the load in M1 is under way.
+    /// The read of the load in M1 is granted.
     settled: Reg<Bit>,
-    /// M1 has a store or an atomic, if it has anything.
+    /// An instruction in M1 is a store or an atomic.
     buffers: Reg<Bit>,
     /// M1 waited for an empty store buffer or a reply in the last cycle.
     yields: Reg<Bit>,
-    /// It is asked for from M1.
+    /// The read is requested from M1.
     retries: Reg<Bit>,
-    /// Its other half is under way.
+    /// Its other half is granted.
     other_done: Reg<Bit>,
     /// The write of ISSUE has left.
     issue_left: Reg<Bit>,

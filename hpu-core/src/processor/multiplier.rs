@@ -11,9 +11,10 @@ use spindle_verilog::prelude::*;
 /// | out `low`, `high` | the product's words, in the cycle after M1 (M2) |
 /// | out `wants_high` | the high one is wanted: known in M1 |
 ///
-/// Execute: four products of half words, each one DSP block with its output register; the high halves have a sign bit each, so that signed
-/// products need no correction. M1: the sum in the inner two half words of the product, whose carry is 0 to 2, and without it that of the outermost, by
-/// carry-save. M2: the carry, in half a word, because forwarding comes behind.
+/// Execute: four products of half words, each one DSP block with its output register; the high halves have a sign bit
+/// each, so that signed products need no correction. M1: the sum in the inner two half words of the product, whose
+/// carry is 0 to 2, and without it that of the outermost, by carry-save. M2: the carry, in half a word, because
+/// forwarding comes behind.
 #[block(no_reset)]
 pub struct Multiplier {
     /// X moves to M1.

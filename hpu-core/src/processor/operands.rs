@@ -22,11 +22,13 @@ const STATE: u64 = base(CONTEXT) as u64;
 /// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
 /// | X | out `a`, `b`, registers |
 ///
-/// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the register; if that has none yet,
-/// or an older one that writes the register has none, there is a `hazard`. The result of X joins in the last multiplexer.
+/// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the
+/// register; if that has none yet, or an older one that writes the register has none, there is a `hazard`. The result
+/// of X joins in the last multiplexer.
 ///
-/// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is written by the start. So
-/// `clear` is all that is left to do for a new handler, and nothing of an earlier one can be seen.
+/// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is
+/// written by the start. So `clear` is all that is left to do for a new handler, and nothing of an earlier one can be
+/// seen.
 #[block(no_default)]
 pub struct Operands {
     /// The instruction.

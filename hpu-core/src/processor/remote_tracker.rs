@@ -1,4 +1,4 @@
-//! What the remote unit still owes to the two threads.
+//! Answers that the remote unit still owes to the two threads.
 
 use super::bundles::RemotePushSink;
 use super::types::RemoteAnswer;
@@ -8,45 +8,44 @@ use spindle_verilog::prelude::*;
 /// known.
 const POSTED: u64 = 5;
 
-/// Counts posted writes and answers under way.
+/// Counts posted writes and answers in flight.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push_write`, `push_read` of the current `thread`; in `squash`: what was pushed in the last cycle was a fault |
-/// | | out `write_stalls`, `read_stalls`, `quiet` |
-/// | remote unit | in `answer`, `answer_valid`; out `answered`: it is one to a load or atomic |
+/// | M1 | `push`, of the current `thread`; in `squash`: the push of the last cycle was a fault; out `quiet` |
+/// | remote unit | in `answer`; out `answered`: the answer is one to a load or atomic |
 /// | threads | in `forgets`, `ends`; out `owed` |
 /// | store buffer | in `draining` |
 /// | endings | out `drains` |
 ///
-/// What stalls M1 stands in registers, and is that of a new current thread from the second cycle on: its first
-/// instruction is in M1 later than that. A write is counted from the cycle after its push into the store buffer to its
-/// answer. The stores of a handler that has ended are waited for by its ending; until they have arrived, posted writes
-/// of the next handler of the thread stall, so that the two are never confused. A thread has one load or atomic under
-/// way at most; if its handler ends without it, the answer is owed, and thrown away.
+/// The stalls of M1 are registers, and are those of a new current thread from the second cycle on: its first
+/// instruction reaches M1 later. A write counts from the cycle after its push into the store buffer to its answer. The
+/// end of a handler waits for its stores; until they have arrived, posted writes of the next handler of the thread
+/// stall, so that the two are never confused. A thread has at most one load or atomic in flight; if its handler ends
+/// without the answer, the answer is owed, and dropped when it comes.
 #[block]
 pub struct RemoteTracker {
     /// The current thread.
     pub thread: Signal<In, Bit>,
     /// Remote accesses that the current thread pushes.
     pub push: RemotePushSink,
-    /// What it pushed in the last cycle did not happen.
+    /// The push of the last cycle did not happen.
     pub squash: Signal<In, Bit>,
-    /// All its writes have arrived; those that are in M1 or the store buffer do not count.
+    /// All its writes have arrived; those in M1 or the store buffer do not count.
     pub quiet: Signal<Out, Bit>,
     /// Answer.
     pub answer: PulseSink<RemoteAnswer>,
-    /// It is one to a load or atomic.
+    /// The answer is one to a load or atomic.
     pub answered: Signal<Out, Bit>,
-    /// Threads that do not want their answer any more.
+    /// Threads that no longer need their answer.
     pub forgets: Signal<In, Bits<2>>,
-    /// Their answers are for nobody.
+    /// Threads whose answer is to be dropped.
     pub owed: Signal<Out, Bits<2>>,
     /// The current thread's handler ends.
     pub ends: Signal<In, Bit>,
     /// Threads whose ended handlers have entries in the store buffer.
     pub draining: Signal<In, Bits<2>>,
-    /// Threads whose ended handlers have stores under way.
+    /// Threads whose ended handlers have stores in flight.
     pub drains: Signal<Out, Bits<2>>,
     wrote: Reg<Bit>,
     read: Reg<Bit>,

@@ -1,75 +1,75 @@
-//! M1: where the program goes, what faults, what waits.
+//! M1: the next program counter, faults and waits.
 
 use super::bundles::{AccessCheckSink, IssueAnswerSink};
 use super::stages::{Executed, Trap, Wait, CODE_TOP};
 use spindle_contract::memory_map::{FAULT_BREAK, FAULT_COMMAND, FAULT_FETCH, FAULT_ILLEGAL, FAULT_WATCHDOG};
 use spindle_verilog::prelude::*;
 
-/// Decides over the instruction in M1.
+/// Decides on the instruction in M1.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | execute | in `executed`; out `claims` |
-/// | memory stage | out `live`, `acts`; in `stalls`, `faults`, `cause`, `leaves_long`, `again`, `issuing` |
-/// | command port | in `done`, `refused`, `full`; out `replied` |
+/// | memory stage | out `live`, `acts`; in `check` |
+/// | command port | in `issue`; out `replied` |
 /// | store buffer, remote tracker | in `quiet`: all stores of the thread have arrived |
 /// | endings | in `expired`, `ending_full`: no handler may end |
-/// | threads | out `returns`, `passes`, `next`, `trap_valid`, `trap` |
+/// | threads | out `returns`, `passes`, `next`, `trap` |
 /// | store buffer, remote tracker, write back | out `trapped`, `faulted`: the instruction that left M1 in the last cycle |
-/// | fetch | out `redirect`, `next`; predictor update |
+/// | fetch | out `redirect`, `next`, `update` |
 /// | issue | in `arrives`; out `valid`, `counts`; `holds`: M1 keeps its instruction, X stays |
 /// | counters | out `retires` |
 ///
-/// Jumps and returns are decided in M1 itself. What needs the access check, that is faults and waits, becomes an
-/// incident of the next cycle; the instruction that has come to M1 by then is dropped with all younger ones (`live` is
-/// low). With `ending_full` a return stays in M1, and a fault becomes an incident later.
+/// Jumps and returns are decided in M1 itself. Faults and waits need the access check, and become a trap in the next
+/// cycle; the instruction that has reached M1 by then is dropped with all younger ones (`live` is low). With
+/// `ending_full` a return stays in M1, and a fault becomes a trap later.
 #[block]
 pub struct Resolve {
     /// The instruction in M1.
     pub executed: Signal<In, Executed>,
-    /// There is one in X that moves to M1, if M1 does not hold.
+    /// An instruction moves from X to M1, if M1 does not hold.
     pub arrives: Signal<In, Bit>,
-    /// There is one in M1.
+    /// M1 holds an instruction.
     pub valid: Signal<Out, Bit>,
     /// The budget of its thread is used up.
     pub expired: Signal<In, Bit>,
     /// An ending waits to be taken.
     pub ending_full: Signal<In, Bit>,
-    /// It was not dropped.
+    /// The instruction was not dropped.
     pub live: Signal<Out, Bit>,
-    /// It may take effect.
+    /// The instruction may take effect.
     pub acts: Signal<Out, Bit>,
     /// The access in M1.
     pub check: AccessCheckSink,
     /// Answer of the command unit.
     pub issue: IssueAnswerSink,
-    /// It has taken the command: the instruction moves on.
+    /// The command port has taken the command: the instruction moves on.
     pub replied: Signal<Out, Bit>,
     /// All stores of the thread have arrived.
     pub quiet: Signal<In, Bit>,
-    /// The divider works on it.
+    /// The divider works on the instruction.
     pub divides: Signal<In, Bit>,
-    /// It is a division that goes on.
+    /// The instruction is a division that continues.
     pub claims: Signal<Out, Bit>,
-    /// It stays.
+    /// The instruction stays.
     pub holds: Signal<Out, Bit>,
-    /// It jumps, or was predicted to.
+    /// The instruction jumps, or was predicted to.
     pub redirect: Signal<Out, Bit>,
-    /// The program counter behind it, or where an incident's thread continues.
+    /// Program counter of the next instruction, or of the thread after a trap.
     pub next: Signal<Out, Bits<17>>,
-    /// It ends the handler.
+    /// The instruction ends the handler.
     pub returns: Signal<Out, Bit>,
     /// It leaves M1, and cannot fault.
     pub passes: Signal<Out, Bit>,
     /// A jump or a prediction is resolved.
     pub update: Signal<Out, Bit>,
-    /// There was a fault or a wait in the last cycle.
+    /// A fault or a wait was found in the last cycle.
     pub trapped: Signal<Out, Bit>,
-    /// A fault.
+    /// It was a fault.
     pub faulted: Signal<Out, Bit>,
     /// The fault waits for room.
     pub stays: Signal<Out, Bit>,
-    /// Which.
+    /// The fault or wait.
     pub trap: Pulse<Trap>,
     /// The instruction that was in M1 in the last cycle has left it.
     pub left_last: Signal<Out, Bit>,
@@ -79,7 +79,7 @@ pub struct Resolve {
     pub retires: Signal<Out, Bit>,
     occupied: Reg<Bit>,
     trap_pending: Reg<Bit>,
-    /// It need not wait for room.
+    /// The trap need not wait for room.
     trap_due: Reg<Bit>,
     trap_reg: DFF<Trap>,
     left: Reg<Bit>,

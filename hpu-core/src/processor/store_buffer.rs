@@ -15,7 +15,7 @@ const PATIENCE: u64 = 2;
 pub struct Leaving {
     /// Where it goes.
     pub target: Target,
-    /// Hardware thread.
+    /// Its thread.
     pub thread: Bit,
     /// Its bank.
     pub bank: Bits<2>,
@@ -43,32 +43,29 @@ pub struct Leaving {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | M1 | in `push`, `entry`, `entry_row`, `entry_crosses`, `may_push` / out `full`, `empty`, `waiting` |
-/// | | in `squash`: what was pushed in the last cycle was a fault |
-/// | X | in `look_row`, `look_crosses` / out `overlap`: entries that a load there must not overtake |
-/// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant`, `may_use` (no load uses the ports in this cycle)  |
-/// | | out `urgent` |
-/// | remote unit | out `remote`, `remote_valid` / in `remote_ready` |
-/// | command port | out `port`, `port_write`, if `port_free` |
+/// | M1, X | `queue`; in `squash`: the push of the last cycle was a fault |
+/// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant` |
+/// | remote unit | out `remote` |
+/// | command port | out `port`, `port_write` |
 /// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
 ///
-/// An entry can leave in the cycle after its push, one per cycle, unless it is taken back then: rights are checked
+/// An entry can leave in the cycle after its push, one per cycle, unless it is squashed then: its rights are checked
 /// while it is written. The two halves of a store that crosses a word leave together or one after the other. `overlap`
-/// compares rows of eight bytes, and is always high for accesses that cross such a row. The head that has waited four
-/// cycles asks for the ports by `urgent`.
+/// compares rows of eight bytes, and is always high for accesses that cross such a row. A head that has waited four
+/// cycles requests the ports by `urgent`.
 #[block]
 pub struct StoreBuffer {
     /// Accesses from M1.
     pub queue: StoreQueueSink,
-    /// What was pushed in the last cycle is forgotten; never together with a push.
+    /// The push of the last cycle is dropped; never together with a push.
     pub squash: Signal<In, Bit>,
     /// Accesses of L1.
     pub request: [Signal<Out, WordRequest>; 2],
-    /// They are wanted.
+    /// The access is offered.
     pub valid: [Signal<Out, Bit>; 2],
     /// The head needs this half port, as far as registers know.
     pub wants: [Signal<Out, Bit>; 2],
-    /// They take place.
+    /// The access is granted.
     pub grant: [Signal<In, Bit>; 2],
     /// Access of the remote unit.
     pub remote: Source<RemoteRequest>,
@@ -80,7 +77,7 @@ pub struct StoreBuffer {
     pub ends: Signal<In, Bit>,
     /// On this thread.
     pub thread: Signal<In, Bit>,
-    /// Threads of which entries wait that were pushed before their handler ended.
+    /// Threads with entries that were pushed before their handler ended.
     pub draining: Signal<Out, Bits<2>>,
     entries: LutMemory<Leaving, 1>,
     rows: [DFF<Bits<15>>; STORE_ENTRIES],
@@ -88,20 +85,20 @@ pub struct StoreBuffer {
     used: [Reg<Bit>; STORE_ENTRIES],
     write_at: Reg<Bit>,
     read_at: Reg<Bit>,
-    /// Half ports of L1 that an entry has yet to be granted: known beside the memory, since the grants of the whole
-    /// cluster wait for it.
+    /// Half ports of L1 that an entry still needs: kept beside the memory, since the grants of the whole cluster wait
+    /// for them.
     even: [DFF<Bit>; STORE_ENTRIES],
     odd: [DFF<Bit>; STORE_ENTRIES],
     /// Its columns of L1, odd words and even ones, for the same reason.
     columns: [DFF<Bits<4>>; STORE_ENTRIES],
     patience: Reg<Bits<2>>,
-    /// There is room: as the memory wants it.
+    /// The memory has room.
     room: Reg<Bit>,
     /// There was a push in the last cycle.
     pushed: Reg<Bit>,
     /// The head left in the last cycle.
     left_last: Reg<Bit>,
-    /// Entries to leave until a thread's old stores have left, one cycle late.
+    /// Entries to leave before a thread's old stores are gone, one cycle late.
     left: [Reg<Bits<2>>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Which of the two hardware threads runs.
+//! Scheduler of the two hardware threads.
 
 use super::bundles::{DividerStatusSink, Injection};
 use super::stages::{Trap, Wait};
@@ -11,20 +11,19 @@ use spindle_verilog::prelude::*;
 /// | neighbour | ports |
 /// |---|---|
 /// | launches | in `waiting`; out `start`, `started` |
-/// | M1 | in `returns`; in `passes`, `continues`; in `trap_valid`, `trap` |
-/// | remote unit | in `answer`, `answer_valid`; in `owed`; out `forgets`: the answer of a thread will find nobody |
-/// | divider | in `divider_done`, `divider_thread`, `divider_busy`, `takes_remainder`; out `cancel` |
+/// | M1 | in `returns`; in `passes`, `continues`; in `trap` |
+/// | remote unit | in `answer`; in `owed`; out `forgets`: the answer of a thread is no longer needed |
+/// | divider | in `divider`; out `cancel` |
 /// | command port | in `port_full`, `port_pending` |
-/// | issue | out `ready`, `expecting`, `inject`, `inject_quotient`, `inject_choice`, `answer_value`, `answer_rd`, `answer_funct3` |
-/// | | in `injected` |
+/// | issue | out `ready`, `injection`, `inject_quotient` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
 ///
 /// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is
-/// blocked, if the other one is runnable or else a launch waits and a thread is free; and it makes room as soon as the
+/// blocked, if the other one is runnable or else a launch waits and a thread is free; and it gives way as soon as the
 /// older thread is runnable again, after an instruction that cannot fault. A return leads to the other handler's fetch
-/// in the next cycle; a wait, which is resolved one cycle after M1, in the cycle after that. A thread that is blocked
-/// and has nothing to make room for refetches what follows, which then waits in D.
+/// in the next cycle; a wait, which is resolved one cycle after M1, in the cycle after that. A blocked thread without a
+/// successor refetches the following instructions, which then wait in D.
 ///
 /// A thread whose budget is spent is not blocked any more: its next instruction faults instead of executing.
 #[block]
@@ -35,13 +34,13 @@ pub struct Threads {
     pub returns: Signal<In, Bit>,
     /// An instruction that cannot fault leaves M1.
     pub passes: Signal<In, Bit>,
-    /// The one behind it, or where the incident's thread continues.
+    /// Program counter after it, or of the thread after the trap.
     pub continues: Signal<In, Bits<17>>,
-    /// Which.
+    /// A fault or a wait.
     pub trap: PulseSink<Trap>,
-    /// An answer.
+    /// Answer of the remote unit.
     pub answer: PulseSink<RemoteAnswer>,
-    /// Threads whose answer is for a handler that is gone.
+    /// Threads whose answer belongs to a handler that has ended.
     pub owed: Signal<In, Bits<2>>,
     /// State of the divider.
     pub divider: DividerStatusSink,
@@ -51,13 +50,13 @@ pub struct Threads {
     pub port_pending: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<In, Bits<2>>,
-    /// The thread that is fetched.
+    /// Thread that is fetched.
     pub current: Signal<Out, Bit>,
     /// It may issue instructions.
     pub ready: Signal<Out, Bit>,
     /// A result that is injected. `choice` is a register, as it chooses among words.
     pub injection: Injection,
-    /// It is the divider's.
+    /// The injection is the divider's.
     pub inject_quotient: Signal<Out, Bit>,
     /// The waiting launch starts: fetch its entry.
     pub start: Signal<Out, Bit>,
@@ -65,11 +64,11 @@ pub struct Threads {
     pub started: Signal<Out, Bit>,
     /// Fetch from `other_pc` of the other thread.
     pub enter_other: Signal<Out, Bit>,
-    /// If anything takes over, it is the other thread: known early.
+    /// A takeover would be by the other thread: known early.
     pub other_runs: Signal<Out, Bit>,
-    /// Where it continues.
+    /// Program counter of the other thread.
     pub other_pc: Signal<Out, Bits<17>>,
-    /// A wait begins and nobody takes over: fetch from `continues`.
+    /// A wait begins without a takeover: fetch from `continues`.
     pub back: Signal<Out, Bit>,
     /// The handler of the current thread ends.
     pub ends: Signal<Out, Bit>,
@@ -77,9 +76,9 @@ pub struct Threads {
     pub runs: Signal<Out, Bits<2>>,
     /// Threads with a handler.
     pub alive: Signal<Out, Bits<2>>,
-    /// Threads that do not want their answer any more.
+    /// Threads that no longer need their answer.
     pub forgets: Signal<Out, Bits<2>>,
-    /// The divider works for nobody.
+    /// No thread needs the division.
     pub cancel: Signal<Out, Bit>,
     thread: Reg<Bit>,
     /// The thread that began first, if both have a handler.
@@ -110,7 +109,7 @@ impl Threads {
         let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
         let answered = self.answer.valid.val() & !answer_owed;
 
-        // What wakes a blocked thread.
+        // Events that wake a blocked thread.
         let mut wakes: Bits<2> = bits::<2>(0);
         let mut forgets: Bits<2> = bits::<2>(0);
         let mut cancel: Bit = false;
@@ -146,13 +145,13 @@ impl Threads {
             (self.waits[1].q.val() == Wait::Quotient, self.waits[0].q.val() == Wait::Quotient).cat::<2>();
         let quotient = if thread { divides.get_bit(1) } else { divides.get_bit(0) };
 
-        // Who runs next.
+        // The next thread.
         let other_runs = other_alive & !other_blocked;
         let makes_room = self.passes.val() & other_runs & (self.older.q.val() != thread);
         let current_rests = !current_alive | blocked;
         let moved_on = self.returns.val() | self.trap.valid.val();
         let enters = other_runs & (current_rests | moved_on | makes_room);
-        // What is known early is gathered first: returns and incidents come late.
+        // Early signals are gathered first: returns and traps come late.
         let may_replace = !other_runs & self.waiting.val();
         let may_start = may_replace & (!current_alive | !other_alive);
         let starts = (may_start & current_rests) | (may_start & moved_on) | (may_replace & ends);
@@ -170,7 +169,7 @@ impl Threads {
         } else if starts {
             self.thread.d.next = start_thread;
         }
-        // Whoever is alone is the older one.
+        // A thread that is alone is the older one.
         if ends {
             self.older.d.next = !thread;
         }
@@ -219,7 +218,7 @@ impl Threads {
         self.injection.expected.next = self.expects[0].q.val() | self.expects[1].q.val();
         self.injection.valid.next = expects & (if quotient { quotient_there } else { !blocked });
         self.inject_quotient.next = quotient;
-        // What will be there to inject in the next cycle: a division by 1 is done by then.
+        // The injection of the next cycle: a division by 1 is done by then.
         let begins = blocks & (trap.reason == Wait::Quotient);
         let own_quotient = begins | (quotient & !blocks);
         let other_quotient = if thread { divides.get_bit(0) } else { divides.get_bit(1) };

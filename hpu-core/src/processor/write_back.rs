@@ -1,4 +1,4 @@
-//! Results in M1, M2 and M3: where they come from, who may have them, when they are written.
+//! Results in M1, M2 and M3: their source, forwarding, and the register write.
 
 use super::bundles::Results;
 use super::byte_lanes::{next_word_lanes, LoadLanes};
@@ -6,21 +6,21 @@ use super::stages::{Executed, Issued, Producer};
 use super::types::Target;
 use spindle_verilog::prelude::*;
 
-/// The results behind X.
+/// The results after X.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | endings | out `lands`, `lands_bank`; in `bank` of the current thread |
 /// | issue, resolve | in `issued`, `writes` of X; in `executed`, `live`, `holds` of M1; in `flush` |
-/// | | in `ends`: nothing of an ended handler is written |
+/// | | in `ends`: an ended handler writes nothing |
 /// | execute | in `value`, `multiplies`, `wants_high` of M1; in `product` of M2 |
 /// | memory stage | in `from`, `other_granted` |
 /// | L1, instruction memory, command port | in `l1_data`, `code_data`, `port_data` of the load in M2 |
-/// | operands | out `first`, `second`, `third`, `third_thread` |
+/// | operands | out `results` |
 ///
-/// M2 chooses each byte of a load out of the word that its lane is in: that is the result of an aligned word. M3 turns
-/// and extends the others. If the two halves of a load were granted apart, the bytes of the second word come first and
-/// wait in their lanes of M3's register, which nobody else needs by then.
+/// M2 chooses each byte of a load out of the word of its lane: that is the result of an aligned word. M3 rotates and
+/// extends the others. If the two halves of a load were granted apart, the bytes of the second word come first and wait
+/// in their lanes of M3's register, which is unused until then.
 #[block]
 pub struct WriteBack {
     /// The current thread.
@@ -37,7 +37,7 @@ pub struct WriteBack {
     pub live: Signal<In, Bit>,
     /// It stays.
     pub holds: Signal<In, Bit>,
-    /// The current handler ends, or what left M1 in the last cycle has not taken effect.
+    /// The current handler ends, or the instruction that left M1 in the last cycle has not taken effect.
     pub ends: Signal<In, Bit>,
     /// Result of M1.
     pub value: Signal<In, Bits<32>>,
@@ -47,9 +47,9 @@ pub struct WriteBack {
     pub wants_high: Signal<In, Bit>,
     /// Low and high word of the product in M2.
     pub product: [Signal<In, Bits<32>>; 2],
-    /// Where the load in M1 reads.
+    /// Memory of the load in M1.
     pub from: Signal<In, Target>,
-    /// The half that it does not begin in was granted, alone.
+    /// The half in which it does not begin was granted, alone.
     pub other_granted: Signal<In, Bit>,
     /// Even and odd word of L1.
     pub l1_data: [Signal<In, Bits<32>>; 2],
@@ -70,7 +70,7 @@ pub struct WriteBack {
     first_ready: DFF<Bit>,
     /// Result of M1.
     second_value: DFF<Bits<32>>,
-    /// What M2 takes: 0 = that, 1 = low, 2 = high word of the product, 3 = the word that was loaded.
+    /// Result of M2: 0 = that, 1 = low, 2 = high word of the product, 3 = the loaded word.
     second_pick: DFF<Bits<2>>,
     second_writes: Reg<Bit>,
     second_rd: DFF<Bits<5>>,
@@ -98,7 +98,7 @@ pub struct WriteBack {
     third_funct3: DFF<Bits<3>>,
     other_read: Reg<Bit>,
     other_there: Reg<Bit>,
-    /// M3's lanes hold the bytes of the other word, for the load that is still before M3.
+    /// M3's lanes hold the bytes of the other word, for the load that has not reached M3.
     keeps: Reg<Bit>,
 }
 

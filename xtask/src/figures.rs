@@ -123,6 +123,7 @@ impl Declarations {
 impl Table {
     fn render(&self, figures: &Figures, budgets: &toml::Table) -> Result<String> {
         let mut text = format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
+        let mut fresh = 0;
         for row in &self.rows {
             ensure!(row.len() == self.columns.len(), "the row `{}` has {} cells", row.join(" | "), row.len());
             let mut cells = Vec::new();
@@ -130,6 +131,7 @@ impl Table {
             for cell in row {
                 cells.push(render_cell(cell, figures, budgets, &mut older)?);
             }
+            fresh += usize::from(older.is_empty());
             if let (Some(last), false) = (cells.last_mut(), older.is_empty()) {
                 let commits = older.into_iter().collect::<Vec<_>>().join(", ");
                 let separator = if last.is_empty() { "" } else { "; " };
@@ -137,7 +139,11 @@ impl Table {
             }
             text += &format!("| {} |\n", cells.join(" | "));
         }
-        Ok(text + &format!("\nMeasured at commit {}.\n", figures.commit))
+        let rest = if fresh == self.rows.len() { "" } else { ", except where a row names another" };
+        if fresh > 0 {
+            text += &format!("\nMeasured at commit {}{rest}.\n", figures.commit);
+        }
+        Ok(text)
     }
 }
 
@@ -338,9 +344,12 @@ mod tests {
         assert_eq!(figures.figures["a.b"], 3.into());
         assert_eq!(figures.figures["synth.xcup.alu.lut"], 9.into());
         assert_eq!((figures.commit.as_str(), figures.older["hpu.bench"].as_str()), ("new", "old"));
-        let rows = table("{a.b} of {hpu.bench:1}").render(&figures, &toml::Table::new()).unwrap();
-        assert!(rows.contains("| 3 of 2.0 | simulated; measured at old |"), "{rows}");
-        assert!(rows.contains("Measured at commit new."), "{rows}");
+        let mut table = table("{a.b} of {hpu.bench:1}");
+        let rows = table.render(&figures, &toml::Table::new()).unwrap();
+        assert!(rows.ends_with("| 3 of 2.0 | simulated; measured at old |\n"), "{rows}");
+        table.rows.push(vec!["{a.b}".into(), String::new()]);
+        let rows = table.render(&figures, &toml::Table::new()).unwrap();
+        assert!(rows.contains("Measured at commit new, except where a row names another."), "{rows}");
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! | `array`: `l2_copy`, `dma_router`, `rr_mux` | bytes and results of the commands on their way out |
 //! | `array`: `off_cluster_queue`, `off_cluster_unit`, `host_writer`, `completions` | commands that are carried out outside the cluster |
 //! | `cluster::reporter`, `array::reports` | ends of handlers, faults, messages |
-//! | [`registers`]; `array`: `context_staging`, `telemetry`, `tally` | the host's side |
+//! | [`registers`]; `array`: `telemetry`, `tally` | the host's side |
 //! | `array::rr_arbiter4` | round robin, wherever requesters compete |
 //! | [`cluster`], [`array`] | the wiring |
 //! | [`bundles`], [`types`] | what the blocks exchange |

@@ -52,8 +52,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(())
     }
 
-    /// Posts as many of these buffers as the ring has places for, and says how many. Their records are zeroed. The
-    /// card is told once, for all.
+    /// Posts as many of these buffers as the ring has room for, and returns their number. Their records are zeroed.
+    /// RING_TAIL is written once, for all.
     ///
     /// # Errors
     /// An earlier post could not be carried out: see [`Device::posts_left`].
@@ -76,7 +76,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             ring.tail = ring.tail.wrapping_add(1);
         }
         if taken > 0 {
-            self.tell_tail(ring)?;
+            self.write_tail(ring)?;
         }
         Ok(taken)
     }
@@ -84,7 +84,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// How many posts of a ring have not been carried out. Posts that wait for a free buffer slot are tried again.
     ///
     /// # Errors
-    /// The oldest of them cannot be carried out. It is forgotten, those behind it go on.
+    /// The oldest of them cannot be carried out. The ring skips it, and continues with the next one.
     pub fn posts_left(&mut self, ring: &mut CommandRing) -> Result<u32> {
         let page = doorbell::BASE + ring.process as u32 * PAGE;
         let state = doorbell::RingDone(self.bar.read32(page + doorbell::RING_DONE)?);
@@ -94,12 +94,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         match state.error() {
             doorbell_error::NONE => {}
             _ if ring.mended == Some(ring.done) => {}
-            doorbell_error::NO_SLOT => self.tell_tail(ring)?,
+            doorbell_error::NO_SLOT => self.write_tail(ring)?,
             code => {
                 let at = ring.base + u64::from(ring.done % ring.places) * BYTES as u64;
                 self.memory.write(at, &[commands::NOTHING; BYTES])?;
                 ring.mended = Some(ring.done);
-                self.tell_tail(ring)?;
+                self.write_tail(ring)?;
                 return Err(Error::Doorbell { command: "post_many", why: refusal(code) });
             }
         }
@@ -117,7 +117,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(())
     }
 
-    fn tell_tail(&mut self, ring: &CommandRing) -> Result<()> {
+    fn write_tail(&mut self, ring: &CommandRing) -> Result<()> {
         let page = doorbell::BASE + ring.process as u32 * PAGE;
         self.bar.write32(page + doorbell::RING_TAIL, ring.tail & 0xFFFF)
     }

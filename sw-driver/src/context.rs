@@ -14,7 +14,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(pub usize);
 
-/// What a context gets besides its image.
+/// Options of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
     /// Cycle budget of a handler, 1 to [`WATCHDOG_MOST`].
@@ -32,7 +32,7 @@ pub struct ContextOptions {
     pub message_quota: u16,
     /// Most packets inside, at most 2047; 0 = no limit.
     pub packet_quota: u16,
-    /// What becomes of packets beyond a limit.
+    /// Treatment of packets beyond a limit.
     pub overload: Overload,
     /// HPUs that may run its handlers: bit cluster × hpus + hpu. At least one that exists.
     pub core_mask: u32,
@@ -42,10 +42,10 @@ pub struct ContextOptions {
     pub process: u8,
 }
 
-/// What becomes of packets beyond the limits of a context.
+/// Treatment of packets beyond the limits of a context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overload {
-    /// Dropped and counted; the completion handler is told.
+    /// Dropped and counted; the completion handler sees `flow_control`.
     #[default]
     Drop,
     /// Placed without running a handler.
@@ -350,7 +350,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Deactivates a context and gives its memory back.
     ///
     /// # Errors
-    /// Messages of it are still alive: let them end, or age, and ask again. Or puts of context memory are under way,
+    /// Messages of the context are still alive: let them end, or age, and try again. Or puts of context memory are under way,
     /// of this context or of another: the card would read their bytes again from there, whoever has the memory by
     /// then.
     pub fn remove(&mut self, context: ContextId) -> Result<()> {

@@ -23,7 +23,7 @@ pub struct Device<B: Bar, M: HostMemory> {
     pub(crate) regions: RegionTable,
 }
 
-/// What the card says of itself.
+/// Configuration of the card, as its registers give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Clusters.
@@ -86,7 +86,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(device)
     }
 
-    /// What the card says of itself.
+    /// Configuration of the card, as its registers give it.
     pub fn info(&self) -> &Info {
         &self.info
     }
@@ -134,7 +134,7 @@ pub struct ListedBlock {
 }
 
 impl ListedBlock {
-    /// What this library knows of the block.
+    /// The page of this library with the id of the block.
     pub fn known(&self) -> Option<&'static Page> {
         BLOCKS.iter().find(|block| block.id == self.id)
     }

@@ -1,7 +1,7 @@
-//! Event rings: what the card tells a process through host memory.
+//! Event rings: the card reports events to a process through host memory.
 //!
 //! A process has one ring, on its doorbell page. The card writes records into it, the driver reads them in order and gives the
-//! places back. A full ring loses events, which an [`EventKind::Lost`] tells of; nothing else is ever lost.
+//! places back. A full ring loses events, which an [`EventKind::Lost`] counts; nothing else is lost.
 
 use crate::access::{halves, whole};
 use crate::stats::Fault;

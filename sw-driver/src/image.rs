@@ -129,7 +129,7 @@ impl Image {
             }
             let data = segment
                 .data(endian, file)
-                .map_err(|()| ImageError::Damaged("a segment lies behind the end of the file".into()))?;
+                .map_err(|()| ImageError::Damaged("a segment lies after the end of the file".into()))?;
             if in_file > in_memory {
                 return Err(ImageError::Damaged("a segment is larger in the file than in memory".into()));
             }

@@ -1,4 +1,4 @@
-//! The PSN filter and the responder: which sequence numbers of its peers the card has accepted, and what it tells them.
+//! The PSN filter and the responder: sequence numbers accepted of each peer; acknowledgements and refusals.
 
 use crate::access::whole;
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
@@ -21,7 +21,7 @@ pub struct Peer {
 /// When the card answers the sources of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Responses {
-    /// Accepted packets of a source for which an acknowledgement is due, 1 to 63; one is due at once for a packet that asks for it,
+    /// Accepted packets of a source for which an acknowledgement is due, 1 to 63; one is due at once for a packet that requests it,
     /// for a duplicate and for a control packet.
     pub ack_every: u8,
     /// Least time between two refusals to one source, in units of 64 cycles.
@@ -36,7 +36,7 @@ impl Default for Responses {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Has the card acknowledge and refuse packets; `None`, as after reset: it answers nobody. Sources must stand in the
+    /// Has the card acknowledge and refuse packets; `None`, as after reset: it sends no answers. Sources must be in the
     /// node table.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write(packet::PsnControl::ZERO.with_filter(on))
     }
 
-    /// What the PSN filter knows of an entry of its table, which is named by the low bits of a node; `None`: nobody is there.
+    /// Entry of the PSN filter's table, named by the low bits of a node; `None`: the entry has no peer.
     pub fn peer(&mut self, entry: u8) -> Result<Option<Peer>> {
         self.bar.write32(packet::BASE + packet::PEER_QUERY, entry.into())?;
         let start = self.cycle()?;

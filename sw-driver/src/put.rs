@@ -58,7 +58,7 @@ impl Stream {
     }
 }
 
-/// Where the answer to a get goes: a mailbox of the process that asks.
+/// Where the answer to a get goes: a mailbox of the process that sends the get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Address of the mailbox.
@@ -94,10 +94,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.order(process, "put", doorbell_command::PUT, buffer, length, target)
     }
 
-    /// Puts `length` bytes behind what was put into the stream before. A message that the card does not take has no place in the stream.
+    /// Puts `length` bytes into a stream, after the previous message. A message that the card does not accept takes no place in the stream.
     ///
     /// A message that the window refuses for good, because it is longer than what is left of the buffer, ends the
-    /// stream: what is put behind it is refused until the sender gives it up.
+    /// stream: later messages are refused until the sender gives it up.
     pub fn put_next(&mut self, process: usize, buffer: u64, length: u32, stream: &mut Stream) -> Result<Put> {
         let put = self.put(process, buffer, length, &stream.target())?;
         stream.next = stream.next.wrapping_add(1);
@@ -107,12 +107,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Asks for `length` bytes of the buffer that a window of another node completed last, from `source.offset` on.
     /// They arrive as a put into `reply`'s window of this process. Returns when the card has taken the order.
     ///
-    /// What the other node refuses never arrives; where the cards send reliably, the process's event ring says why.
+    /// What the other node refuses never arrives; where the cards send reliably, the process's event ring has the reason.
     pub fn get(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
         self.ask(process, length, source, reply, false)
     }
 
-    /// As [`Device::get`], of the oldest buffer that is not complete, as it stands: what has been placed, and what
+    /// As [`Device::get`], of the oldest buffer that is not complete, in its present state: what has been placed, and what
     /// lay there before. With no buffer posted it is asked again, where the cards send reliably, until there is one.
     pub fn get_active(&mut self, process: usize, length: u32, source: &Target, reply: &Reply) -> Result<Put> {
         self.ask(process, length, source, reply, true)

@@ -1,5 +1,5 @@
 //! Receive maps: what has arrived of a buffer that is not complete, as when a receiver computes on the parts that it
-//! has, or asks again for those it lacks.
+//! has, or requests the missing ones again.
 
 use crate::rvma::{Posted, Window};
 use crate::{Bar, Device, Error, HostMemory, Result};
@@ -17,7 +17,7 @@ pub struct ReceiveMap {
     pub process: usize,
     /// Its number.
     pub number: u32,
-    /// Bytes of the buffer that a bit stands for.
+    /// Bytes of the buffer that a bit represents.
     pub granule: u32,
 }
 
@@ -59,7 +59,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(ReceiveMap { process: window.process, number, granule })
     }
 
-    /// Reads a map. What it says has arrived is in host memory.
+    /// Reads a map. Bytes whose bits are set are in host memory.
     pub fn read_map(&mut self, map: &ReceiveMap) -> Result<Received> {
         let mut words = [0; MAP_WORDS];
         for (i, word) in words.iter_mut().enumerate() {
@@ -89,6 +89,6 @@ mod tests {
         }
         assert_eq!(received.missing(100, 4000, 1408), vec![1508..2916; 1]);
         assert_eq!(received.missing(100, 5000, 1408), [1508..2916, 100 + 3 * 1408..5100]);
-        assert!(!received.begins_at(u32::MAX), "behind the last granule nothing is known");
+        assert!(!received.begins_at(u32::MAX), "after the last granule no bit exists");
     }
 }

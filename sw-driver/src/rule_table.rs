@@ -16,7 +16,7 @@ const COMMIT_CYCLES: u64 = 100_000;
 /// Registers of a rule's positive literals.
 const LITERAL_WORDS: usize = 3;
 
-/// What becomes of the frames that a rule wants.
+/// Treatment of the frames that match a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Dropped and counted.
@@ -100,7 +100,7 @@ impl RuleTable {
         Ok(RuleTable { ahead, given, ..table })
     }
 
-    /// Adds a rule behind those that are there. What was in a slot stays there.
+    /// Appends a rule. The contents of the other slots stay.
     fn add(&mut self, rule: &Rule, action: Action) -> Result<()> {
         let action = self.bits(action)?.0;
         let alternatives = rule.alternatives();
@@ -234,7 +234,7 @@ impl RuleTable {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Adds a rule behind those that are there: the first rule that matches decides.
+    /// Appends a rule: the first rule that matches decides.
     ///
     /// # Errors
     /// What the card has no room for, or cannot do; the rules stay as they are.
@@ -292,7 +292,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Writes the slots that change, or all if it is not known what they hold, and commits.
     fn install_rules(&mut self, mut table: RuleTable) -> Result<()> {
         self.committed()?;
-        // Until this is done, nobody knows.
+        // Until this is done, the contents of the slots are unknown.
         let known = std::mem::replace(&mut self.rules.written, false);
         let old = if known { self.rules.clone() } else { RuleTable::new(table.slots) };
         for (w, (source, terms)) in table.words.iter().enumerate() {

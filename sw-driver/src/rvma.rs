@@ -175,9 +175,9 @@ pub(crate) fn refusal(code: u32) -> &'static str {
             "no receive map is free, or there is no such map of this process; give one back with free_map"
         }
         doorbell_error::NOTHING => "there is no incomplete buffer, or no such buffer in the history",
-        doorbell_error::BUSY => "a command of another process is under way; ask again",
+        doorbell_error::BUSY => "a command of another process is under way; try again",
         doorbell_error::OUT_OF_REGION => "the process names memory outside of its regions, or without the right; register it first",
-        doorbell_error::HOST_ERROR => "host memory did not give the card the command",
+        doorbell_error::HOST_ERROR => "the card could not read the command from host memory",
         doorbell_error::BAD_ARGUMENT => {
             "a record must be aligned to 16, a size must not be 0, a threshold must be between 1 and the size, and a ring \
              must be a power of two aligned to its size"

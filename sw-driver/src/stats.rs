@@ -74,7 +74,7 @@ impl Stats {
     }
 }
 
-/// Why and where a handler was ended.
+/// Cause and place of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Cause, as in the contract's list.
@@ -149,7 +149,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(stats)
     }
 
-    /// A 64-bit counter whose halves are read one after the other: again until the high half stands still.
+    /// A 64-bit counter whose halves are read one after the other: repeated until the high half does not change.
     fn wide(&mut self, low: u32, high: u32) -> Result<u64> {
         let mut before = self.bar.read32(high)?;
         loop {

@@ -28,9 +28,9 @@ pub struct WindowOptions {
     pub counting: Counting,
     /// Senders name the buffer, one of the oldest four that are not complete, by its epoch.
     pub tagged: bool,
-    /// The card chooses the places of messages, one behind the other; senders' offsets do not count.
+    /// The card chooses the offsets: messages lie one after another; senders' offsets are ignored.
     pub managed: bool,
-    /// Senders are not told why their packets are refused.
+    /// Senders get no NACK for packets that are refused.
     pub silent: bool,
     /// Messages that find no buffer go to the catch-all window of the process, if it has one: packet by packet, header and payload.
     pub spills: bool,

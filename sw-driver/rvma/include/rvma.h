@@ -1,8 +1,9 @@
 /* RVMA: remote virtual memory access, for C programs.
  *
- * A receiver opens a window: a mailbox that senders name by a 64-bit virtual address, without knowing where its bytes lie. It posts buffers to
- * the window; the NIC writes what senders put into the oldest of them, and when it has received as much as the window's threshold says, it writes a
- * completion record behind the data and goes on to the next buffer. No call is needed on the receiver's side in between.
+ * A receiver opens a window: a mailbox that senders name by a 64-bit virtual address, without knowing the location
+ * of its memory. The receiver posts buffers to the window. The NIC writes what senders put into the oldest buffer;
+ * when the threshold of the window is reached, the NIC writes a completion record after the data and continues with
+ * the next buffer. The receiver need not make a call in between.
  *
  *     RVMA_Network *net = RVMA_Simulate(2, NULL);      (simulated NICs: rvma_sim.h)
  *     RVMA_Nic *nic = RVMA_Open(net, 0, 0);
@@ -11,8 +12,9 @@
  *     RVMA_Post_buffer(buffer, size, &record, win);
  *     RVMA_Wait(nic, &record, RVMA_FOREVER);
  *
- * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. A network and everything on it belongs to the thread that
- * opened it. Handles are checked: the use of one after RVMA_Shutdown, on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT.
+ * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. A network and
+ * everything on it belongs to the thread that opened it. Handles are checked: the use of one after RVMA_Shutdown,
+ * on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT.
  */
 #ifndef RVMA_H
 #define RVMA_H
@@ -25,11 +27,13 @@ extern "C" {
 
 typedef enum {
     RVMA_SUCCESS = 0,
-    RVMA_ERR_ARGUMENT = -1, /* an argument that cannot be meant */
-    RVMA_ERR_REFUSED = -2,  /* the NIC or the library refused the command as things stand: a closed window, memory that is not registered or in use */
+    RVMA_ERR_ARGUMENT = -1, /* an illegal argument */
+    /* the command is refused in the present state: the window is closed, memory is not registered or in use */
+    RVMA_ERR_REFUSED = -2,
     RVMA_ERR_TIMEOUT = -3,  /* the limit of a wait was reached */
-    RVMA_ERR_DEVICE = -4,   /* the NIC does not answer as it should */
-    RVMA_ERR_PUT = -5       /* a put did not arrive: its destination refused it, had no buffer within the put limit, or does not answer */
+    RVMA_ERR_DEVICE = -4,   /* the NIC does not answer, or answers with an error */
+    /* a put did not arrive: the destination refused it, had no buffer within the put limit, or does not answer */
+    RVMA_ERR_PUT = -5
 } RVMA_Status;
 
 /* What a window's threshold counts: bytes, or messages that have arrived as a whole, empty ones included. */
@@ -37,19 +41,24 @@ typedef enum { RVMA_EPOCH_BYTES = 0, RVMA_EPOCH_OPS = 1 } RVMA_Epoch_type;
 
 /* Which buffer of a window a message goes to. */
 typedef enum {
-    RVMA_BOUND = 0,  /* the one whose turn it is when the first packet arrives */
-    RVMA_TAGGED = 1, /* the one whose epoch the sender names: one of the oldest four that are not complete */
-    RVMA_MANAGED = 2, /* the one whose turn it is, after the message before; the sender's offset does not count. Counts bytes, not operations */
-    RVMA_STREAM = 3   /* the same, in the order in which their one sender put them (RVMA_Put_next) */
+    RVMA_BOUND = 0,  /* the buffer whose turn it is when the first packet arrives */
+    RVMA_TAGGED = 1, /* the buffer whose epoch the sender names: one of the oldest four that are not complete */
+    /* the buffer whose turn it is, after the previous message; the sender's offset is ignored. Counts bytes, not
+       operations */
+    RVMA_MANAGED = 2,
+    RVMA_STREAM = 3   /* as RVMA_MANAGED, in the order in which the one sender put them (RVMA_Put_next) */
 } RVMA_Kind;
 
-/* What else a window does; flags of RVMA_Init_window_with. */
+/* Options of a window: flags of RVMA_Init_window_with. */
 typedef enum {
-    RVMA_SILENT = 1,   /* senders get no refusals: a put that the window refuses ends when its sender gives the node up */
-    RVMA_SPILL = 2,    /* messages that find no buffer go to the catch-all window of the process, if there is one; not for streams */
-    RVMA_CATCH_ALL = 4 /* the window, which must be RVMA_MANAGED, is the catch-all of its process until it is closed or another one is opened: it gets the
-                          messages of RVMA_SPILL windows, and the packets to addresses without a window. Each packet becomes a message: its 48
-                          header bytes, then its payload. Keys do not count */
+    /* senders get no refusals: a put that the window refuses ends when its sender gives the node up */
+    RVMA_SILENT = 1,
+    /* messages that find no buffer go to the catch-all window of the process, if there is one; not for streams */
+    RVMA_SPILL = 2,
+    /* the window, which must be RVMA_MANAGED, is the catch-all of its process until it is closed or another one is
+       opened: it gets the messages of RVMA_SPILL windows, and the packets to addresses without a window. Each packet
+       becomes a message: its 48 header bytes, then its payload. Keys are not compared */
+    RVMA_CATCH_ALL = 4
 } RVMA_Window_flags;
 
 /* How a buffer ended. */
@@ -61,7 +70,8 @@ enum {
 
 typedef uint32_t RVMA_Key;
 
-/* A completion record. Post it with a buffer; the NIC fills it when the buffer is complete, all at once: `status` is 0 until then. */
+/* A completion record. Post it with a buffer; the NIC fills it when the buffer is complete, all at once: `status` is
+ * 0 until then. */
 typedef struct {
     uint32_t length; /* bytes that have arrived */
     uint8_t status;
@@ -104,83 +114,97 @@ typedef uint32_t RVMA_Map;
 RVMA_Nic *RVMA_Open(RVMA_Network *network, int node, int process);
 /* Closes a network and frees all NICs and windows on it: their handles are dead. NULL is ignored. */
 RVMA_Status RVMA_Shutdown(RVMA_Network *network);
-/* Limits how long puts and gets of the node of `nic` find no buffer. One that is refused for lack of a buffer, or because the destination is busy, `cycles`
- * (1 to 33,553,408, rounded up to 1024) after it began to leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason. RVMA_FOREVER, as at first: it
- * is sent again until it is taken. Holds for all processes of the node, and for puts and gets that begin to leave after the call. */
+/* Limits the time in which puts and gets of the node of `nic` find no buffer. A put or get that is refused for lack
+ * of a buffer, or because the destination is busy, `cycles` (1 to 33,553,408, rounded up to 1024) after it began to
+ * leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason. RVMA_FOREVER, the default: the put or get is
+ * sent again until the destination takes it. Holds for all processes of the node, and for puts and gets that begin
+ * to leave after the call. */
 RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t cycles);
 
-/* Lets the NIC reach memory of this program for the process: buffers, records, and what is put. The memory must stay until it is deregistered or the network is
- * shut down. The NIC has 16 regions of whole pages of 4 KiB for a process; memory whose pages overlap or touch each other shares one. */
+/* Permits the NIC to access memory of this program for the process: buffers, records, and what is put. The memory
+ * must stay until it is deregistered or the network is shut down. The NIC has 16 regions of whole pages of 4 KiB for
+ * a process; memory whose pages overlap or touch each other shares one. */
 RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
-/* Takes back what one RVMA_Register registered: the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it: a buffer or record that
- * is posted and whose record's `status` is 0, or the bytes of a put that is under way. After that the NIC neither reads nor writes the memory, and the program may
- * free it: posts and puts that name it are refused, and a get of another node from a completed buffer in it fails: it gets no answer, or zeros if other memory
- * of the page is registered. */
+/* Undoes one RVMA_Register of the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it:
+ * a buffer or record that is posted and whose record's `status` is 0, or the bytes of a put that is under way. After
+ * that the NIC neither reads nor writes the memory, and the program may free it: posts and puts that name it are
+ * refused, and a get of another node from a completed buffer in it fails: it gets no answer, or zeros if other
+ * memory of the page is registered. */
 RVMA_Status RVMA_Deregister(RVMA_Nic *nic, void *memory, int64_t size);
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------------------ */
 
 /* Opens a window. Its buffers are complete after `epoch_threshold` bytes or operations. */
 RVMA_Win RVMA_Init_window(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type);
-/* The same for windows of any kind. Of a managed one a buffer is complete when fewer than `epoch_threshold` bytes are left. */
+/* The same for windows of any kind. Of a managed one a buffer is complete when fewer than `epoch_threshold` bytes
+ * are left. */
 RVMA_Win RVMA_Init_window_as(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type,
                              RVMA_Kind kind);
-/* The same with RVMA_Window_flags, or-ed. Refused with RVMA_ERR_ARGUMENT: operations of a managed window or a stream, a stream that spills or is a catch-all, a
- * catch-all that is not RVMA_MANAGED. */
+/* The same with RVMA_Window_flags, or-ed. Refused with RVMA_ERR_ARGUMENT: operations of a managed window or a
+ * stream, a stream that spills or is a catch-all, a catch-all that is not RVMA_MANAGED. */
 RVMA_Win RVMA_Init_window_with(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key key, int64_t epoch_threshold, RVMA_Epoch_type type,
                                RVMA_Kind kind, unsigned flags);
-/* Adds a buffer behind those that the window has. The record is cleared. */
+/* Adds a buffer after those that the window has. The record is cleared. */
 RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
-/* The same with a receive map, by which a program sees what has arrived before the buffer is complete: a bit for each `granule` bytes, a power of two,
- * of the first 1024 granules. A granule no longer than a segment (1408 bytes) tells segments apart. A NIC has 8 maps. */
+/* The same with a receive map, which shows the parts that have arrived before the buffer is complete: a bit for each
+ * `granule` bytes, a power of two, of the first 1024 granules. A granule no longer than a segment (1408 bytes) tells
+ * segments apart. A NIC has 8 maps. */
 RVMA_Status RVMA_Post_mapped(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win, uint32_t granule, RVMA_Map *map);
-/* Bit i, bits[i / 64] >> i % 64 & 1: a packet whose first byte lies in granule i has arrived, and its bytes are there. Also when the buffer is complete. */
+/* Bit i, bits[i / 64] >> i % 64 & 1: a packet whose first byte lies in granule i has arrived, and its bytes are
+ * there. Also when the buffer is complete. */
 RVMA_Status RVMA_Read_map(RVMA_Win win, RVMA_Map map, uint64_t bits[RVMA_MAP_WORDS]);
 /* Gives a map back. */
 RVMA_Status RVMA_Free_map(RVMA_Win win, RVMA_Map map);
-/* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. Of a closed window only RVMA_Read_map and RVMA_Free_map work;
- * all other calls, a second RVMA_Close_win too, are RVMA_ERR_REFUSED. */
+/* Refuses senders from now on; buffers that are not complete come back as RVMA_CANCELLED. Of a closed window only
+ * RVMA_Read_map and RVMA_Free_map work; all other calls, a second RVMA_Close_win too, are RVMA_ERR_REFUSED. */
 RVMA_Status RVMA_Close_win(RVMA_Win win);
-/* Takes the oldest buffer back as it is, as RVMA_PARTIAL. */
+/* Takes the oldest buffer back in its present state, as RVMA_PARTIAL. */
 RVMA_Status RVMA_Win_inc_epoch(RVMA_Win win);
-/* How many buffers have been completed from the first on. */
+/* Number of buffers that have been completed since the window was opened. */
 int64_t RVMA_Win_get_epoch(RVMA_Win win);
 /* Addresses of the buffers that were completed last, the last one first; returns how many. The NIC remembers eight. */
 int RVMA_Win_get_buf_ptrs(RVMA_Win win, void *notification_ptrs[], int count);
-/* Address of the buffer that was completed `back` buffers before the last one; those behind it are forgotten. NULL: it is not remembered. */
+/* Address of the buffer that was completed `back` buffers before the last one; buffers completed after that one are
+ * forgotten. NULL: the NIC does not remember that buffer. */
 void *RVMA_Win_rewind(RVMA_Win win, int back);
-/* Waits until a record is there, at most `limit` cycles. Looking at `status` does as well; simulated NICs need RVMA_Run between two looks. */
+/* Waits for a record, at most `limit` cycles. A program may also read `status`; simulated NICs need RVMA_Run between
+ * two reads. */
 RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit);
 
 /* ---- Sending -------------------------------------------------------------------------------------------------------------- */
 
-/* Puts memory into a window of another node, `offset` bytes after the start of its buffer, as one message. A put of 0 bytes names no memory (`send_buffer` may be
- * NULL); a window that counts operations counts it. A node or process that does not exist is RVMA_ERR_ARGUMENT. */
+/* Puts memory into a window of another node, `offset` bytes after the start of its buffer, as one message. A put of
+ * 0 bytes names no memory (`send_buffer` may be NULL); a window that counts operations counts it. A node or process
+ * that does not exist is RVMA_ERR_ARGUMENT. */
 RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                      RVMA_Key key, uint64_t offset, RVMA_Op *op);
-/* The same for windows of any kind; `epoch` is the number of the buffer (RVMA_TAGGED) or of the message (RVMA_STREAM), from 0. */
+/* The same for windows of any kind; `epoch` is the number of the buffer (RVMA_TAGGED) or of the message
+ * (RVMA_STREAM), from 0. */
 RVMA_Status RVMA_Put_to(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                         RVMA_Key key, uint64_t offset, RVMA_Kind kind, uint64_t epoch, RVMA_Op *op);
-/* Puts memory behind what was put into the stream before, and counts on. A window is the stream of one sender, from its opening on. A message longer than
- * what is left of the window's buffer is refused, and all behind it. */
+/* Puts memory into a stream, after the previous message, and increments the count. A window is the stream of one
+ * sender, from its opening on. A message longer than what is left of the window's buffer is refused, as are all
+ * messages after it. */
 RVMA_Status RVMA_Put_next(RVMA_Nic *nic, const void *send_buffer, int64_t size, RVMA_Stream *stream, RVMA_Op *op);
-/* Asks for bytes of the buffer that a window of another node completed last, from `offset` on. They arrive as a put into a window of this
- * process: `reply_addr`, `reply_key`, `reply_offset`. */
+/* Gets bytes of the buffer that a window of another node completed last, from `offset` on. They arrive as a put into
+ * a window of this process: `reply_addr`, `reply_key`, `reply_offset`. */
 RVMA_Status RVMA_Get(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key, uint64_t offset,
                      uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
-/* The same, of the oldest buffer that is not complete, as it stands. */
+/* As RVMA_Get, from the oldest buffer that is not complete. */
 RVMA_Status RVMA_Get_active(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key,
                             uint64_t offset, uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
-/* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is waited for once, if at
- * all, before 30,000 others have followed it: a second wait, and one for an operation that this process never posted, is RVMA_ERR_ARGUMENT at once. After
- * RVMA_ERR_TIMEOUT, whose reason names the last refusal of the put, it may be waited for again. A get is over when its source has taken it; its answer is a
- * put into the window of the reply. */
+/* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is
+ * waited for once, if at all, before 30,000 others have followed it: a second wait, and one for an operation that
+ * this process never posted, is RVMA_ERR_ARGUMENT at once. After RVMA_ERR_TIMEOUT, whose reason names the last
+ * refusal of the put, it may be waited for again. A get is over when its source has taken it; its answer is a put
+ * into the window of the reply. */
 RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------------------- */
 
-/* Why the last call of this thread that failed did so; "" if none has. The string is never changed, and stays as long as the thread. A thread keeps 1 MiB of
- * different sentences; an error beyond that has a sentence without details. */
+/* The reason why the last failed call of this thread failed; "" if no call has failed. The string is constant and
+ * stays valid as long as the thread. A thread keeps 1 MiB of different sentences; errors after that have a sentence
+ * without details. */
 const char *RVMA_Error(void);
 
 #ifdef __cplusplus

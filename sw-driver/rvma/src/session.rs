@@ -340,7 +340,7 @@ impl Nic {
         Ok(end)
     }
 
-    /// The NIC remembers the refusal that came last, of all processes: whose it is, its number tells.
+    /// The NIC keeps the latest refusal of all processes; its number names the put.
     fn look_for_refusal(&self, ends: &mut Ends) -> Result<()> {
         if let Some((number, code)) = self.driver.borrow_mut().last_refusal()? {
             ends.refuse(number, code);
@@ -383,7 +383,7 @@ impl OpenWindow {
         Ok(())
     }
 
-    /// The receive map of this number. What a bit stands for only its owner knows.
+    /// The receive map of this number. The meaning of a bit is known to its owner only.
     pub(crate) fn map(&self, number: u32) -> ReceiveMap {
         ReceiveMap { process: self.window.process, number, granule: 1 }
     }

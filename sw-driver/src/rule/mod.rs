@@ -1,4 +1,4 @@
-//! The rule language: which frames a context or a mailbox wants.
+//! The rule language: selects the frames of a context or a mailbox.
 //!
 //! ```text
 //! rule       = and { "||" and }
@@ -13,13 +13,13 @@
 //! ```
 //!
 //! Fields are those of the contract's `MATCH_FIELDS`, and `eth.dst`, `eth.src`, `spindle.addr`, which take two words and know only
-//! `==` and `!=`. A one-bit field stands by itself: `udp`. A test of a field whose header is absent is false, `!=` included:
-//! `udp.dport != 53` wants UDP packets.
+//! `==` and `!=`. A one-bit field is a test: `udp`. A test of a field whose header is absent is false, `!=` included:
+//! `udp.dport != 53` matches UDP packets only.
 //!
 //! `udp[8:4]` is the number in 1, 2 or 4 bytes (default 1), the first at that offset from the start of the header: here the first
 //! four of the payload. `eth` counts from the start of the frame, a VLAN tag included; the other headers move with the tag. Four
 //! bytes start at an even place of the frame. All must lie in the first 128 bytes; of a header that moves, in the first 124 of a
-//! frame without tag. Bytes behind the end of the frame read 0.
+//! frame without tag. Bytes after the end of the frame read 0.
 //!
 //! # Messages
 //!
@@ -115,7 +115,7 @@ pub struct Term {
     pub high: u32,
 }
 
-/// What a rule can ask for.
+/// A literal of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Literal {
     /// The flag of this number is set.
@@ -125,7 +125,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// What the hardware says of these headers.
+    /// Whether these headers match, as the hardware decides.
     pub fn matches(&self, headers: &Headers) -> bool {
         match self {
             Literal::Flag(number) => headers.flags >> number & 1 == 1,
@@ -144,7 +144,7 @@ pub struct Conjunction {
 }
 
 impl Conjunction {
-    /// What the hardware says of these headers.
+    /// Whether these headers match, as the hardware decides.
     pub fn matches(&self, headers: &Headers) -> bool {
         self.positive.iter().all(|literal| literal.matches(headers))
             && !self.negative.iter().any(|literal| literal.matches(headers))
@@ -181,7 +181,7 @@ impl Rule {
         Rule { text: self.text.clone(), alternatives }
     }
 
-    /// What the hardware says of these headers.
+    /// Whether these headers match, as the hardware decides.
     pub fn matches(&self, headers: &Headers) -> bool {
         self.alternatives.iter().any(|alternative| alternative.matches(headers))
     }

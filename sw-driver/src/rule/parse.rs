@@ -306,7 +306,7 @@ impl<'a> Parser<'a> {
         let host = mask((bits - prefix) as usize);
         if low & host != 0 {
             let network = Ipv4Addr::from(low & !host);
-            return Err(self.error(at, format!("the address has bits behind the prefix; write {network}/{prefix}")));
+            return Err(self.error(at, format!("the address has bits after the prefix; write {network}/{prefix}")));
         }
         Ok((low, low | host))
     }
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
         } else if word.contains('.') {
             (word.parse::<Ipv4Addr>().ok().map(|ip| u32::from(ip).into()), "an IPv4 address is four numbers up to 255")
         } else if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
-            (u64::from_str_radix(digits, 16).ok(), "a hexadecimal number has up to 16 digits behind 0x")
+            (u64::from_str_radix(digits, 16).ok(), "a hexadecimal number has up to 16 digits after 0x")
         } else {
             (word.parse().ok(), "a value is a decimal or 0x number, an IPv4 or a MAC address")
         };
@@ -469,7 +469,7 @@ fn normal_form(tree: &Tree, negate: bool) -> Option<Vec<Conjunction>> {
     }
 }
 
-/// Both; `None` if one wants what the other does not.
+/// Both; `None` if they contradict each other.
 pub(super) fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunction> {
     let union = |a: &[Literal], b: &[Literal]| {
         let mut both = [a, b].concat();

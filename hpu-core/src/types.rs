@@ -1,4 +1,4 @@
-//! What the blocks of a cluster hand to one another.
+//! Structures between the blocks of a cluster and of the array.
 
 use crate::processor::stages::address_of;
 use spindle_contract::descriptors::kind;
@@ -8,7 +8,7 @@ use spindle_verilog::prelude::*;
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
 
-/// What a context may reach, and for how long.
+/// Limits of a context.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ContextLimits {
     /// Byte offset of the image in instruction memory.
@@ -68,7 +68,7 @@ pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
     }
 }
 
-/// Whose task a handler runs: what its commands and its end name.
+/// Task of a handler, as its commands and its end name it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Origin {
     /// 0 header, 1 payload, 2 completion.
@@ -87,19 +87,19 @@ pub struct Origin {
     pub slot: Bits<4>,
 }
 
-/// Whose task has ended.
+/// A task that has ended.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EndedTask {
-    /// Whose it was.
+    /// The task.
     pub origin: Origin,
     /// Payload bytes of its packet.
     pub payload_len: Bits<16>,
 }
 
-/// Whose task a command is for, and what it is checked against.
+/// Task of a command, and its limits.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Whose task it is.
+    /// The task.
     pub origin: Origin,
     /// Bytes of the packet in its slot.
     pub packet_size: Bits<12>,
@@ -122,13 +122,13 @@ pub struct Limits {
 /// An ISSUE, from a command port to the command unit.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct IssueRequest {
-    /// Thread that wrote it.
+    /// Its thread.
     pub thread: Bit,
     /// Bank of its task.
     pub bank: Bits<2>,
     /// As in `memory_map::command`; 0 if it is none.
     pub opcode: Bits<4>,
-    /// Handle that it would get.
+    /// Handle that the command would get.
     pub handle: Bits<2>,
     /// No handle is free.
     pub full: Bit,
@@ -143,7 +143,7 @@ pub struct Issuer {
     pub handle: Bits<2>,
 }
 
-/// Where the read DMA brings bytes.
+/// Destination of bytes that the read DMA moves.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum Destination {
     /// To the wire, as a frame.
@@ -152,16 +152,16 @@ pub enum Destination {
     Put,
     /// To the host.
     Host,
-    /// To the wire, as a segment of context memory that the initiator asked for.
+    /// To the wire, as a segment of context memory that the initiator requested.
     Segment,
 }
 
 /// Bytes of L1 that leave: from the command unit to the read DMA.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MoveJob {
-    /// Where to.
+    /// Their destination.
     pub destination: Destination,
-    /// Who wants it.
+    /// Their issuer.
     pub issuer: Issuer,
     /// Its context.
     pub context: Bits<4>,
@@ -175,7 +175,7 @@ pub struct MoveJob {
     pub address: Bits<64>,
 }
 
-/// Bytes of context memory that are wanted in the stage of a cluster.
+/// Bytes of context memory for the stage of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct StageRequest {
     /// First beat in L2.
@@ -184,12 +184,12 @@ pub struct StageRequest {
     pub length: Bits<12>,
 }
 
-/// A command is over that was done outside the cluster.
+/// The end of an off-cluster command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct OffClusterDone {
     /// Cluster of the issuer.
     pub cluster: Bits<3>,
-    /// Who issued it.
+    /// Its issuer.
     pub issuer: Issuer,
     /// It failed.
     pub error: Bit,
@@ -199,12 +199,12 @@ pub struct OffClusterDone {
     pub result: Bits<64>,
 }
 
-/// What a handler says to the host: a PRINT, EVENT or COMPLETE.
+/// A message of a handler for the host: PRINT, EVENT or COMPLETE.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Message {
-    /// Which of them, as in `memory_map::command`.
+    /// Opcode, as in `memory_map::command`.
     pub opcode: Bits<4>,
-    /// The words, and who says it.
+    /// The words and their issuer.
     pub piece: PrintPiece,
     /// Message slot of the task.
     pub msg_slot: Bits<8>,
@@ -212,12 +212,12 @@ pub struct Message {
     pub length: Bits<32>,
 }
 
-/// A fault, as a cluster tells it.
+/// A fault, as a cluster reports it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Fault {
     /// Cause.
     pub cause: Bits<4>,
-    /// Whose it is.
+    /// Its context.
     pub context: Bits<4>,
     /// HPU.
     pub hpu: Bits<3>,
@@ -252,8 +252,8 @@ pub struct FaultReport {
     pub frame: Bits<32>,
 }
 
-/// What the report of a fault says. The program counter is where the handler was to continue; the address that of the
-/// access, or the instruction's if it got no further.
+/// The report of a fault. The program counter is where the handler was to continue; the address is that of the access,
+/// or that of the instruction if there was no access.
 #[hdl_fn]
 pub fn report_of(fault: Fault) -> FaultReport {
     let at = address_of(fault.pc);

@@ -141,7 +141,7 @@ impl L2Copy {
 
     /// Takes a segment, for which a stage is needed first.
     fn take_segment(&mut self) {
-        // The segment that is under way: first it wants a stage.
+        // The segment in progress: first it needs a stage.
         let segment_reg_valid = self.segment_reg_valid.q.val();
         let mut lent: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {

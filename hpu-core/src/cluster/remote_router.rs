@@ -30,7 +30,7 @@ pub struct RoutedRequest {
     pub hpu: Bits<3>,
 }
 
-/// A request of L2 that is under way.
+/// A request of L2 in flight.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct L2Part {
     /// The HPU.

@@ -1,4 +1,4 @@
-//! The one-cycle arithmetic: RV32I, Zba, and Zbb and Zbs but for what [`BitUnit`](super::bit_unit::BitUnit) does.
+//! The one-cycle arithmetic: RV32I, Zba, Zbb and Zbs without the operations of [`BitUnit`](super::bit_unit::BitUnit).
 
 use super::byte_lanes::rotate_bytes;
 use spindle_verilog::prelude::*;
@@ -21,7 +21,7 @@ pub const LOGIC_FLIP: u64 = 2;
 /// `logic`: a & (b ^ mask), or with `second` a | (b ^ mask).
 pub const LOGIC_BOTH: u64 = 3;
 
-/// What the ALU does: registered with the operands. The default is a + b.
+/// Control of the ALU, registered with the operands. The default is a + b.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AluControl {
     /// Places by which a is shifted left before the addition.
@@ -36,7 +36,7 @@ pub struct AluControl {
     pub less: Bit,
     /// The bitwise operation, one of `LOGIC_*`.
     pub logic: Bits<2>,
-    /// The other one of the two; of `LOGIC_FILL` the filling.
+    /// The second operation of the two; of `LOGIC_FILL` the filling.
     pub second: Bit,
     /// The mask: all bits;
     pub whole: Bit,
@@ -76,24 +76,24 @@ pub fn alu_extend(size_less_one: Bits<2>, unsigned: Bit) -> AluControl {
 /// | ports | meaning |
 /// |---|---|
 /// | in `a`, `b`, `amount` | operands, from registers |
-/// | in `control`, `funct3` | what to do, from registers: bit 2 turns right, bit 0 compares without sign |
+/// | in `control`, `funct3` | control, from registers: bit 2 of `funct3` rotates right, bit 0 compares without sign |
 /// | out `result` | the result |
 /// | out `sum` | the adder alone: a + b for the default control |
 /// | out `equal` | a == b, for any control |
 /// | out `less`, `less_unsigned` | a < b, if the control has `invert` and no `shift_add` |
 ///
-/// One adder and one rotator do nearly everything. A subtraction is !(!a + b), so that the adder needs no carry in, and
-/// its result is inverted. The rotator turns right; a shift is a rotation with the bits that came around masked off.
-/// One mask serves all: shifts, single bits, extensions, and operations with the complement of b.
+/// One adder and one rotator serve nearly all operations. A subtraction is !(!a + b), so that the adder needs no carry
+/// in, and its result is inverted. The rotator turns right; a shift is a rotation with the bits that came around masked
+/// off. One mask serves all: shifts, single bits, extensions, and operations with the complement of b.
 #[block(combinational)]
 pub struct Alu {
     /// First operand.
     pub a: Signal<In, Bits<32>>,
     /// Second operand.
     pub b: Signal<In, Bits<32>>,
-    /// How the rotator turns, as [`turn_of`] says.
+    /// Rotation, as of [`turn_of`].
     pub amount: Signal<In, Bits<7>>,
-    /// What to do.
+    /// Control.
     pub control: Signal<In, AluControl>,
     /// Bits 14:12 of the instruction.
     pub funct3: Signal<In, Bits<3>>,
@@ -184,8 +184,8 @@ impl Alu {
             | (by_one & repeat::<32>(fine.get_bit(0)))
             | (by_two & repeat::<32>(fine.get_bit(1)));
 
-        // The mask. Where the shifter puts a bit of its operand, and the one bit that b names: of groups of four those
-        // behind the last place, the one in which it is, and there what is in front of it. So a bit has three signals,
+        // The mask: the bits that a shift fills, and the one bit that b names. In groups of four: those after the last
+        // one, the group in which the mask ends, and in that group the bits before its end. So a bit has three signals,
         // not the six of the distance.
         let groups = by.get_bits::<3>(1) ^ repeat::<3>(left);
         let ones: Bits<8> = bits::<8>(0xFF);
@@ -205,7 +205,7 @@ impl Alu {
         let named = if control.one_hot { bits::<4>(1) << places } else { inner };
         let mask = whole | (partly & eight_times(named)) | (bits::<31>(0), control.single).cat::<32>();
 
-        // The filling: of what is extended only the bytes count that the mask leaves.
+        // The filling: of an extended operand only the bytes count that the mask leaves.
         let sign = control.signed & (if control.narrow { a.get_bit(7) } else { a.get_bit(15) });
         let fills = control.second | sign | (control.arithmetic & a.get_bit(31));
         let second = byte_mask(
@@ -229,7 +229,7 @@ impl Alu {
         // The rotator comes late, the adder last.
         let blend = (turned & mask) | (bitwise & !mask);
         let picked = select(control.pick, [sum, !sum, blend, bitwise]);
-        // Of a comparison everything but the sum is ready early.
+        // All inputs of a comparison but the sum are early.
         let by_sign = differ & (if without_sign { b.get_bit(31) } else { a.get_bit(31) });
         let is_less = control.less & (by_sign | (!differ & below));
         self.result.next = (picked.get_bits::<31>(1), picked.get_bit(0) | is_less).cat::<32>();

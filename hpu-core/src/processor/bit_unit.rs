@@ -2,7 +2,7 @@
 
 use spindle_verilog::prelude::*;
 
-/// What the bit unit does: registered with the operands.
+/// Control of the bit unit, registered with the operands.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BitControl {
     /// CPOP.
@@ -15,14 +15,14 @@ pub struct BitControl {
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `a`, `b`, `control`, `funct3`, `enable` | operands and what to do, in the execute stage |
+/// | in `a`, `b`, `control`, `funct3`, `enable` | operands and control, in the execute stage |
 /// | in `less`, `less_unsigned` | the ALU's comparison of the same operands; the decoder makes it compare |
 /// | out `result` | the result, one cycle later, for one cycle |
 ///
-/// The operands are taken anew in each cycle with `enable`: while they stand still, so does the result. CLZ, CTZ and
-/// CPOP are one tree of sums: of four bits either the ones are counted or the zeros before the first one, and of two
-/// counts the second one is added if ones are counted or if the first one is of zeros alone. The last sum is made from
-/// registers. What is not wanted there is 0.
+/// The operands are taken in each cycle with `enable`: while they stay, so does the result. CLZ, CTZ and CPOP are one
+/// tree of sums: of four bits either the ones are counted or the zeros before the first one, and of two counts the
+/// second one is added if ones are counted or if the first one is of zeros alone. The last sum is made from registers;
+/// unused inputs there are 0.
 #[block(no_reset)]
 pub struct BitUnit {
     /// Take the operands.
@@ -31,7 +31,7 @@ pub struct BitUnit {
     pub a: Signal<In, Bits<32>>,
     /// Second operand of minimum and maximum.
     pub b: Signal<In, Bits<32>>,
-    /// What to do.
+    /// Control.
     pub control: Signal<In, BitControl>,
     /// Bits 14:12 of the instruction: bit 2 is set in MIN and MAX, bit 0 in the unsigned ones.
     pub funct3: Signal<In, Bits<3>>,
@@ -54,7 +54,7 @@ pub struct BitUnit {
 }
 
 /// Counts, digit by digit: bit i of each vector belongs to count i. They stand in such an order that neighbours, which
-/// are added, are half of the vectors apart; what is above the counts of a vector means nothing.
+/// are added, are half of the vectors apart; bits above the counts of a vector do not count.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Counts {
     ones: Bits<8>,
@@ -143,7 +143,7 @@ impl BitUnit {
             self.trailing.d.next = control.second;
             self.ones.d.next = control.ones;
             if !funct3.get_bit(2) {
-                // What comes first has a count of zeros alone if that is as high as it can be.
+                // The first count is of zeros alone if it is the highest possible.
                 let adds = repeat::<8>(control.ones);
                 let fours = count_fours(a, control.ones, control.second);
                 let others = upper(fours, bits::<3>(4));

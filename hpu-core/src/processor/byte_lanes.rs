@@ -12,7 +12,7 @@ use spindle_verilog::prelude::*;
 /// | in `word` | its bytes, each in the lane of its address |
 /// | in `offset` | address bits 1:0 |
 /// | in `funct3` | of the load |
-/// | out `value` | what the register gets |
+/// | out `value` | value of the register |
 #[block(combinational)]
 pub struct LoadLanes {
     /// Bytes by address bits 1:0.
@@ -21,11 +21,11 @@ pub struct LoadLanes {
     pub offset: Signal<In, Bits<2>>,
     /// Size and sign.
     pub funct3: Signal<In, Bits<3>>,
-    /// What the register gets.
+    /// Value of the register.
     pub value: Signal<Out, Bits<32>>,
 }
 
-/// Lanes of an access that begins at address bits 1:0 = `offset` in which the next word's bytes are.
+/// Lanes with bytes of the next word, of an access that begins at address bits 1:0 = `offset`.
 #[hdl_fn]
 pub fn next_word_lanes(offset: Bits<2>) -> Bits<4> {
     (false, offset == 3, offset.get_bit(1), offset.any()).cat::<4>()
@@ -93,7 +93,7 @@ impl StoreLanes {
         let size = self.size_less_one.val();
         let bytes = (repeat::<2>(size.get_bit(1)), size.get_bit(0), true).cat::<4>();
         let strobes = bit_cast::<11, 4>(bytes) << offset;
-        // Behind the odd word comes the next row's even one.
+        // After the odd word comes the next row's even one.
         self.even_strobe.next = strobes.get_bits::<4>(0) | bit_cast::<4, 3>(strobes.get_bits::<3>(8));
         self.odd_strobe.next = strobes.get_bits::<4>(4);
     }

@@ -1,4 +1,4 @@
-//! The decoder of RV32IMA, Zicsr (counters, read only), Zifencei, Zba, Zbb and Zbs, behind the
+//! The decoder of RV32IMA, Zicsr (counters, read only), Zifencei, Zba, Zbb and Zbs, after the
 //! [predecoder](super::predecode).
 
 use super::alu::AluControl;
@@ -11,7 +11,7 @@ use spindle_verilog::prelude::*;
 /// that of any instruction.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Decoded {
-    /// What executes it.
+    /// Its class.
     pub traits: Traits,
     /// Register that it writes, 0 = none.
     pub rd: Bits<5>,
@@ -21,11 +21,11 @@ pub struct Decoded {
     pub rs2: Bits<5>,
     /// `rs1` if it reads one: a field of the word, which is there before the instruction is understood.
     pub find_a: Bits<5>,
-    /// It does.
+    /// The register is read.
     pub reads_a: Bit,
     /// `rs2` if it reads one, as early.
     pub find_b: Bits<5>,
-    /// It does.
+    /// The register is read.
     pub reads_b: Bit,
     /// Address, or target of JAL and JALR, less the first operand; 0 for atomics.
     pub offset: Bits<32>,
@@ -57,7 +57,7 @@ pub struct Decoded {
     pub unit: BitControl,
 }
 
-/// Operand b, if it is no register's.
+/// Operand b, if it is not a register.
 #[hdl_fn]
 pub fn second_operand(decoded: Decoded, link: Bits<32>, counter: Bits<32>) -> Bits<32> {
     let short = sext::<32, 12>(decoded.field.get_bits::<12>(8));
@@ -86,8 +86,8 @@ fn offset(word: Bits<32>) -> Bits<32> {
         .cat::<32>()
 }
 
-/// How far a branch (B) or JAL (J) goes, in half words: bit 4 tells them apart. What lies further away than the code
-/// may be is not here.
+/// How far a branch (B) or JAL (J) goes, in half words: bit 4 distinguishes them. Bits beyond the
+/// size of the code are left out.
 #[hdl_fn]
 fn distance(word: Bits<32>) -> Bits<17> {
     let jumps = !word.get_bit(4);
@@ -100,7 +100,7 @@ fn distance(word: Bits<32>) -> Bits<17> {
         .cat::<17>()
 }
 
-/// The ALU's control. Of what does not take the ALU's result only the comparison of branches and of MIN and MAX counts.
+/// The ALU's control. Of operations without a result of the ALU only the comparison of branches, MIN and MAX counts.
 #[hdl_fn]
 fn control(word: Bits<32>) -> AluControl {
     let bitwise = word.get_bit(4);
@@ -133,16 +133,16 @@ fn control(word: Bits<32>) -> AluControl {
 /// | ports | meaning |
 /// |---|---|
 /// | in `code` | the instruction, predecoded |
-/// | out `decoded` | what it means |
+/// | out `decoded` | its meaning |
 ///
 /// `traits.illegal` is exact: a word of no listed instruction, or one with a reserved field. Fields of FENCE and
-/// FENCE.I are free, as the specification asks of simple implementations. Which bits tell the
-/// [operations](super::predecode::operation) apart stands there.
+/// FENCE.I are free, as the specification asks of simple implementations. The encoding of the
+/// operations: [`operation`](super::predecode::operation).
 #[block(combinational)]
 pub struct Decoder {
     /// The instruction.
     pub code: Signal<In, CodeWord>,
-    /// What it means.
+    /// Its meaning.
     pub decoded: Signal<Out, Decoded>,
 }
 
@@ -154,7 +154,7 @@ impl Decoder {
         let f3 = word.get_bits::<3>(12);
         let none: Bits<5> = bits::<5>(0);
         let other = code.other;
-        // By bits 5:4: LUI, AUIPC, jumps, counters; fences, stores, branches; what has its result late.
+        // By bits 5:4: LUI, AUIPC, jumps, counters; fences, stores, branches; late results.
         let early = other & !word.get_bit(5) & !word.get_bit(4);
         let between = other & !word.get_bit(5) & word.get_bit(4);
         let late = other & word.get_bit(5);
@@ -200,7 +200,7 @@ impl Decoder {
         self.decoded.next.reads_b = reads_b;
         let offset = offset(word);
         let atomic = word.get_bit(5) & word.get_bit(0);
-        // Behind each sum, so that it becomes a reset of a register.
+        // After each sum, so that it becomes a reset of a register.
         let next = sext::<13, 12>(offset.get_bits::<12>(0)) + 4;
         self.decoded.next.offset = if atomic { bits::<32>(0) } else { offset };
         self.decoded.next.next_offset = if atomic { bits::<13>(4) } else { next };
@@ -208,7 +208,7 @@ impl Decoder {
         self.decoded.next.distance = distance(word);
         self.decoded.next.a_is_pc = early & (word.get_bit(3) | !word.get_bit(2));
         self.decoded.next.counts = early & word.get_bit(1);
-        // Of a word that reads rs2 it does not matter, nor of one without a second operand.
+        // Of a word that reads rs2, or that has no second operand, these do not count.
         let short = !other | word.get_bit(1);
         self.decoded.next.upper = (other & !word.get_bit(3) & !word.get_bit(0), short).cat::<2>();
         self.decoded.next.lower = (other & (word.get_bit(3) | low), short).cat::<2>();

@@ -15,9 +15,9 @@ pub const DIVIDER_LATENCY: u64 = 32;
 /// |---|---|
 /// | in `start`, `a`, `b`, `funct3` | divide; ignored while `busy` |
 /// | in `loads` | `start` may come: the operands are taken |
-/// | in `cancel` | forget the division, also one that starts in this cycle |
+/// | in `cancel` | cancel the division, also one that starts in this cycle |
 /// | out `busy` | from the cycle after `start` to the one with `taken` |
-/// | out `done`, `quotient`, `remainder`, `takes_remainder`, `negate`; in `taken` | the result is that of the two, or its negative |
+/// | out `done`, `result`, `takes_remainder`; in `taken` | the result is one of the two, or its negative |
 /// | | from 2 to 32 cycles after `start` until `taken` |
 ///
 /// The first step shifts in two bits of the dividend and subtracts once: the quotient's first bit can only be 1 if the
@@ -28,9 +28,9 @@ pub const DIVIDER_LATENCY: u64 = 32;
 pub struct Divider {
     /// Take the operands.
     pub start: Signal<In, Bit>,
-    /// X holds a division: what stands at the ports may be one.
+    /// X holds a division: the operands may be those of a `start`.
     pub loads: Signal<In, Bit>,
-    /// Forget them.
+    /// Cancel the division.
     pub cancel: Signal<In, Bit>,
     /// Dividend.
     pub a: Signal<In, Bits<32>>,
@@ -38,24 +38,24 @@ pub struct Divider {
     pub b: Signal<In, Bits<32>>,
     /// Which result.
     pub funct3: Signal<In, Bits<3>>,
-    /// A division is under way or its result has not been taken.
+    /// A division is in progress, or its result has not been taken.
     pub busy: Signal<Out, Bit>,
     /// The result is there.
     pub done: Signal<Out, Bit>,
-    /// It is taken.
+    /// The result is taken.
     pub taken: Signal<In, Bit>,
     /// The result.
     pub result: Division,
-    /// See `remainder`.
+    /// The result is the remainder.
     pub takes_remainder: Signal<Out, Bit>,
     working: Reg<Bit>,
     /// The first step.
     first: Reg<Bit>,
-    /// There are no steps to go,
+    /// No steps are left,
     rests: Reg<Bit>,
     /// or this is the number of the next one: 0 to [`LAST_STEP`].
     step: Reg<Bits<5>>,
-    /// Dividend bits to go above quotient bits that are known.
+    /// Dividend bits that are left, above quotient bits that are known.
     dividend: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
     /// With its sign.
@@ -94,7 +94,7 @@ impl Divider {
         // One step.
         let quotient = self.dividend.q.val();
         let remainder = self.rest.q.val();
-        // Nothing remains of before the first step.
+        // There is no remainder before the first step.
         let lower =
             if first { quotient.get_bits::<2>(30) } else { (remainder.get_bit(0), quotient.get_bit(31)).cat::<2>() };
         let shifted = (remainder.get_bits::<31>(1), lower).cat::<33>();

@@ -51,7 +51,7 @@ pub struct Endings {
     pub lands: Signal<In, Bit>,
     /// Bank of its handler.
     pub lands_bank: Signal<In, Bits<2>>,
-    /// Threads whose ended handlers still have stores under way.
+    /// Threads whose ended handlers still have stores in flight.
     pub drains: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<Out, Bits<2>>,

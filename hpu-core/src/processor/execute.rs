@@ -1,4 +1,4 @@
-//! Stages X and M1 of everything that computes.
+//! Stages X and M1 of all arithmetic.
 
 use super::alu::Alu;
 use super::bit_unit::BitUnit;
@@ -22,8 +22,7 @@ const MISA: u64 = 0x4000_1103;
 /// | write back | out `multiplies`, `wants_high` of M1; out `product`, low and high word, of M2 |
 /// | resolve | out `executed`, registers of M1; out `divides`: the divider works on the instruction in M1 |
 /// | | in `claims`: it was not dropped |
-/// | threads | out `quotient`, `remainder`, `takes_remainder`, `negate`, `divider_done`, `divider_thread`, `divider_busy` |
-/// | | in `taken`, `cancel` |
+/// | threads, issue | out `division`, `divider_status`; in `taken`, `cancel` |
 /// | top | in `advance`: X moves to M1; in `number`, `cycle`, `thread`, `retires` |
 ///
 /// The ALU's result can be used in X, that of the bit unit in M1, a product in M2. A counter is read in D, as an
@@ -37,15 +36,15 @@ pub struct Execute {
     pub cycle: Signal<In, Bits<64>>,
     /// The current thread.
     pub thread: Signal<In, Bit>,
-    /// The instruction in X.
+    /// Instruction in X.
     pub issued: Signal<In, Issued>,
-    /// There is one.
+    /// X holds an instruction.
     pub valid: Signal<In, Bit>,
     /// Its first operand.
     pub a: Signal<In, Bits<32>>,
     /// Its second operand.
     pub b: Signal<In, Bits<32>>,
-    /// How the ALU's rotator turns.
+    /// Rotation of the ALU's rotator.
     pub amount: Signal<In, Bits<7>>,
     /// a + offset.
     pub sum: Signal<In, Bits<32>>,
@@ -53,13 +52,13 @@ pub struct Execute {
     pub advance: Signal<In, Bit>,
     /// An instruction retires.
     pub retires: Signal<In, Bit>,
-    /// Number of a counter, as the instruction in D gives it.
+    /// Number of the counter that the instruction in D reads.
     pub counter_number: Signal<In, Bits<12>>,
-    /// What it holds.
+    /// The counter.
     pub counter: Signal<Out, Bits<32>>,
     /// The ALU's result.
     pub alu_value: Signal<Out, Bits<32>>,
-    /// The instruction in M1.
+    /// Instruction in M1.
     pub executed: Signal<Out, Executed>,
     /// Its result.
     pub first_value: Signal<Out, Bits<32>>,
@@ -71,9 +70,9 @@ pub struct Execute {
     pub product: [Signal<Out, Bits<32>>; 2],
     /// The divider works on the instruction in M1.
     pub divides: Signal<Out, Bit>,
-    /// The division in M1 goes on.
+    /// The division in M1 continues.
     pub claims: Signal<In, Bit>,
-    /// It is to be forgotten.
+    /// The division is cancelled.
     pub cancel: Signal<In, Bit>,
     /// The divider's result was taken.
     pub taken: Signal<In, Bit>,
@@ -86,13 +85,13 @@ pub struct Execute {
     multiplier: Multiplier,
     divider: Divider,
     divider_owner: DFF<Bit>,
-    /// The divider works on the instruction in X, which could not move on.
+    /// The divider works on the instruction in X, which could not move.
     division_begun: Reg<Bit>,
-    /// It works on the one in M1.
+    /// The divider works on the instruction in M1.
     fresh: Reg<Bit>,
     executed_reg: DFF<Executed>,
     result: DFF<Bits<32>>,
-    /// M1 holds one for the bit unit.
+    /// The result of M1 is that of the bit unit.
     takes_bits: DFF<Bit>,
     takes_product: DFF<Bit>,
     /// Instructions: the low half, and its carry on the way to the high one.
@@ -143,7 +142,7 @@ impl Execute {
         let by_sum = branches & compares & !differ;
         let taken = if by_sum { !self.alu.sum.val().get_bit(31) ^ funct3.get_bit(0) } else { decided };
         let after = issued.pc + 2;
-        // What was predicted is compared before the sum is there: all returns of functions have no offset.
+        // The prediction is compared before the sum is known: returns of functions have no offset.
         let to_register = issued.traits.to_register;
         let predicted = (bits::<2>(0), issued.predicted_target, bits::<1>(0)).cat::<17>();
         let target_missed = if to_register {
@@ -223,7 +222,7 @@ impl Execute {
         self.product[0].next = self.multiplier.low.val();
         self.product[1].next = self.multiplier.high.val();
 
-        // The division of an instruction that does not live to claim it is cancelled.
+        // The division of an instruction that is dropped before it claims the division is cancelled.
         let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();
         let division_begun = starts | (self.division_begun.q.val() & self.valid.val());
         self.division_begun.d.next = division_begun & !self.advance.val();

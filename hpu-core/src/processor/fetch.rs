@@ -1,5 +1,4 @@
-//! Stages F and D of the instruction stream: which word is fetched next, and what is known of the word that stands in
-//! D.
+//! Stages F and D of the instruction stream: the next word to fetch, and the facts about the word in D.
 
 use super::branch_predictor::BranchPredictor;
 use super::bundles::{Fetched, PredictorUpdateSink};

@@ -1,19 +1,16 @@
-//! The handler processor: its stages and what joins them.
+//! The handler processor: the wiring of its stages.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | loader | in `launch`, `launch_valid` / out `launch_ready`, `launch_bank`; in `region_write`, `region_index`, `region` |
-//! | instruction memory | out `fetch_address`, `fetch_enable`; in `fetch_data`, two edges later |
-//! | | out `code_address`, `code_valid` / in `code_ready`, `code_data` |
-//! | L1 | out `l1_request`, `l1_valid`, `l1_stores` (the access may be a store) / in `l1_grant`, `l1_data`: |
-//! | | half port 0 even words, 1 odd words |
-//! | remote unit | out `remote`, `remote_valid` / in `remote_ready`; in `answer`, `answer_valid` |
-//! | command port | out `port`, `port_write`, `port_read` |
-//! | | in `port_data`, `issue_done`, `issue_refused`, `issue_full`, `port_full`, `port_pending` |
-//! | cluster | out `ending`, `ending_valid` / in `ending_ready` |
-//! | counters, trace | out `busy`, `retired`, `begins` and what belongs to it, `ends` and what belongs to it, `bank_of`, `rvfi` |
+//! | loader | in `launch`; out `launch_bank`; in `region` |
+//! | instruction memory | `fetch`; `code` |
+//! | L1 | `l1[p]`: half port 0 even words, 1 odd words |
+//! | remote unit | out `remote`; in `answer` |
+//! | command port | `port`; in `issue` |
+//! | cluster | out `ending` |
+//! | counters, trace | out `busy`, `retired`; `begin` with `begin_frame`; `ends` with `end_thread`, `end_frame`; `bank_of`, `rvfi` |
 //!
-//! | stage | what is done |
+//! | stage | action |
 //! |---|---|
 //! | F | the instruction memory reads; prediction ([`fetch`](super::fetch)) |
 //! | D | decoding, registers, forwarding ([`issue`](super::issue), [`operands`](super::operands)) |
@@ -27,7 +24,7 @@
 //! | ALU | use | 0 |
 //! | link | use | 0 |
 //! | CLZ, CTZ, CPOP, MIN, MAX | use | 1 |
-//! | counter | use | 0; the read itself waits in D until X and M1 are empty and what was there is counted, 3 at most |
+//! | counter | use | 0; the read itself waits in D until X and M1 are empty and their instructions are counted, 3 at most |
 //! | product, load of an aligned word | use | 2 |
 //! | load of a byte, a half word, a misaligned word | use | 3 |
 //! | division | use | 33 at most |
@@ -64,9 +61,9 @@ use spindle_verilog::prelude::*;
 /// Parameters of an [`Hpu`].
 #[derive(Clone, Copy, Debug)]
 pub struct HpuOptions {
-    /// With the retirement port `rvfi`.
+    /// Retirement port: one element if the options have it.
     pub rvfi: bool,
-    /// `fetch_data` has the word of the image, and the predecoder stands behind it: for a processor without an
+    /// `fetch.data` is the word of the image, and is predecoded here: for a processor without an
     /// instruction memory.
     pub predecodes: bool,
     /// A jump there ends the handler.
@@ -102,21 +99,21 @@ pub struct Hpu {
     pub l1: [WordPort; 2],
     /// Access of the remote unit.
     pub remote: Source<RemoteRequest>,
-    /// Answer.
+    /// Answer of the remote unit.
     pub answer: PulseSink<RemoteAnswer>,
     /// Accesses of the command port.
     pub port: CommandAccess,
     /// Answer of the command unit to a write of ISSUE.
     pub issue: IssueAnswerSink,
-    /// How a handler ended.
+    /// End of a handler.
     pub ending: Source<Ending>,
     /// A handler runs.
     pub busy: Signal<Out, Bit>,
-    /// An instruction was executed.
+    /// An instruction is executed.
     pub retired: Signal<Out, Bit>,
     /// A handler begins.
     pub begin: HandlerStart,
-    /// Its frame.
+    /// Frame of the handler that begins.
     pub begin_frame: Signal<Out, Bits<16>>,
     /// A return or a fault is resolved.
     pub ends: Signal<Out, Bit>,

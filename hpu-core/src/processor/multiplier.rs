@@ -9,12 +9,12 @@ use spindle_verilog::prelude::*;
 /// | in `advance` | X moves to M1 |
 /// | in `a`, `b`, `funct3` | the operands, in the execute stage |
 /// | out `low`, `high` | the product's words, in the cycle after M1 (M2) |
-/// | out `wants_high` | the high one is wanted: known in M1 |
+/// | out `wants_high` | the result is the high word: known in M1 |
 ///
 /// Execute: four products of half words, each one DSP block with its output register; the high halves have a sign bit
 /// each, so that signed products need no correction. M1: the sum in the inner two half words of the product, whose
 /// carry is 0 to 2, and without it that of the outermost, by carry-save. M2: the carry, in half a word, because
-/// forwarding comes behind.
+/// forwarding comes after it.
 #[block(no_reset)]
 pub struct Multiplier {
     /// X moves to M1.
@@ -29,7 +29,7 @@ pub struct Multiplier {
     pub low: Signal<Out, Bits<32>>,
     /// High word.
     pub high: Signal<Out, Bits<32>>,
-    /// The high word of the product in M1 is wanted.
+    /// The result in M1 is the high word.
     pub wants_high: Signal<Out, Bit>,
     lower: DFF<Bits<34>>,
     middle: [DFF<Bits<34>>; 2],
@@ -82,7 +82,7 @@ impl Multiplier {
         self.word.d.next = (inner.get_bits::<16>(0), low.get_bits::<16>(0)).cat::<32>();
         self.third.d.next = inner.get_bits::<16>(16);
         self.carry.d.next = inner.get_bits::<2>(32);
-        // What is left of the cross products is -4 to 2; their sum in gates, as it goes into another one.
+        // The rest of the cross products is -4 to 2; their sum in gates, as it goes into another one.
         let u = cross_0.get_bits::<2>(32);
         let v = cross_1.get_bits::<2>(32);
         let carry = u.get_bit(0) & v.get_bit(0);

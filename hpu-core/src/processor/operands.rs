@@ -18,30 +18,29 @@ const STATE: u64 = base(CONTEXT) as u64;
 /// | decoder | in `decoded`, `pc`, `link` |
 /// | execute | in `counter` |
 /// | threads, launches | in `thread`; in `clear`: its handler ends; in `completes`, `flow_control` of its launch; out `ready` |
-/// | issue | out `hazard`; in `injects`, `inject_a`, `inject_b`; in `advance` |
-/// | X, M1, M2, M3 | in `executes`, `first`, `second`, `third`, `third_thread` |
+/// | issue | out `hazard`; in `injected`; in `advance` |
+/// | X; M1, M2, M3 | in `executes`; in `results` |
 /// | X | out `a`, `b`, registers |
 ///
 /// `a` and `b` are loaded at each edge with `advance`. A result comes from the youngest instruction that writes the
 /// register; if that has none yet, or an older one that writes the register has none, there is a `hazard`. The result
 /// of X joins in the last multiplexer.
 ///
-/// A register that the handler has not written reads 0, but for ra, sp, tp, a1 and a2, which are constants; a0 is
-/// written by the start. So `clear` is all that is left to do for a new handler, and nothing of an earlier one can be
-/// seen.
+/// A register that the handler has not written reads 0, except ra, sp, tp, a1 and a2, which are constants; a0 is
+/// written by the start. So `clear` alone prepares a new handler, which sees nothing of an earlier one.
 #[block(no_default)]
 pub struct Operands {
     /// The instruction.
     pub decoded: Signal<In, Decoded>,
     /// Its address.
     pub pc: Signal<In, Bits<32>>,
-    /// That of the next one.
+    /// Address of the next instruction.
     pub link: Signal<In, Bits<32>>,
-    /// The counter that it names.
+    /// The counter that it reads.
     pub counter: Signal<In, Bits<32>>,
-    /// The thread in D.
+    /// Thread in D.
     pub thread: Signal<In, Bit>,
-    /// Its handler ends.
+    /// The handler ends.
     pub clear: Signal<In, Bit>,
     /// It is a completion handler.
     pub completes: Signal<In, Bit>,
@@ -49,13 +48,13 @@ pub struct Operands {
     pub flow_control: Signal<In, Bit>,
     /// Operands of an injection.
     pub injected: InjectedOperandsSink,
-    /// The operands go to X, whether there is an instruction or not: that much less is in their path.
+    /// The operands move to X, whether D holds an instruction or not: so the path is shorter.
     pub advance: Signal<In, Bit>,
-    /// In X.
+    /// Result of X.
     pub executes: Signal<In, Producer>,
     /// Results of M1, M2 and M3; all but that of M3 are of `thread` while D holds an instruction.
     pub results: ResultsSink,
-    /// An operand is not there yet.
+    /// An operand is not available.
     pub hazard: Signal<Out, Bit>,
     /// Handlers may start.
     pub ready: Signal<Out, Bit>,
@@ -63,7 +62,7 @@ pub struct Operands {
     pub a: Signal<Out, Bits<32>>,
     /// Second operand, in X.
     pub b: Signal<Out, Bits<32>>,
-    /// By how much the ALU's rotator turns.
+    /// Rotation of the ALU's rotator.
     pub amount: Signal<Out, Bits<7>>,
     registers: RegisterFile,
     operand_a: DFF<Bits<32>>,
@@ -87,7 +86,7 @@ impl Operands {
     }
 }
 
-/// The instruction behind D writes the register.
+/// The instruction after D writes the register.
 #[hdl_fn]
 fn matches(producer: Producer, index: Bits<5>) -> Bit {
     producer.writes & (producer.rd == index)

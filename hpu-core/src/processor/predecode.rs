@@ -1,4 +1,4 @@
-//! Predecoding: what instruction memory keeps of a word, so that little is left to find out when it is fetched.
+//! Predecoding: the form in which instruction memory stores a word, which leaves little to decode when it is fetched.
 //!
 //! A word of an image is written once and fetched very often. On its way into instruction memory a word that is an
 //! instruction gets an operation in place of its opcode, and two marks beside it. Bits 31:7 stay as they are.
@@ -9,8 +9,8 @@
 //! | 1 | 0 | {reads rs2, [`operation`] of the ALU}: OP and OP-IMM |
 //! | 1 | 1 | one of the other [`operation`]s |
 //!
-//! The operations are chosen so that nearly all that the decoder says is one of their bits or one function of six of
-//! them. No word is lost: [`image_word`] is what stood in the image, for loads from code and for the retirement port.
+//! The operations are chosen so that nearly every output of the decoder is one of their bits or a function of six of
+//! them. No word is lost: [`image_word`] is the word of the image, for loads from code and for the retirement port.
 
 use spindle_verilog::prelude::*;
 
@@ -227,11 +227,11 @@ fn executes(word: Bits<32>) -> Bit {
 
 use operation as op;
 
-/// What the ALU does for OP (`register`) and OP-IMM.
+/// Operation of the ALU for OP (`register`) and OP-IMM.
 #[hdl_fn]
 fn arithmetic(word: Bits<32>, register: Bit) -> Bits<6> {
     let right = word.get_bit(14);
-    // Bits 29, 30 and 27 tell the extensions' instructions apart.
+    // Bits 29, 30 and 27 distinguish the extensions' instructions.
     let set = word.get_bit(29);
     let other = word.get_bit(30);
     let single = word.get_bit(27);
@@ -285,7 +285,7 @@ fn arithmetic(word: Bits<32>, register: Bit) -> Bits<6> {
     (if register & set & !word.get_bit(12) { shift_add } else { by_funct3 })
 }
 
-/// What instruction memory keeps of a word.
+/// A word in the form of instruction memory.
 #[hdl_fn]
 pub fn predecode(word: Bits<32>) -> CodeWord {
     let legal = executes(word);
@@ -333,7 +333,7 @@ pub fn predecode(word: Bits<32>) -> CodeWord {
     }
 }
 
-/// What stood in the image.
+/// The word of the image.
 #[hdl_fn]
 pub fn image_word(code: CodeWord) -> Bits<32> {
     let word = code.word;

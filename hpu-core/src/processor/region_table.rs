@@ -23,7 +23,7 @@ struct Row {
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | loader | in `write`, `write_index`, `write_entry`: read back from the next cycle on |
+/// | loader | in `region`: read back from the next cycle on |
 /// | address check | in `read_index`; out `entry`, in the same cycle |
 #[block(no_reset)]
 pub struct RegionTable {
@@ -31,7 +31,7 @@ pub struct RegionTable {
     pub region: RegionWriteSink,
     /// Which region to read.
     pub read_index: Signal<In, Bits<5>>,
-    /// It.
+    /// The region.
     pub entry: Signal<Out, Region>,
     rows: LutMemory<Row, 5>,
 }

@@ -4,11 +4,11 @@ use spindle_blocks::ram::LutRam;
 use spindle_verilog::prelude::*;
 
 /// Mark of all registers after a reset: it becomes a handler's number after every register has been unmarked once more.
-const NOBODY: u64 = 15;
+const NO_HANDLER: u64 = 15;
 /// Registers that are unmarked after a handler.
 const SWEPT: u64 = 4;
 
-/// 2 x 32 registers in LUT RAM, each with a mark beside it that tells which handler wrote it.
+/// 2 x 32 registers in LUT RAM, each with a mark beside it that names the handler that wrote it.
 ///
 /// | neighbour | ports |
 /// |---|---|
@@ -37,17 +37,17 @@ pub struct RegisterFile {
     pub data_a: Signal<Out, Bits<32>>,
     /// Its value.
     pub data_b: Signal<Out, Bits<32>>,
-    /// It was written.
+    /// The running handler has written it.
     pub known_a: Signal<Out, Bit>,
-    /// It was written.
+    /// The running handler has written it.
     pub known_b: Signal<Out, Bit>,
     /// Write in this cycle; never register 0.
     pub write: Signal<In, Bit>,
-    /// Of this thread.
+    /// Its thread.
     pub write_thread: Signal<In, Bit>,
     /// Register to write.
     pub write_index: Signal<In, Bits<5>>,
-    /// What.
+    /// The value.
     pub write_data: Signal<In, Bits<32>>,
     /// {lowest bits of the mark, value}: what five columns of LUT RAM on UltraScale+ hold anyway.
     words: LutRam<6, 35, 2>,
@@ -93,7 +93,7 @@ impl RegisterFile {
             self.filled.q.val().get_bits::<6>(0)
         };
         // A register that is unmarked may get any value.
-        let old = if ready { last - 1 } else { bits::<4>(NOBODY) };
+        let old = if ready { last - 1 } else { bits::<4>(NO_HANDLER) };
         let mark = if write { writer } else { old };
         let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
         let writes = write | self.sweep.q.val().get_bit(2) | !ready;

@@ -4,7 +4,7 @@ use super::bundles::RemotePushSink;
 use super::types::RemoteAnswer;
 use spindle_verilog::prelude::*;
 
-/// Posted writes under way from which on further ones stall. Two more may have been pushed by the time that this is
+/// Posted writes in flight from which on further ones stall. Two more may have been pushed by the time that this is
 /// known.
 const POSTED: u64 = 5;
 

@@ -10,7 +10,7 @@ use spindle_verilog::prelude::*;
 const LR: u64 = 2;
 const SC: u64 = 3;
 
-/// Follows every instruction through the pipeline and tells what it did, in M3.
+/// Follows every instruction through the pipeline, and reports it in M3.
 ///
 /// | neighbour | ports |
 /// |---|---|
@@ -21,15 +21,15 @@ const SC: u64 = 3;
 /// | threads | in `thread`, `started` |
 /// | outside | out `rvfi` |
 ///
-/// What waits for an answer (division, load of L2, atomic) retires when the answer is written: its thread does nothing
-/// in between. If the handler ends before that, it does not retire. A jump out of the code retires and halts; an
-/// instruction that the watchdog stops traps. A jump to half a word traps, as RISC-V has it: the processor finds out at
-/// what stands there, which does not retire.
+/// An instruction that waits for an answer (division, load of L2, atomic) retires when the answer is written: its
+/// thread does nothing in between. If the handler ends before that, it does not retire. A jump out of the code retires
+/// and halts; an instruction that the watchdog stops traps. A jump to half a word traps, as RISC-V has it: the
+/// processor finds out at what stands there, which does not retire.
 #[block]
 pub struct RetirementPort {
     /// The word in D.
     pub word: Signal<In, Bits<32>>,
-    /// What it is.
+    /// Its meaning.
     pub decoded: Signal<In, Decoded>,
     /// First operand in X.
     pub a: Signal<In, Bits<32>>,
@@ -41,23 +41,23 @@ pub struct RetirementPort {
     pub started: Signal<In, Bit>,
     /// The instruction in M1.
     pub executed: Signal<In, Executed>,
-    /// There is one.
+    /// M1 holds an instruction.
     pub live: Signal<In, Bit>,
     /// It stays.
     pub holds: Signal<In, Bit>,
-    /// The program counter behind it.
+    /// Program counter of the next instruction.
     pub next: Signal<In, Bits<17>>,
     /// It ends the handler.
     pub returns: Signal<In, Bit>,
-    /// What was in M1 in the last cycle has left it.
+    /// The instruction that was in M1 in the last cycle has left it.
     pub left: Signal<In, Bit>,
     /// The fault that left M1 last has to wait.
     pub stays: Signal<In, Bit>,
-    /// How.
+    /// A fault or a wait.
     pub trap: PulseSink<Trap>,
     /// Result of M3.
     pub value: Signal<In, Bits<32>>,
-    /// What retires.
+    /// The instruction that retires.
     pub rvfi: Signal<Out, Rvfi>,
     execute: DFF<Rvfi>,
     first: DFF<Rvfi>,

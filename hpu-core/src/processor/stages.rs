@@ -1,4 +1,4 @@
-//! What stands in the registers between the pipeline's stages.
+//! The registers between the pipeline's stages.
 //!
 //! A program counter is kept as `Bits<17>`: the byte offset in the image, halved and signed. Bit 0 is set by a jump to
 //! an address that is not a multiple of four, bit 16 by one before the image; both only ever stand in a slot that
@@ -47,7 +47,7 @@ pub struct Issued {
     pub predicted_target: Bits<14>,
     /// The prediction is a sure one.
     pub sure: Bit,
-    /// No instruction: it carries an answer or a first argument to its register.
+    /// Not an instruction: it carries an answer or a first argument to its register.
     pub micro: Bit,
     /// What is added to the first operand.
     pub offset: Bits<32>,
@@ -61,7 +61,7 @@ pub struct Issued {
     pub alu: AluControl,
     /// For the bit unit.
     pub unit: BitControl,
-    /// What executes it.
+    /// Its class.
     pub traits: Traits,
 }
 
@@ -100,11 +100,11 @@ pub struct Executed {
     pub sum: Bits<32>,
     /// Second operand: what is stored.
     pub b: Bits<32>,
-    /// What executes it.
+    /// Its class.
     pub traits: Traits,
 }
 
-/// What executes an instruction, decoded in D.
+/// Class of an instruction, decoded in D.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Traits {
     /// Load.
@@ -141,12 +141,12 @@ pub struct Traits {
     pub plain: Bit,
 }
 
-/// What the forwarding network needs to know of an instruction behind D.
+/// The result of an instruction after D, for forwarding.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Producer {
     /// It writes `rd`, which is not register 0.
     pub writes: Bit,
-    /// `value` is what it writes.
+    /// `value` is the result.
     pub ready: Bit,
     /// Register.
     pub rd: Bits<5>,
@@ -154,7 +154,7 @@ pub struct Producer {
     pub value: Bits<32>,
 }
 
-/// What a blocked thread waits for.
+/// Reason of a blocked thread.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum Wait {
     /// The answer to a remote request, which is then injected.
@@ -163,7 +163,7 @@ pub enum Wait {
     Quotient,
     /// The divider is busy with the other thread.
     Divider,
-    /// Commands are under way.
+    /// Commands are in flight.
     Commands,
     /// No handle of the command port is free.
     Handle,
@@ -184,9 +184,9 @@ pub struct Trap {
     pub of_access: Bit,
     /// Sum of the instruction; of a JALR with bit 0 clear, which makes it the target.
     pub address: Bits<32>,
-    /// The instruction takes no effect now: the thread continues with it, not behind it.
+    /// The instruction takes no effect now: the thread continues with it, not after it.
     pub again: Bit,
-    /// What is waited for.
+    /// Reason of the wait.
     pub reason: Wait,
     /// Register that the answer goes to.
     pub rd: Bits<5>,

@@ -46,7 +46,7 @@ pub struct Threads {
     pub divider: DividerStatusSink,
     /// No handle is free.
     pub port_full: Signal<In, Bit>,
-    /// Commands of a thread's handler are under way.
+    /// Commands of a thread's handler are in flight.
     pub port_pending: Signal<In, Bits<2>>,
     /// Budgets that are used up.
     pub spent: Signal<In, Bits<2>>,

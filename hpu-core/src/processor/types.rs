@@ -1,4 +1,4 @@
-//! What the processor and its cluster hand to one another.
+//! Structures between the processor and its cluster.
 
 use spindle_contract::memory_map::WATCHDOG_BITS;
 use spindle_verilog::prelude::*;
@@ -67,7 +67,7 @@ pub struct WordRequest {
     pub offset: Bits<3>,
     /// Its bytes less one: 0, 1, 3.
     pub size_less_one: Bits<2>,
-    /// What it stores, right-aligned: L1 brings it to its lanes once for all HPUs.
+    /// Data of the store, right-aligned: L1 moves it to its lanes once for all HPUs.
     pub data: Bits<32>,
     /// The address is in a scratchpad: a write there ends reservations.
     pub shared: Bit,
@@ -103,7 +103,7 @@ pub struct RemoteAnswer {
     pub thread: Bit,
     /// To a store.
     pub write: Bit,
-    /// What was read, right-aligned, bytes beyond the size undefined; SC: 0 = stored, 1 = not.
+    /// The word read, right-aligned, bytes beyond the size undefined; SC: 0 = stored, 1 = not.
     pub data: Bits<32>,
 }
 
@@ -116,13 +116,13 @@ pub struct PortAccess {
     pub bank: Bits<2>,
     /// Address bits 5:2.
     pub word: Bits<4>,
-    /// What to write.
+    /// Data to write.
     pub data: Bits<32>,
 }
 
-/// How a handler ended, as the processor knows it: what the report of a fault says is made of it once for all clusters,
-/// by [`report_of`](crate::types::report_of), and the [`reporter`](crate::cluster::reporter) chooses among the clocks
-/// of all threads of a cluster.
+/// The end of a handler. The report of a fault is made of it once for all clusters, by
+/// [`report_of`](crate::types::report_of); the [`reporter`](crate::cluster::reporter) chooses among the clocks of all
+/// threads of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Ending {
     /// Its bank.
@@ -181,7 +181,7 @@ pub struct Rvfi {
     pub rs2_rdata: Bits<32>,
     /// Destination, 0 = none.
     pub rd_addr: Bits<5>,
-    /// What it got.
+    /// Its value.
     pub rd_wdata: Bits<32>,
     /// Address of the instruction.
     pub pc_rdata: Bits<32>,
@@ -193,9 +193,9 @@ pub struct Rvfi {
     pub mem_rmask: Bits<4>,
     /// Bytes written.
     pub mem_wmask: Bits<4>,
-    /// What was read.
+    /// Data read.
     pub mem_rdata: Bits<32>,
-    /// What was written.
+    /// Data written.
     pub mem_wdata: Bits<32>,
     /// Cycles since the last one of the instruction in D. This field and the next two are no part of RVFI.
     pub since_decode: Bits<32>,

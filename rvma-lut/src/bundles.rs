@@ -18,7 +18,8 @@ pub struct HeadroomSource<T: Synth> {
     pub headroom: Signal<In, Bit>,
 }
 
-/// Reservation of space in the head buffer of a mailbox, for one message. Cycle 0: `fetch`; cycle 1: `load`; cycle 3: `head` and `commit`.
+/// Reservation of space in the head buffer of a mailbox, for one message. Cycle 0: `fetch`; cycle 1: `load`; cycle 3:
+/// `head` and `commit`.
 #[bundle(mirror = ReservationSink)]
 pub struct ReservationSource {
     /// Cycle 0: read the queue of `mailbox`; only while `fetch_ready`, and not in two successive cycles.

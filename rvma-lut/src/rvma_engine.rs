@@ -1,12 +1,14 @@
-//! The RVMA engine: packets and handler DMA into host memory, buffers completed by hardware. Wiring only.
+//! The RVMA engine: packets and handler DMA into host memory, buffers completed by hardware. This file only joins the
+//! blocks.
 //!
 //! ```text
 //!  placement -> lookup -> binding <-> buffer_queue <--------------------+
-//!                 ^          | job        | news                        | free slots
+//!                 ^          | bound      | buffer_event                | freed
 //!  csr -> doorbell -> command_unit        v                             |
-//!                            |        counters -> completion -----------+
-//!                            |            ^            | record, epochs
-//!                        placement --> dma_writer <----+ <- dma
+//!                            |        counters -> completion -> epochs -+
+//!                            |            ^            |
+//!                            v            | bytes_acked| record
+//!                        placement -> dma_writer <-----+---- dma
 //!                            |            | finished
 //!          place_request <---+         report -> placement_done, dma_done
 //!
@@ -17,8 +19,8 @@
 //!  message_event, array_event -> event_rings
 //! ```
 //!
-//! Ports and neighbours as in `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is on its way through the table
-//! for one cycle after the doorbell was told, so RESULT is never ready before packets can hit.
+//! Ports and neighbours: `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is in the table's pipeline
+//! for one cycle after the command unit has ended, so RESULT is never readable before packets can find the mailbox.
 //!
 //! | path | cycles, idle engine, host ready |
 //! |---|---|
@@ -48,37 +50,37 @@ use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
 pub struct RvmaEngine {
     /// Packet to place.
     pub placement: Sink<PlacementDesc>,
-    /// Packet wanted from the packet buffer.
+    /// Packet requested from the packet buffer.
     pub place_request: Source<ReadRequest>,
     /// Beat of the packet.
     pub place_data: BeatSink,
-    /// Packet that the engine is done with.
+    /// Packet whose cells may be freed.
     pub placement_done: Source<PlacementDone>,
-    /// What a mailbox said to a packet, before its `placement_done`.
+    /// Answer of a mailbox to a packet, before its `placement_done`.
     pub placement_outcome: Pulse<PlacementOutcome>,
     /// DMA command of a handler, length at least 1.
     pub dma: Sink<DmaDesc>,
     /// Bytes of the command.
     pub dma_data: BeatSink,
-    /// DMA command that the host has answered.
+    /// DMA command that is complete.
     pub dma_done: Pulse<DmaDone>,
     /// Read of host memory for a handler, length at least 1.
     pub host_read: Sink<HostRead>,
-    /// Bytes that it wanted.
+    /// Bytes of the read.
     pub host_data: ReadDataSource<HostRead>,
     /// Read of host memory for a frame, length 1 to 8192.
     pub put_read: Sink<HostRead>,
-    /// Bytes that it wanted; offered when all of them are there.
+    /// Bytes of the read; offered when all of them are present.
     pub put_data: ReadDataSource<HostRead>,
     /// Atomic operation on host memory, its address naturally aligned.
     pub host_atomic: Sink<HostAtomic>,
-    /// Atomic operation that is over.
+    /// Atomic operation that is complete.
     pub atomic_done: Pulse<HostAtomicDone>,
     /// Put from host memory, or get, of a handler.
     pub array_put: Sink<PutDesc>,
-    /// The same, of handlers and processes, for the initiator.
+    /// Put or get of a handler or process, or answer to a GET, for the initiator.
     pub host_put: Source<PutDesc>,
-    /// A put or get is over.
+    /// A put or get is complete.
     pub put_done: PulseSink<PutDone>,
     /// Event of the packet engine.
     pub message_event: Sink<EventDesc>,
@@ -90,13 +92,13 @@ pub struct RvmaEngine {
     pub csr: Signal<In, CsrRequest>,
     /// Answer, for the pages `rvma` and `doorbell`.
     pub csr_answer: Signal<Out, CsrResponse>,
-    /// AXI4 write address.
+    /// AXI4 master to host memory.
     pub host: AxiSource,
     /// Trace points of this engine.
     pub trace_valid: Signal<Out, Bits<16>>,
-    /// Their frames.
+    /// With `trace_valid`: frame of each trace point.
     pub trace_tags: Signal<Out, Bits<256>>,
-    /// With trace point `looked_up`: the mailbox that takes the packet.
+    /// With trace point `looked_up`: mailbox of the packet.
     pub trace_mailbox: Signal<Out, Bits<12>>,
     lookup: Lookup,
     binding: binding::Binding,
@@ -130,7 +132,8 @@ impl RvmaEngine {
         if let Err(sentence) = config.validate() {
             panic!("RvmaEngine: {sentence}");
         }
-        // UltraRAM where a configuration has the tables that need it, LUT RAM elsewhere: a buffer is 512 bits wide and short.
+        // UltraRAM where a configuration has the tables that need it, LUT RAM elsewhere: a buffer is 512 bits wide and
+        // short.
         let buffers = if config.posted_buffers > 8192 { RamStyle::Ultra } else { RamStyle::Distributed };
         let spare = RamStyle::spare(config);
         Self {
@@ -178,7 +181,8 @@ impl RvmaEngine {
         self.join_trace();
     }
 
-    /// Packets: lookup, binding, placement. GETs that found their mailbox go to the responder; refused ones go on like other packets.
+    /// Packets: lookup, binding, placement. GETs that found their mailbox go to the responder; refused ones go on like
+    /// other packets.
     fn join_packets(&mut self) {
         self.placement.join(&mut self.lookup.placement);
         let found = self.lookup.looked_up.val();
@@ -224,7 +228,8 @@ impl RvmaEngine {
         self.read_answers.host.join(&mut self.host);
     }
 
-    /// Reads of host memory: for handlers, for frames, for atomics. A read goes to its buffer and to the reader, or to neither.
+    /// Reads of host memory: for handlers, for frames, for atomics. A read goes to its buffer and to the reader, or to
+    /// neither.
     fn join_reads(&mut self) {
         self.read_requests.read[0].next = self.host_read.val();
         self.read_requests.read[1].next = self.put_read.val();
@@ -393,7 +398,8 @@ impl RvmaEngine {
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
     }
 
-    /// Mailbox table, buffer queue and regions serve the command unit and the ring posts, which never work at the same time.
+    /// Mailbox table, buffer queue and regions serve the command unit and the ring posts, which never work at the same
+    /// time.
     fn join_queue_commands(&mut self) {
         self.lookup.command.next = self.command_unit.request.val();
         self.lookup.command.next.window = self.buffer_queue.new_window.val();

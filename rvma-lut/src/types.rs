@@ -1,4 +1,7 @@
-//! What the blocks of this engine hand to each other.
+//! Transactions between the blocks of this engine, and the codes of their fields.
+//!
+//! One packet is `PlacementDesc` → [`Packet`] → [`LookedUpPacket`] → [`BoundPacket`] → [`HostWrite`] → [`WriteOrigin`]
+//! → [`BytesAcked`].
 
 use spindle_blocks::desc::PlacementDone;
 use spindle_verilog::prelude::*;
@@ -9,21 +12,21 @@ pub const MAILBOX_BITS: usize = 12;
 pub const SLOT_BITS: usize = 14;
 /// Depth of the FIFOs between the stages, as address bits.
 pub const QUEUE_BITS: usize = 4;
-/// Level from which a producer with words in flight stops: 16 words less the at most four that may still come.
+/// Level at which a producer with words in flight stops: 16 words less the four that may still come.
 pub const QUEUE_STOP: u64 = 12;
 
 /// [`TableRequest::op`]: look up {pid, addr} for a packet.
 pub const LOOKUP: u64 = 0;
-/// [`TableRequest::op`]: look up {pid, addr} for a new mailbox and propose a number.
+/// [`TableRequest::op`]: look up {pid, addr} for a new mailbox, and propose a number.
 pub const PROBE: u64 = 1;
-/// [`TableRequest::op`]: is this mailbox open, and is it this process's?
+/// [`TableRequest::op`]: check that the mailbox is open and belongs to the process.
 pub const NUMBER: u64 = 2;
 /// [`TableRequest::op`]: open the mailbox of this number.
 pub const INSERT: u64 = 3;
 
 /// [`TableRequest::op`]: the mailbox is being closed.
 pub const CLOSING: u64 = 4;
-/// [`TableRequest::op`]: it is closed.
+/// [`TableRequest::op`]: the mailbox is closed.
 pub const REMOVE: u64 = 5;
 /// `mode` of a mailbox that is being closed, beside `mailbox_mode`.
 pub const MODE_CLOSING: u64 = 1 << 8;
@@ -32,20 +35,20 @@ pub const MODE_CLOSING: u64 = 1 << 8;
 pub const QUEUE_POST: u64 = 0;
 /// [`QueueCommand::op`]: empty the queue of a mailbox.
 pub const QUEUE_INIT: u64 = 1;
-/// [`QueueCommand::op`]: bind nothing more to this buffer.
+/// [`QueueCommand::op`]: bind no more messages to this buffer.
 pub const QUEUE_CUT: u64 = 2;
 /// [`QueueCommand::op`]: this buffer is complete as it is.
 pub const QUEUE_END: u64 = 3;
 
 /// [`EpochQuery::op`]: the epoch.
 pub const QUERY_EPOCH: u64 = 0;
-/// [`EpochQuery::op`]: a completed buffer.
+/// [`EpochQuery::op`]: a complete buffer.
 pub const QUERY_POINTER: u64 = 1;
-/// [`EpochQuery::op`]: likewise, and forget those after it.
+/// [`EpochQuery::op`]: a complete buffer; those completed later leave the history.
 pub const QUERY_REWIND: u64 = 2;
 /// [`EpochQuery::op`]: the oldest incomplete buffer, and the epoch.
 pub const QUERY_OLDEST: u64 = 3;
-/// Bits of a place in the histories: {mailbox, place}.
+/// Address bits of the histories: {mailbox, index}.
 pub const HISTORY_BITS: usize = MAILBOX_BITS + 3;
 
 /// [`HostWrite::kind`]: payload of a packet.
@@ -59,7 +62,7 @@ pub const EVENT: u64 = 3;
 /// [`HostWrite::kind`]: word of an atomic operation.
 pub const ATOMIC: u64 = 4;
 
-/// A question to the mailbox table.
+/// A request to the mailbox table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TableRequest {
     /// `LOOKUP`, `PROBE`, `NUMBER`, `INSERT`, `CLOSING` or `REMOVE`.
@@ -68,7 +71,7 @@ pub struct TableRequest {
     pub pid: Bits<16>,
     /// Mailbox address.
     pub addr: Bits<64>,
-    /// Key that the packet shows, or that a new mailbox gets.
+    /// Key of the packet, or of a new mailbox.
     pub key: Bits<32>,
     /// `mailbox_mode` of a new mailbox, or `MODE_CLOSING`.
     pub mode: Bits<9>,
@@ -76,37 +79,37 @@ pub struct TableRequest {
     pub window: Bits<9>,
     /// Mailbox number (all but `LOOKUP` and `PROBE`).
     pub mailbox: Bits<12>,
-    /// Which of the mailboxes that had this number (all but `LOOKUP` and `PROBE`); `CLOSING`, `REMOVE`: of the next one.
+    /// Generation of the mailbox number (all but `LOOKUP` and `PROBE`); `CLOSING`, `REMOVE`: the next generation.
     pub generation: Bits<4>,
 }
 
-/// The table's answer.
+/// The result of a request.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TableResult {
-    /// The mailbox exists (`NUMBER`: and belongs to the process).
+    /// The mailbox exists; `NUMBER`: and belongs to the process.
     pub hit: Bit,
-    /// The key opens it.
+    /// The key is that of the mailbox.
     pub key_fits: Bit,
-    /// `PROBE`: there is no number or no room for a new mailbox.
+    /// `PROBE`: no number or no room for a new mailbox.
     pub full: Bit,
-    /// But there may be soon.
+    /// `PROBE`: mailboxes are being moved, so there may be room soon.
     pub busy: Bit,
-    /// The mailbox; `PROBE` without a hit: the number it would get.
+    /// Mailbox number; `PROBE` without a hit: the number of the new mailbox.
     pub mailbox: Bits<12>,
-    /// Its `mailbox_mode`, and `MODE_CLOSING`.
+    /// `mailbox_mode`, and `MODE_CLOSING`.
     pub mode: Bits<9>,
-    /// TAGGED: its window.
+    /// TAGGED: window.
     pub window: Bits<9>,
-    /// Its generation.
+    /// Generation of the mailbox number.
     pub generation: Bits<4>,
 }
 
-/// A packet on its way through the tables: what is left of its `PlacementDesc`, and what was worked out meanwhile.
+/// A packet in the look-up: fields of its `PlacementDesc`, and fields computed from them.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Packet {
     /// Frame sequence number.
     pub frame: Bits<16>,
-    /// Head cell.
+    /// Head cell of the packet buffer.
     pub pkt: Bits<10>,
     /// Byte offset of the payload in the frame.
     pub payload_offset: Bits<7>,
@@ -124,58 +127,58 @@ pub struct Packet {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
-    /// First byte of the packet in the buffer; MANAGED: in its message.
+    /// Offset of the packet's first byte in the buffer; MANAGED: in its message.
     pub start: Bits<32>,
-    /// First byte behind the message in the buffer; MANAGED: its length.
+    /// End of the message in the buffer; MANAGED: length of the message.
     pub end: Bits<32>,
-    /// The sender repeats what is refused for the time being.
+    /// The sender repeats packets that are refused temporarily.
     pub sequenced: Bit,
-    /// The packet leaves its place to the mailbox.
+    /// The mailbox chooses the offset.
     pub managed: Bit,
-    /// Colour of its arrival.
+    /// Fence phase at its arrival.
     pub fence_phase: Bit,
-    /// The header contradicts itself: the packet ends behind its message, or the message behind 4 GiB.
+    /// The header contradicts itself: the packet ends after its message, or the message after 4 GiB.
     pub inconsistent: Bit,
-    /// The packet is a message of its own: a handler redirects it, or it is on its way to its process's catch-all mailbox.
+    /// The packet is a message of its own: a handler redirects it, or it goes to the catch-all mailbox of its process.
     pub single: Bit,
-    /// The packet names the epoch it is for.
+    /// The packet names an epoch.
     pub tagged: Bit,
-    /// That epoch.
+    /// Epoch, or ordinal of the stream's message.
     pub epoch: Bits<16>,
-    /// It asks for bytes instead of bringing some.
+    /// GET.
     pub get: Bit,
-    /// From the oldest buffer that is not complete.
+    /// GET with the flag ACTIVE: from the oldest incomplete buffer.
     pub active: Bit,
     /// An opcode that this version does not serve.
     pub unsupported: Bit,
 }
 
-/// A packet with the table's answer.
+/// A packet with its mailbox.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct LookedUpPacket {
     /// The packet.
     pub packet: Packet,
-    /// Not to be bound.
+    /// The packet is refused.
     pub refused: Bit,
-    /// Why.
+    /// Reason of the refusal.
     pub reason: Bits<5>,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// It is TAGGED, and not a stream.
+    /// The mailbox is TAGGED, and not a stream.
     pub tagged: Bit,
-    /// Then: its window.
+    /// TAGGED: window.
     pub window: Bits<9>,
     /// No NACK for any refusal.
     pub silent: Bit,
-    /// No NACK when there is no buffer.
+    /// No NACK if no buffer is found.
     pub silent_unbound: Bit,
-    /// What finds no buffer goes to the process's catch-all mailbox.
+    /// A packet that finds no buffer goes to the catch-all mailbox of its process.
     pub spills: Bit,
-    /// That mailbox.
+    /// Catch-all mailbox of the process.
     pub catch_all: Bits<12>,
 }
 
-/// A posted buffer, as far as placing into it needs.
+/// A posted buffer: address and size.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BufferEntry {
     /// Host address.
@@ -184,7 +187,7 @@ pub struct BufferEntry {
     pub size: Bits<32>,
 }
 
-/// A posted buffer, as far as its completion record needs.
+/// Fields of a completion record that are known when the buffer is posted.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct RecordEntry {
     /// Host address of the buffer.
@@ -195,11 +198,11 @@ pub struct RecordEntry {
     pub epoch: Bits<16>,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// Process that gets its events.
+    /// Process that gets the events of the buffer.
     pub pid: Bits<6>,
 }
 
-/// A change of a mailbox's queue that the doorbell asks for.
+/// A change of a mailbox's queue.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueueCommand {
     /// `QUEUE_POST`, `QUEUE_INIT`, `QUEUE_CUT` or `QUEUE_END`.
@@ -208,72 +211,72 @@ pub struct QueueCommand {
     pub mailbox: Bits<12>,
     /// `QUEUE_POST`: process that gets the events of the buffer.
     pub pid: Bits<6>,
-    /// `QUEUE_INIT`: of a new mailbox, whose epochs begin; else of one that is being closed.
+    /// `QUEUE_INIT`: the mailbox is new and its epochs begin; else the mailbox is being closed.
     pub opens: Bit,
     /// Buffer to cut or to end.
     pub slot: Bits<14>,
-    /// It ends because its mailbox is closed.
+    /// `QUEUE_END`: because its mailbox is closed.
     pub cancelled: Bit,
-    /// New mailbox: its threshold; managed: less one.
+    /// New mailbox: threshold; managed: less one.
     pub threshold: Bits<32>,
-    /// New mailbox: it counts operations.
+    /// New mailbox: the threshold counts operations.
     pub ops: Bit,
-    /// New mailbox: it is managed.
+    /// New mailbox: managed.
     pub managed: Bit,
-    /// New mailbox: it is TAGGED.
+    /// New mailbox: TAGGED.
     pub tagged: Bit,
-    /// New mailbox: it is a stream.
+    /// New mailbox: a stream.
     pub ordered: Bit,
-    /// The buffer.
+    /// `QUEUE_POST`: the buffer.
     pub buffer: BufferEntry,
     /// Host address of the record, without its four zero bits.
     pub record: Bits<60>,
 }
 
-/// News of a buffer for its counters.
+/// A buffer is posted, closed or cut.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BufferEvent {
-    /// 1 = posted, start at zero; 0 = closed, no further message will be bound to it.
+    /// 1 = posted: the counts start at zero; 0 = closed: no further message will be bound to the buffer.
     pub open: Bit,
-    /// Not closed but cut: complete as it is.
+    /// The buffer is cut: complete with the bytes placed.
     pub cut: Bit,
-    /// Cut because its mailbox is closed.
+    /// With `cut`: its mailbox is closed.
     pub cancelled: Bit,
     /// Buffer.
     pub slot: Bits<14>,
-    /// Closed: bytes of all messages bound to it.
+    /// Closed: bytes of all messages bound to the buffer.
     pub total: Bits<32>,
-    /// Frame that closed it.
+    /// Frame that closed the buffer.
     pub frame: Bits<16>,
 }
 
-/// A packet was written, or failed to be.
+/// The write of a packet ended.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BytesAcked {
     /// Buffer.
     pub slot: Bits<14>,
     /// Payload bytes.
     pub length: Bits<16>,
-    /// The host took them.
+    /// The host took the bytes.
     pub ok: Bit,
-    /// Colour of the packet.
+    /// Fence phase of the packet.
     pub fence_phase: Bit,
     /// Frame.
     pub frame: Bits<16>,
 }
 
-/// A buffer that joins its mailbox, or a mailbox that is opened or emptied.
+/// A buffer is posted, or a mailbox is opened or emptied.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EpochUpdate {
-    /// The mailbox is opened.
+    /// The mailbox is opened or emptied.
     pub opens: Bit,
-    /// And TAGGED.
+    /// The mailbox is TAGGED.
     pub tagged: Bit,
     /// Mailbox.
     pub mailbox: Bits<12>,
     /// Buffer.
     pub slot: Bits<14>,
-    /// Its host address.
+    /// Host address of the buffer.
     pub base: Bits<64>,
 }
 
@@ -290,21 +293,21 @@ pub struct Retired {
     pub length: Bits<32>,
 }
 
-/// A question about a mailbox's epochs.
+/// A query of a mailbox's epochs.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EpochQuery {
     /// `QUERY_EPOCH`, `QUERY_POINTER`, `QUERY_REWIND` or `QUERY_OLDEST`.
     pub op: Bits<2>,
     /// Mailbox.
     pub mailbox: Bits<12>,
-    /// Completed buffers to go back: 0 is the last.
+    /// Complete buffers to go back: 0 is the last.
     pub back: Bits<4>,
 }
 
-/// Its answer.
+/// The answer to a query.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct EpochReply {
-    /// There is such a buffer.
+    /// The buffer exists.
     pub ok: Bit,
     /// Epoch, or host address.
     pub value: Bits<64>,
@@ -314,7 +317,7 @@ pub struct EpochReply {
     pub slot: Bits<14>,
 }
 
-/// A packet that has its place.
+/// A packet with its buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BoundPacket {
     /// Host address of the buffer.
@@ -335,16 +338,16 @@ pub struct BoundPacket {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
-    /// Colour of its arrival.
+    /// Fence phase of the packet.
     pub fence_phase: Bit,
 }
 
-/// Who is to hear of a transfer's end.
+/// Origin of a host write, for the report of its end.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct WriteOrigin {
     /// `PACKET`, `HANDLER`, `RECORD`, `EVENT` or `ATOMIC`.
     pub kind: Bits<3>,
-    /// The bytes count at the last W beat, not at the last response.
+    /// The bytes count at the last W beat, not at the last answer.
     pub posted: Bit,
     /// Buffer; `ATOMIC`: the operation's slot.
     pub slot: Bits<14>,
@@ -356,44 +359,44 @@ pub struct WriteOrigin {
     pub has_slot: Bit,
     /// Message table slot.
     pub msg_slot: Bits<8>,
-    /// `PACKET`: colour of the packet's arrival.
+    /// `PACKET`: fence phase of the packet.
     pub fence_phase: Bit,
     /// Bytes.
     pub length: Bits<16>,
 }
 
-/// A run of bytes to host memory.
+/// A write of successive bytes to host memory.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HostWrite {
     /// Host byte address.
     pub address: Bits<64>,
-    /// Lines of 64 bytes that it touches, less one.
+    /// Lines of 64 bytes that the write touches, less one.
     pub last_line: Bits<11>,
-    /// Offset of its first byte in the first beat of its source.
+    /// Offset of the first byte in the first beat of the source.
     pub offset: Bits<6>,
-    /// Who asks; `origin.length` is the length of the run, at least 1.
+    /// Origin; `origin.length` is the length of the write, at least 1.
     pub origin: WriteOrigin,
 }
 
-/// A write that the engine makes itself: all of it lies in one line, its bytes start at byte 0.
+/// A write of the engine itself: it lies in one line, and its bytes start at byte 0 of `data`.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct InternalWrite {
-    /// Where.
+    /// Destination.
     pub host_write: HostWrite,
-    /// What.
+    /// Bytes.
     pub data: Bits<256>,
 }
 
-/// Opens or closes the event ring of a process.
+/// Opening or closing of an event ring or command ring of a process.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct RingCommand {
-    /// Whose.
+    /// Process.
     pub pid: Bits<6>,
-    /// 1 = opens.
+    /// 1 = open, 0 = close.
     pub open: Bit,
-    /// Its host address, without its five zero bits.
+    /// Host address, without its five zero bits.
     pub base: Bits<59>,
-    /// Records less one, all ones.
+    /// Records less one: all ones.
     pub last: Bits<15>,
 }
 
@@ -402,7 +405,7 @@ pub struct RingCommand {
 pub struct InFlight {
     /// The last burst of its transfer.
     pub last: Bit,
-    /// Whose.
+    /// Origin of the transfer.
     pub origin: WriteOrigin,
 }
 

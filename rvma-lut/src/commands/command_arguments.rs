@@ -5,8 +5,9 @@
 //! | command unit | in `fetching` (held), `puts`; out `arguments`, `checks`, `done` |
 //! | doorbell | out `staged` |
 //!
-//! 12 words are read, for PUT and GET 24, one per cycle. `done` rises three cycles after the last read, when `arguments` and `checks` are
-//! in registers, and falls with `fetching`. Words that were not read hold those of an earlier command.
+//! 12 words are read, for PUT and GET 24, one per cycle. `done` rises three cycles after the last read, when
+//! `arguments` and `checks` are in registers, and falls with `fetching`. Words that were not read hold those of an
+//! earlier command.
 
 use crate::commands::command_words::*;
 use crate::commands::ring_posts::bad_buffer;

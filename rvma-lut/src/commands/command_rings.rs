@@ -7,14 +7,15 @@
 //! | DMA reader | out `read`; in `data`, `data_last`, `data_error` (no ready: room was reserved) |
 //! | ring posts | out `batch` |
 //!
-//! Rings that have commands are visited in turn, one ring per cycle. Each visit fetches the next commands up to a multiple of 16: at most
-//! 512 bytes. A batch is offered when all of its commands have arrived. 64 commands may be under way, which hides a host latency of
-//! 400 cycles. RING_TAIL written → read: 6 cycles, plus up to 63 for the search. No register changes while no ring has commands.
+//! Rings that have commands are visited in turn, one ring per cycle. Each visit fetches the next commands up to a
+//! multiple of 16: at most 512 bytes. A batch is offered when all of its commands have arrived. 64 commands may be
+//! under way, which hides a host latency of 400 cycles. RING_TAIL written → read: 6 cycles, plus up to 63 for the
+//! search. No register changes while no ring has commands.
 //!
-//! A ring whose command failed is **stopped**: the commands fetched after that command are discarded. RING_TAIL restarts the ring with the
-//! failed command when no batch of any ring is under way. An opened ring starts in the same way with command 0, so commands left from the
-//! previous ring do no harm. A ring is opened or closed when no read is under way, so that the process may reuse the memory of a closed
-//! ring.
+//! A ring whose command failed is **stopped**: the commands fetched after that command are discarded. RING_TAIL
+//! restarts the ring with the failed command when no batch of any ring is under way. An opened ring starts in the same
+//! way with command 0, so commands left from the previous ring do no harm. A ring is opened or closed when no read is
+//! under way, so that the process may reuse the memory of a closed ring.
 
 use crate::prelude::*;
 use spindle_contract::commands::BYTES;

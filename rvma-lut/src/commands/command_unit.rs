@@ -14,11 +14,12 @@
 //! | receive maps | out `map_assign`: map of the buffer being posted; out `map_query` (held) |
 //! | registers | out pulses `mailbox_opened`, `mailbox_closed`, `buffer_posted` |
 //!
-//! First the staged registers of the command are fetched ([`CommandArguments`]) while the commands of rings that have begun end. INIT_WINDOW
-//! asks the table for a number (EXISTS, TABLE_FULL), empties that mailbox's queue, and only then makes the mailbox visible to packets. Every
-//! command that names a mailbox asks the table whether the mailbox is open and belongs to the process. Then a buffer is posted, the epochs
-//! are read, or buffers are taken back; for CLOSE, the latter between the table's CLOSING and REMOVE. The table's keys contain the process
-//! of the doorbell page, so a process can name only its own mailboxes; a put carries that process as its source.
+//! First the staged registers of the command are fetched ([`CommandArguments`]) while the commands of rings that have
+//! begun end. INIT_WINDOW asks the table for a number (EXISTS, TABLE_FULL), empties that mailbox's queue, and only then
+//! makes the mailbox visible to packets. Every command that names a mailbox asks the table whether the mailbox is open
+//! and belongs to the process. Then a buffer is posted, the epochs are read, or buffers are taken back; for CLOSE, the
+//! latter between the table's CLOSING and REMOVE. The table's keys contain the process of the doorbell page, so a
+//! process can name only its own mailboxes; a put carries that process as its source.
 
 use crate::commands::command_arguments::CommandArguments;
 use crate::commands::command_words::*;

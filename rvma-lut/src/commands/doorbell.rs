@@ -8,15 +8,15 @@
 //! | command rings | out `ring_tail` (pulse) |
 //! | ring posts | in `ring_result` (pulse), `ring_result_pid`: RING_DONE |
 //!
-//! All staged registers and results lie in one RAM, {process, word}. A write is answered after 1 cycle, a read after 2; both wait
-//! while the command unit fetches its arguments (12 cycles, for PUT and GET 24). A write to COMMAND waits for the end of the command of any
-//! process under way, some 30 cycles at most plus the commands that the buffer queue has before it. A command that itself waits for the host
-//! or the wire is not waited for: RESULT reads BUSY instead. Other accesses go on meanwhile. RESULT reads busy from the answer to
-//! COMMAND on until the result is written. Staged registers keep their values over reset; RESULT and RING_DONE are cleared after reset, one
-//! word per cycle.
+//! All staged registers and results lie in one RAM, {process, word}. A write is answered after 1 cycle, a read after 2;
+//! both wait while the command unit fetches its arguments (12 cycles, for PUT and GET 24). A write to COMMAND waits for
+//! the end of the command of any process under way, some 30 cycles at most plus the commands that the buffer queue has
+//! before it. A command that itself waits for the host or the wire is not waited for: RESULT reads BUSY instead. Other
+//! accesses go on meanwhile. RESULT reads busy from the answer to COMMAND on until the result is written. Staged
+//! registers keep their values over reset; RESULT and RING_DONE are cleared after reset, one word per cycle.
 //!
-//! Pages of processes that do not exist and words after RING_DONE answer with `error`. RESULT, RING_DONE and the VALUE words are
-//! read-only, COMMAND reads as 0.
+//! Pages of processes that do not exist and words after RING_DONE answer with `error`. RESULT, RING_DONE and the VALUE
+//! words are read-only, COMMAND reads as 0.
 
 use crate::commands::command_words::*;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! What hosts and handlers order: doorbells, command rings, puts.
+//! Commands of hosts and handlers: doorbells, command rings, puts.
 
 pub mod command_arguments;
 pub mod command_rings;

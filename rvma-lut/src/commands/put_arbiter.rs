@@ -1,57 +1,58 @@
-//! Put join: puts and gets of processes, those of handlers from host memory, and answers to GETs, one after the other to the initiator.
+//! Put arbiter: puts and gets of processes and of handlers, and answers to GETs, one after another to the initiator.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `process_put`, `process_put_valid` / out `process_put_ready`; out `number`: what the next one is called |
-//! | GET responder | in `get_answer`, `get_answer_valid` / out `get_answer_ready` |
-//! | array | in `array_put`, `array_put_valid` / out `array_put_ready` |
-//! | packet engine | out `host_put`, `host_put_valid` / in `host_put_ready`; in `put_done`, `put_done_valid` (pulse) |
+//! | command unit | in `process_put`; out `number`: number of the next put |
+//! | GET responder | in `get_answer` |
+//! | HPU array | in `array_put` |
+//! | packet engine | out `host_put`; in `put_done` (pulse) |
 //! | registers | out pulses `ended`, `failed` |
 //!
-//! Those that wait stand in a FIFO of four words, in the order of their arrival. Handlers and answers, in turn, leave two of the words to processes,
-//! whose puts are taken at once or refused: the command unit does not wait for a put to leave. Latency four cycles, of an answer five; one put per
-//! two cycles. Puts of processes are numbered from 1 behind reset and sent in that order; the handle that they leave with is one that
-//! no handler has, and their number stands where those of handlers have their frame's.
+//! Puts wait in a FIFO of four words, in the order of their arrival. Handlers and answers, in turn, leave two of the
+//! words to processes, whose puts are taken at once or refused: the command unit does not wait for a put to leave.
+//! Latency: four cycles, of an answer five; one put per two cycles. Puts of processes are numbered from 1 after reset
+//! and sent in that order. Their handle is one that no handler has; their number takes the field of the frame number of
+//! handlers' puts.
 
 use crate::prelude::*;
 use spindle_contract::descriptors::put_op;
 
 /// Address bits of the FIFO.
 const WAITING_BITS: usize = 2;
-/// Puts in it from which only those of processes are taken.
+/// Level of the FIFO at which only puts of processes are taken.
 const SHARED: u64 = 2;
 
-/// The join. See the module text.
+/// The arbiter. See the module text.
 #[block]
 pub struct PutArbiter {
     /// Put or get of a process.
     pub process_put: Sink<PutDesc>,
-    /// Its number.
+    /// Number of the next put of a process.
     pub number: Signal<Out, Bits<16>>,
     /// Answer to a GET.
     pub get_answer: Sink<PutDesc>,
     /// Put from host memory, or get, of a handler.
     pub array_put: Sink<PutDesc>,
-    /// Put or get of either.
+    /// Put, get or answer for the initiator.
     pub host_put: Source<PutDesc>,
-    /// A put or get of anybody is over.
+    /// A put or get is complete.
     pub put_done: PulseSink<PutDone>,
-    /// One of a process is over.
+    /// A put or get of a process is complete.
     pub ended: Signal<Out, Bit>,
-    /// It was not sent as a whole.
+    /// With `ended`: it was not sent as a whole.
     pub failed: Signal<Out, Bit>,
     waiting: BlockFifo<PutDesc, WAITING_BITS>,
     next_number: Reg<Bits<16>>,
     offered: DFF<PutDesc>,
     offers: Reg<Bit>,
-    /// Answers have their turn, not handlers.
+    /// Answers have their turn; else handlers.
     answer_turn: Reg<Bit>,
     ended_out: Reg<Bit>,
     failed_out: Reg<Bit>,
 }
 
 impl PutArbiter {
-    /// A join whose first put is number 1; those that wait stand in a memory of the given kind.
+    /// An arbiter whose first put is number 1, with its FIFO in a memory of the given kind.
     pub fn new(style: RamStyle) -> Self {
         Self { waiting: BlockFifo::new(style), next_number: Reg::new(bits::<16>(1)), ..Self::blank() }
     }
@@ -81,7 +82,7 @@ impl PutArbiter {
         if process_put & self.waiting.write.ready.val() {
             self.next_number.d.next = self.next_number.q.val() + 1;
         }
-        // An answer waits a cycle for its turn, so that what the array is told depends on registers alone.
+        // An answer waits a cycle for its turn, so that `array_put.ready` depends on registers alone.
         self.answer_turn.d.next = self.get_answer.valid.val() & !(answers & room);
 
         // Out of it.

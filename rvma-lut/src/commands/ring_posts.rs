@@ -10,15 +10,16 @@
 //! | doorbell | out `report` (pulse), `report_pid` |
 //! | registers | out pulse `buffer_posted` |
 //!
-//! Three stages: a command is decoded, its memory is checked against the process's regions, and the table is asked whether its mailbox is
-//! open and belongs to the process; up to eight commands wait for the table; one is with the buffer queue while the next is ready. A buffer is
-//! posted every 6 cycles when no packet is bound, and between two posts one packet may be bound. If the regions of the process are checked,
-//! a buffer takes 7 cycles when the buffer and its record lie in one region, 8 when they lie in two neighbours of the table, and one more for
-//! each region between.
+//! Three stages: a command is decoded, its memory is checked against the process's regions, and the table is asked
+//! whether its mailbox is open and belongs to the process; up to eight commands wait for the table; one is with the
+//! buffer queue while the next is ready. A buffer is posted every 6 cycles when no packet is bound, and between two
+//! posts one packet may be bound. If the regions of the process are checked, a buffer takes 7 cycles when the buffer
+//! and its record lie in one region, 8 when they lie in two neighbours of the table, and one more for each region
+//! between.
 //!
-//! Commands of the doorbell and of rings do not mix: while `pause` is high no command begins, and `idle` is high when none is under way. A
-//! command that fails stops its ring; the commands after it are discarded. RING_DONE is written at the end of a batch (16 commands at most)
-//! and after a failure.
+//! Commands of the doorbell and of rings do not mix: while `pause` is high no command begins, and `idle` is high when
+//! none is under way. A command that fails stops its ring; the commands after it are discarded. RING_DONE is written at
+//! the end of a batch (16 commands at most) and after a failure.
 
 use crate::host_access::regions::RegionQuery;
 use crate::prelude::*;
@@ -157,7 +158,8 @@ impl RingPosts {
         }
     }
 
-    /// Checks the memory and asks the table. The table is asked also for commands with an error, so results stay beside their commands.
+    /// Checks the memory and asks the table. The table is asked also for commands with an error, so results stay beside
+    /// their commands.
     fn permit(&mut self) {
         let next = self.next.q.val();
         let permitted = self.permitted.q.val();

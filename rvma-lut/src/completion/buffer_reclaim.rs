@@ -11,12 +11,13 @@
 //!
 //! INC_EPOCH takes back the oldest buffer of the mailbox that is not complete, CLOSE all of them:
 //!
-//! 1. Sweep: the messages bound to the buffer (CLOSE: to the mailbox) are cut: their later packets are STALE_EPOCH (CLOSED). No message
-//!    is bound meanwhile, 260 cycles.
+//! 1. Sweep: the messages bound to the buffer (CLOSE: to the mailbox) are cut: their later packets are STALE_EPOCH
+//!    (CLOSED). No message is bound meanwhile, 260 cycles.
 //! 2. The queue goes on with the next buffer (CLOSE: it becomes empty).
-//! 3. Fence: a packet carries the fence phase of its arrival. The phase toggles; when no packet of the old phase is left, every write to
-//!    the buffer has been answered. Packets go on meanwhile.
-//! 4. The counters end the buffer: its record has the bytes placed, PARTIAL or CANCELLED. A buffer that was complete before keeps its record.
+//! 3. Fence: a packet carries the fence phase of its arrival. The phase toggles; when no packet of the old phase is
+//!    left, every write to the buffer has been answered. Packets go on meanwhile.
+//! 4. The counters end the buffer: its record has the bytes placed, PARTIAL or CANCELLED. A buffer that was complete
+//!    before keeps its record.
 //! 5. When the epoch has moved, CLOSE goes on with the next buffer.
 //!
 //! The doorbell carries out one command at a time, so no slot is posted again while a buffer is being cut.
@@ -81,7 +82,8 @@ pub struct BufferReclaim {
     pub reply: PulseSink<EpochReply>,
     state: Reg<ReclaimState>,
     phase: Reg<Bit>,
-    /// Packets of each phase that have not ended: at most the cells of the packet buffer, and those that end in this cycle.
+    /// Packets of each phase that have not ended: at most the cells of the packet buffer, and those that end in this
+    /// cycle.
     under_way: [Reg<Bits<12>>; 2],
     empty: [Reg<Bit>; 2],
     slot: DFF<Bits<14>>,

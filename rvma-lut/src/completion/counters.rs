@@ -6,13 +6,14 @@
 //! | report | in `bytes_acked` |
 //! | completion | out `completion` (with headroom) |
 //!
-//! A buffer is complete when it is closed (the messages bound to it reach the threshold) and every byte of those messages has
-//! been acknowledged. In WAIT_B, bytes are acknowledged by the last answer to their write, so this one count stands for both
-//! conditions of a completion: enough bytes, and no write outstanding. A message is never split: bytes that overshoot the
-//! threshold are waited for as well. If a write failed, the record says PARTIAL and gives the bytes that did arrive.
+//! A buffer is complete when it is closed (the messages bound to it reach the threshold) and every byte of those
+//! messages has been acknowledged. In WAIT_B, bytes are acknowledged by the last answer to their write, so this one
+//! count stands for both conditions of a completion: enough bytes, and no write outstanding. A message is never split:
+//! bytes that overshoot the threshold are waited for as well. If a write failed, the record says PARTIAL and gives the
+//! bytes that did arrive.
 //!
-//! A buffer that is cut is complete at once, with the bytes placed: the buffer reclaim has waited for all writes. A buffer
-//! that was complete before stays as it was.
+//! A buffer that is cut is complete at once, with the bytes placed: the buffer reclaim has waited for all writes. A
+//! buffer that was complete before stays as it was.
 //!
 //! The entry of an open buffer counts the bytes acknowledged; that of a closed one counts the bytes still missing down.
 //!
@@ -172,7 +173,8 @@ impl Counters {
         };
     }
 
-    /// Cycle 0: events go first, they are rare. Not in the cycle of a write back, so the RAM never reads what it writes.
+    /// Cycle 0: events go first, they are rare. Not in the cycle of a write back, so the RAM never reads what it
+    /// writes.
     fn take(&mut self) {
         self.events.write.next = self.buffer_event.val();
         self.events.write.valid.next = self.buffer_event.valid.val();

@@ -1,4 +1,5 @@
-//! Epochs: the buffers of every mailbox in the order of posting, the oldest incomplete one, and the last eight complete ones.
+//! Epochs: the buffers of every mailbox in the order of posting, the oldest incomplete one, and the last eight complete
+//! ones.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -6,14 +7,14 @@
 //! | completion | in `retired` |
 //! | command unit, buffer reclaim, GET responder | in `query` (held); out `reply` (pulse) |
 //!
-//! Buffers of a mailbox complete in any order, but leave in the order of posting: a slot becomes free, and the epoch advances,
-//! when its buffer and all before it are complete. So the epoch is the ordinal of the oldest incomplete buffer, and the
-//! links from that buffer to the newest stay valid. The history is a ring of eight per mailbox in the order of completion; a buffer
-//! that is posted again leaves the history.
+//! Buffers of a mailbox complete in any order, but leave in the order of posting: a slot becomes free, and the epoch
+//! advances, when its buffer and all before it are complete. So the epoch is the ordinal of the oldest incomplete
+//! buffer, and the links from that buffer to the newest stay valid. The history is a ring of eight per mailbox in the
+//! order of completion; a buffer that is posted again leaves the history.
 //!
-//! One operation at a time: posted buffers first, then complete ones, then queries. A posted buffer takes 4 cycles, 14 if the
-//! history has to be searched; a complete one 4, and 3 for each slot that becomes free; a query 4, REWIND one more for each
-//! epoch.
+//! One operation at a time: posted buffers first, then complete ones, then queries. A posted buffer takes 4 cycles, 14
+//! if the history has to be searched; a complete one 4, and 3 for each slot that becomes free; a query 4, REWIND one
+//! more for each epoch.
 
 use crate::prelude::*;
 

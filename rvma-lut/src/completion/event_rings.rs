@@ -8,16 +8,17 @@
 //! | DMA writer | out `write`; in `finished` (pulse: the host answered a record) |
 //! | registers | out `event_written`, `event_lost` (pulses) |
 //!
-//! The ring is the queue: an event is written at once if its ring has room, and counted as lost if its ring is full. As soon as the host has
-//! read a record, a LOST record reports the count, before the next event of the ring is written. So no ring stalls another one, and records
-//! stand in the order of the events. An event for a closed ring is dropped and counted on arrival, one per cycle.
+//! The ring is the queue: an event is written at once if its ring has room, and counted as lost if its ring is full. As
+//! soon as the host has read a record, a LOST record reports the count, before the next event of the ring is written.
+//! So no ring stalls another one, and records stand in the order of the events. An event for a closed ring is dropped
+//! and counted on arrival, one per cycle.
 //!
-//! All rings share one pipeline: choose, read,  A visit takes two cycles, so the rate is one event per two cycles. The sources have
-//! a register each and take turns. While any ring lacks its LOST record, every other visit searches for such a ring, one ring
-//! after another. Event taken → `write`: 4 cycles.
+//! All rings share one pipeline: choose, read,  A visit takes two cycles, so the rate is one event per two cycles. The
+//! sources have a register each and take turns. While any ring lacks its LOST record, every other visit searches for
+//! such a ring, one ring after another. Event taken → `write`: 4 cycles.
 //!
-//! A ring is opened or closed (`ring_done`) when the host has answered all records taken before, so that the process may reuse the memory
-//! of a closed ring; other events wait meanwhile.
+//! A ring is opened or closed (`ring_done`) when the host has answered all records taken before, so that the process
+//! may reuse the memory of a closed ring; other events wait meanwhile.
 
 use crate::prelude::*;
 use spindle_contract::events::{BYTES, LOST};
@@ -235,8 +236,8 @@ impl EventRings {
         } else {
             self.chosen_any.next = first;
         }
-        // After a command no ring is visited until all records before the command have been answered; the visit of an event after lost
-        // events may have to be repeated.
+        // After a command no ring is visited until all records before the command have been answered; the visit of an
+        // event after lost events may have to be repeated.
         let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
         let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();

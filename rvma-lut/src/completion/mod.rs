@@ -9,13 +9,14 @@
 //! | buffer queue | in `posted` (pulse): no packet of that buffer is under way then |
 //! | event rings | out `unfilled` |
 //!
-//! A buffer that was not filled is reported by an event first (contract, `events::BUFFER`), with its high-water mark: the greatest end of a
-//! packet that was placed in the buffer. A packet counts when it is bound, 3 cycles after `bound`, so the mark is final when no write to the
-//! buffer is under way, as when its record leaves.
+//! A buffer that was not filled is reported by an event first (contract, `events::BUFFER`), with its high-water mark:
+//! the greatest end of a packet that was placed in the buffer. A packet counts when it is bound, 3 cycles after
+//! `bound`, so the mark is final when no write to the buffer is under way, as when its record leaves.
 //!
-//! `completion` → `record`: 1 cycle; with an event 4, or more while packets are bound: these read their marks first. A record is 16 bytes in
-//! one write of its own (contract, `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer pointer u64, little-endian. Its address leaves
-//! only after the counters have seen the last byte, so the record never overtakes data.
+//! `completion` → `record`: 1 cycle; with an event 4, or more while packets are bound: these read their marks first. A
+//! record is 16 bytes in one write of its own (contract, `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer
+//! pointer u64, little-endian. Its address leaves only after the counters have seen the last byte, so the record never
+//! overtakes data.
 
 pub mod buffer_reclaim;
 pub mod counters;

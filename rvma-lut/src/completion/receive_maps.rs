@@ -7,16 +7,18 @@
 //! | buffer queue | in `posted` (pulse) |
 //! | command unit | in `assign`, `assign_pid`: map of the buffer being posted; in `query` (held) |
 //!
-//! A map has [`RECEIVE_MAP_BITS`] bits. Bit i is set when a packet whose first byte lies in granule i of the buffer, 2^`granule` bytes, has been
-//! written to host memory: three cycles after the last answer of the host, so before the record of a buffer that this packet completes. With a
-//! granule no longer than a sender's segments, each segment has its own bit. A packet that the host refused sets no bit, nor does one beyond
-//! the last granule.
+//! A map has [`RECEIVE_MAP_BITS`] bits. Bit i is set when a packet whose first byte lies in granule i of the buffer,
+//! 2^`granule` bytes, has been written to host memory: three cycles after the last answer of the host, so before the
+//! record of a buffer that this packet completes. With a granule no longer than a sender's segments, each segment has
+//! its own bit. A packet that the host refused sets no bit, nor does one beyond the last granule.
 //!
-//! A map follows its buffer until the slot is posted again; then the map stands still, and stays readable until its process gives it back. It
-//! can be assigned again when all packets that may still set bits have been answered and the map has been emptied: FREE_MAP waits for that. A
-//! word is read in 3 cycles, more while packets end in each cycle. Reset empties the maps, one word per cycle.
+//! A map follows its buffer until the slot is posted again; then the map stands still, and stays readable until its
+//! process gives it back. It can be assigned again when all packets that may still set bits have been answered and the
+//! map has been emptied: FREE_MAP waits for that. A word is read in 3 cycles, more while packets end in each cycle.
+//! Reset empties the maps, one word per cycle.
 //!
-//! Answers come in the order of the packets (one AXI id), so a FIFO as deep as the writes in flight assigns each answer to its packet.
+//! Answers come in the order of the packets (one AXI id), so a FIFO as deep as the writes in flight assigns each answer
+//! to its packet.
 
 use crate::prelude::*;
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
@@ -29,7 +31,8 @@ pub(crate) const WORD: usize = INDEX - 6;
 const BEYOND: usize = 32 - INDEX;
 /// Address bits of all words.
 const ADDRESS: usize = NUMBER + WORD;
-/// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are in flight, and some 50 packets wait before.
+/// Address bits of the FIFO of packets under way: a transfer starts while fewer than 384 writes are in flight, and some
+/// 50 packets wait before.
 const UNDER_WAY_BITS: usize = 9;
 /// Cycles from a packet to the FIFO, and one.
 const SETTLE: u64 = 4;
@@ -136,7 +139,8 @@ impl ReceiveMaps {
     /// Maps with their words and the FIFO of packets under way in memories of these kinds.
     pub fn new(style: RamStyle, queue: RamStyle) -> Self {
         Self {
-            // A mark is readable six cycles after the packet; the first answer may come in that cycle and is used in the next one.
+            // A mark is readable six cycles after the packet; the first answer may come in that cycle and is used in
+            // the next one.
             under_way: BlockFifo::new(queue),
             store: SdpRam::new(style, 1),
             all: Reg::new(true),

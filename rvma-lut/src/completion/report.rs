@@ -9,17 +9,19 @@
 //! | counters | out `bytes_acked` |
 //! | registers | out pulses `packet_placed` with `packet_bytes`, `packet_refused`, `record_written`, `dma_ended` |
 //!
-//! Every placement produces exactly one `placement_done`: after the last answer of the host, or with its refusal. A write
-//! that the host refused is reported as HOST_ERROR and acknowledged as failed. Bytes are acknowledged with the last answer (WAIT_B) or,
-//! for transfers marked `posted`, with the last W beat.
+//! Every placement produces exactly one `placement_done`: after the last answer of the host, or with its refusal. A
+//! write that the host refused is reported as HOST_ERROR and acknowledged as failed. Bytes are acknowledged with the
+//! last answer (WAIT_B) or, for transfers marked `posted`, with the last W beat.
 //!
-//! `finished` or `written` → `bytes_acked`: 1 cycle; `finished` → `placement_done`: 4 cycles. `finished.ready` comes from registers.
-//! `bytes_acked` may change before it is taken, because answers go before beats; the counters use it only in the cycle in which they take it.
+//! `finished` or `written` → `bytes_acked`: 1 cycle; `finished` → `placement_done`: 4 cycles. `finished.ready` comes
+//! from registers. `bytes_acked` may change before it is taken, because answers go before beats; the counters use it
+//! only in the cycle in which they take it.
 //!
-//! A host may accept no further address before its answers are taken, and a counter may wait for a record to leave. So an answer
-//! never waits for an address, nor a beat for a counter, nor an answer for the scheduler, which may itself wait for an event to
-//! leave: the FIFOs to both hold all that can still arrive, because the DMA writer starts no transfer of data without `has_headroom`. (512
-//! answers: 32 at the loss of headroom, and all bursts in flight; 64 beats: 16, and the transfers in the writer's order FIFOs.)
+//! A host may accept no further address before its answers are taken, and a counter may wait for a record to leave. So
+//! an answer never waits for an address, nor a beat for a counter, nor an answer for the scheduler, which may itself
+//! wait for an event to leave: the FIFOs to both hold all that can still arrive, because the DMA writer starts no
+//! transfer of data without `has_headroom`. (512 answers: 32 at the loss of headroom, and all bursts in flight; 64
+//! beats: 16, and the transfers in the writer's order FIFOs.)
 
 use crate::prelude::*;
 use spindle_contract::reasons::HOST_ERROR;
@@ -68,8 +70,9 @@ pub struct Report {
     pub answered: Signal<Out, Bit>,
     /// Trace: frame of the transfer at `finished`.
     pub answered_frame: Signal<Out, Bits<16>>,
-    /// Answers for the counters. `answers` is in LUT RAM, because block RAM alone would add two cycles between the last answer and the
-    /// record. `overflow` takes the answers while `answers` is full; while it holds some, all answers pass through it.
+    /// Answers for the counters. `answers` is in LUT RAM, because block RAM alone would add two cycles between the last
+    /// answer and the record. `overflow` takes the answers while `answers` is full; while it holds some, all answers
+    /// pass through it.
     answers: Fifo<BytesAcked, FRONT_BITS>,
     overflow: BlockFifo<BytesAcked, ANSWER_BITS>,
     beats: Fifo<BytesAcked, BEAT_BITS>,
@@ -139,7 +142,8 @@ impl Report {
         self.answered.next = packet;
         self.answered_frame.next = origin.frame;
 
-        // Last beats of posted transfers: their answers are not waited for, so they cannot fail here. Bytes go to the counters.
+        // Last beats of posted transfers: their answers are not waited for, so they cannot fail here. Bytes go to the
+        // counters.
         let beat = self.written.val();
         self.beats.write.next = BytesAcked {
             slot: beat.slot,

@@ -1,11 +1,11 @@
-//! How runs of lines are cut into AXI bursts, for reads and writes alike.
+//! Cuts runs of lines into AXI bursts, for reads and writes.
 //!
-//! A burst ends at a multiple of 256 bytes, so none is longer than 256 bytes nor crosses 4 KiB. Addresses are whole lines of
-//! 64 bytes.
+//! A burst ends at a multiple of 256 bytes, so no burst is longer than 256 bytes or crosses 4 KiB. Addresses are whole
+//! lines of 64 bytes.
 
 use crate::prelude::*;
 
-/// Lines of host memory, one behind the other, at least one.
+/// Successive lines of host memory, at least one.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Lines {
     /// High half of the address.
@@ -44,7 +44,7 @@ pub fn burst_address(lines: Lines) -> Bits<64> {
     (lines.high, lines.line, bits::<6>(0)).cat::<64>()
 }
 
-/// The lines behind the first burst, which is not the last.
+/// The lines after the first burst, which is not the last.
 #[hdl_fn]
 pub fn after_burst(lines: Lines) -> Lines {
     let block = lines.line.get_bits::<24>(2);

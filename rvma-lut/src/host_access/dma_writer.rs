@@ -1,4 +1,5 @@
-//! DMA writer: one order of transfers, three sources of bytes (packets, handler memory, the engine itself), one AXI4 write master.
+//! DMA writer: one order of transfers, three sources of bytes (packets, handler memory, the engine itself), one AXI4
+//! write master.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -10,18 +11,19 @@
 //! | report, atomics, event rings, receive maps | out `finished`, `finished_error`; out `written` (pulse); in `has_headroom` |
 //! | registers | out `burst`, `answer_error` (pulses) |
 //!
-//! The order is decided once, when a transfer is taken: internal writes first, then packets and handler DMA in turn. The address side
-//! cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs, so transfers never
-//! mix. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
+//! The order is decided once, when a transfer is taken: internal writes first, then packets and handler DMA in turn.
+//! The address side cuts the transfer into bursts at once; the data side follows in the same order through small FIFOs,
+//! so transfers never mix. One beat per cycle without a bubble between transfers; one burst and one transfer per cycle.
 //!
-//! Bursts end at multiples of 256 bytes, so no burst is longer than 256 bytes or crosses 4 KiB. Addresses are whole lines of 64
-//! bytes, strobes select the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512 entries assigns each answer to its
-//! burst. A transfer of data starts while fewer than 384 bursts are in flight and the report stage has headroom, an atomic's write or an event
-//! while fewer than 448 are; the rest is for the remaining bursts of a transfer and for completion records, so these never wait for room.
-//! Events and atomics wait for the host alone, never for the report stage.
+//! Bursts end at multiples of 256 bytes, so no burst is longer than 256 bytes or crosses 4 KiB. Addresses are whole
+//! lines of 64 bytes, strobes select the bytes. All bursts have id 0: the host answers in order, and a FIFO of 512
+//! entries assigns each answer to its burst. A transfer of data starts while fewer than 384 bursts are in flight and
+//! the report stage has headroom, an atomic's write or an event while fewer than 448 are; the rest is for the remaining
+//! bursts of a transfer and for completion records, so these never wait for room. Events and atomics wait for the host
+//! alone, never for the report stage.
 //!
-//! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`: same
-//! cycle; a write's error is kept until the last burst of its transfer.
+//! Transfer taken → AWVALID: 2 cycles. First source beat → WVALID: the aligner's latency + 1. B handshake → `finished`:
+//! same cycle; a write's error is kept until the last burst of its transfer.
 
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
 use crate::prelude::*;
@@ -151,7 +153,8 @@ impl DmaWriter {
         self.take_answers();
     }
 
-    /// Address side: the present run gives a burst per cycle while AW and the FIFO of answers have room. Returns whether the next run may come.
+    /// Address side: the present run gives a burst per cycle while AW and the FIFO of answers have room. Returns
+    /// whether the next run may come.
     fn issue_bursts(&mut self) -> Bit {
         let run = self.run.q.val();
         let address_open = self.address_valid.q.val() & !self.host.awready.val();
@@ -228,8 +231,8 @@ impl DmaWriter {
         self.order_data.d.next = internal_write.data;
         self.order_valid.d.next = taken;
 
-        // The FIFOs of the data side. Every transfer is in `sources` and `runs` at least as long as in the other two FIFOs, so the levels of
-        // these two suffice; two transfers may be on their way when the levels are read.
+        // The FIFOs of the data side. Every transfer is in `sources` and `runs` at least as long as in the other two
+        // FIFOs, so the levels of these two suffice; two transfers may be on their way when the levels are read.
         self.order_room.d.next = (self.sources.level.val() < ORDER_STOP) & (self.runs.level.val() < ORDER_STOP);
         let order = self.order.q.val();
         let ordered = self.order_valid.q.val();

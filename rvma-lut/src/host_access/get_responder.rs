@@ -11,10 +11,11 @@
 //! | report, packet engine, buffer reclaim | out `verdict`, `verdict_phase`, `outcome` (pulse); in `verdict_free` |
 //! | put arbiter | out `get_answer` |
 //!
-//! One GET at a time. The unit reads the buffer that was completed last from the epochs; the bytes of the GET must lie in the bytes placed in
-//! that buffer. A GET with the flag ACTIVE reads the oldest incomplete buffer instead, up to the end of the buffer. The destination of the
-//! answer lies in the bytes of the packet itself, so its first two beats are read from the packet buffer between the reads for placements.
-//! The answer is a put of host memory for the initiator; up to sixteen wait for it.
+//! One GET at a time. The unit reads the buffer that was completed last from the epochs; the bytes of the GET must lie
+//! in the bytes placed in that buffer. A GET with the flag ACTIVE reads the oldest incomplete buffer instead, up to the
+//! end of the buffer. The destination of the answer lies in the bytes of the packet itself, so its first two beats are
+//! read from the packet buffer between the reads for placements. The answer is a put of host memory for the initiator;
+//! up to sixteen wait for it.
 //!
 //! | refused | reason |
 //! |---|---|
@@ -22,8 +23,9 @@
 //! | past the bytes placed (ACTIVE: past the buffer), or no bytes | OUT_OF_BOUNDS |
 //! | sixteen answers wait | NO_MESSAGE_SLOT: the source tries again |
 //!
-//! No answer begins before its GET is accepted, and none is dropped afterwards. Packets after a GET wait for its verdict: one GET per
-//! 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer to leave.
+//! No answer begins before its GET is accepted, and none is dropped afterwards. Packets after a GET wait for its
+//! verdict: one GET per 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer
+//! to leave.
 
 use crate::prelude::*;
 use spindle_contract::descriptors::put_op;

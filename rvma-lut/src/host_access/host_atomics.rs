@@ -6,13 +6,13 @@
 //! | DMA reader | out `read`; in `word` (pulse), `word_error` |
 //! | DMA writer | out `write`; in `finished` (pulse), `finished_error` |
 //!
-//! Up to four operations are under way, each on its own 8 bytes of memory. An operation on the bytes of another one waits for that one's
-//! end, and the operations after it wait too. An operation ends with the host's answer to its write or, if its comparison or its read
-//! failed, with the read. So operations on one address are atomic among those of this unit; plain reads and writes of the NIC and
-//! accesses of the host are not ordered with them.
+//! Up to four operations are under way, each on its own 8 bytes of memory. An operation on the bytes of another one
+//! waits for that one's end, and the operations after it wait too. An operation ends with the host's answer to its
+//! write or, if its comparison or its read failed, with the read. So operations on one address are atomic among those
+//! of this unit; plain reads and writes of the NIC and accesses of the host are not ordered with them.
 //!
-//! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last answer → `done`
-//! 1 cycle. One operation per 4 cycles.
+//! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last
+//! answer → `done` 1 cycle. One operation per 4 cycles.
 
 use crate::prelude::*;
 use spindle_contract::events::atomic::FETCH_AND_ADD;
@@ -97,7 +97,8 @@ impl HostAtomics {
         self.work(slot, issues);
     }
 
-    /// A request waits in a register until its bytes and a slot are free. A comparison that is a cycle early only waits longer.
+    /// A request waits in a register until its bytes and a slot are free. A comparison that is a cycle early only waits
+    /// longer.
     fn take_request(&mut self, slot: Bits<2>) -> Bit {
         let request = self.request.q.val();
         let mut clash: Bit = false;

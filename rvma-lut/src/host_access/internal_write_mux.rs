@@ -1,7 +1,7 @@
-//! Writes that the engine makes itself, one after the other: completion records first, then atomics, then events.
+//! Choice among the writes of the engine itself: completion records first, then atomics, then events.
 //!
-//! The DMA writer takes a completion record whenever the host has room for one, the others only while it has room for more: `own_ready` of an
-//! atomic or an event is its readiness for these, while nothing before them is offered.
+//! The DMA writer takes a completion record whenever the host has room for a write, the others only while it has more
+//! room: `ready` of `internal_write` holds for atomics and events, while no write before them is offered.
 
 use crate::prelude::*;
 

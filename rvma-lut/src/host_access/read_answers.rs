@@ -1,28 +1,30 @@
-//! Read answers: from AXI4 read data to the bytes that a client asked for.
+//! Read answers: from AXI4 read data to the bytes of a client's read.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | read requests | in `piece`, `piece_valid`; out `piece_room` |
-//! | host | the AXI4 read data channel `host_r*` |
-//! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: there is room) |
+//! | read requests | in `piece` |
+//! | host | the AXI4 read data channel of `host` |
+//! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: room was reserved) |
 //! | registers | out `answer_error` (pulse) |
 //!
-//! All bursts have one id, so data come in the order of the pieces. A piece goes through the aligner's funnel: byte 0 of the piece becomes
-//! byte 0 of its first beat, bytes behind its end hold anything. `data_error` comes with the last beat of a piece, `data_last` with
-//! the last of a transfer. R handshake → `data_valid`: 2 cycles, counted from the second line if the piece does not start a line.
+//! All bursts have one id, so data arrive in the order of the pieces. A piece passes the aligner's funnel: byte 0 of
+//! the piece becomes byte 0 of its first beat; bytes after its end are undefined. `data_error` comes with the last beat
+//! of a piece, `data_last` with the last beat of a transfer. R handshake → `data`: 2 cycles, counted from the second
+//! line if the piece does not start a line.
 //!
-//! RREADY falls only for one cycle, behind a piece whose bytes lie in fewer beats than steps (its end shares a line with its start).
+//! RREADY falls for one cycle only, after a piece whose bytes lie in fewer beats than lines (its end shares a line with
+//! its start).
 
 use crate::host_access::read_requests::{ReadPiece, CLIENTS};
 use crate::prelude::*;
 use spindle_blocks::aligner::{AlignJob, AlignedBeat, Funnel};
 
-/// Address bits of the FIFOs of pieces: so many can be under way.
+/// Address bits of the FIFOs of pieces under way.
 const PIECE_BITS: usize = 6;
 /// Address bits of the FIFO of errors; the aligner holds fewer pieces.
 const ERROR_BITS: usize = 5;
 
-/// Whose the beats of a piece are.
+/// Client of a piece.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Owner {
     client: Bits<2>,
@@ -34,15 +36,15 @@ struct Owner {
 pub struct ReadAnswers {
     /// Piece whose addresses are issued.
     pub piece: HeadroomSink<ReadPiece>,
-    /// Data taken.
+    /// AXI4 read data.
     pub host: AxiReadDataSource,
     /// Beat of a transfer.
     pub data: Signal<Out, Bits<512>>,
-    /// Its last.
+    /// Last beat of the transfer.
     pub data_last: Signal<Out, Bit>,
     /// With the last beat of a piece: the host answered with an error.
     pub data_error: Signal<Out, Bit>,
-    /// There is a beat, for this client.
+    /// Beat present for this client.
     pub data_valid: [Signal<Out, Bit>; CLIENTS],
     /// An answer was an error.
     pub answer_error: Signal<Out, Bit>,
@@ -60,7 +62,7 @@ pub struct ReadAnswers {
 #[hdl]
 impl ReadAnswers {
     fn update(&mut self) {
-        // A piece that was asked for: it stays longest in `owners`.
+        // A requested piece stays longest in `owners`.
         let piece = self.piece.val();
         self.jobs.write.next =
             AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };

@@ -1,19 +1,20 @@
-//! Read buffer: where a client's data wait until it takes them.
+//! Read buffer: holds a client's data until the client takes them.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | client | in `tag`, `tag_valid`; out `tag_ready`; out `data`, `data_last`, `data_error`, `data_tag`, `data_valid`; in `data_ready` |
+//! | client | in `tag`; out `data` |
 //! | read requests | out `room`, `short_room`; in `reserve`, `reserve_lines` |
-//! | read answers | in `beat`, `beat_last`, `beat_error`, `beat_valid` (no ready) |
+//! | read answers | in `beat` (pulse), `beat_last`, `beat_error` |
 //!
-//! 128 beats in LUT RAM, 256 in UltraRAM, where depth costs nothing; 32 transfers. With `whole` a transfer (of at most 8 KiB) is offered only when all of it is there, so that it leaves
-//! without a gap, and `data_error` is the same in all its beats; without, beats are offered as they come and `data_error` counts in
-//! the last. `beat_valid` → `data_valid`: 1 cycle in LUT RAM, 3 in UltraRAM.
+//! 128 beats in LUT RAM, 256 in UltraRAM, where depth costs nothing; 32 transfers. With `whole` a transfer (of at most
+//! 8 KiB) is offered only when all of its beats are present, so that it leaves without a gap, and `data.error` is the
+//! same in all its beats; without, beats are offered on arrival and `data.error` counts in the last beat. `beat` →
+//! `data`: 1 cycle in LUT RAM, 3 in UltraRAM.
 
 use crate::prelude::*;
 
-/// Address bits of a buffer in LUT RAM and in UltraRAM. A stream of 1408-byte segments at line rate needs 64 bytes per cycle and turn: 256 beats
-/// last for a host that answers within 200 cycles.
+/// Address bits of a buffer in LUT RAM and in UltraRAM. A stream of 1408-byte segments at line rate needs 64 bytes per
+/// cycle and turn: 256 beats last for a host that answers within 200 cycles.
 const BEAT_BITS: usize = 7;
 const DEEP_BITS: usize = 8;
 /// Lines of a piece, and of a short one.
@@ -36,7 +37,7 @@ pub struct ReadBeat {
 pub struct ReadBuffer {
     /// Constant: offer whole transfers only.
     pub whole: Signal<In, Bit>,
-    /// Transfer asked for.
+    /// Read that was requested.
     pub tag: Sink<HostRead>,
     /// 16 lines are free.
     pub room: Signal<Out, Bit>,
@@ -44,11 +45,11 @@ pub struct ReadBuffer {
     pub short_room: Signal<Out, Bit>,
     /// Reserve lines.
     pub reserve: Signal<In, Bit>,
-    /// How many, less one.
+    /// Lines to reserve, less one.
     pub reserve_lines: Signal<In, Bits<4>>,
-    /// Beat that arrives.
+    /// Beat of the host.
     pub beat: PulseSink<Bits<512>>,
-    /// Last of its transfer.
+    /// Last beat of its transfer.
     pub beat_last: Signal<In, Bit>,
     /// The host answered with an error.
     pub beat_error: Signal<In, Bit>,
@@ -57,7 +58,7 @@ pub struct ReadBuffer {
     beats: Vec<Fifo<ReadBeat, BEAT_BITS>>,
     deep_beats: Vec<Fifo<ReadBeat, DEEP_BITS>>,
     tags: Fifo<HostRead, TRANSFER_BITS>,
-    /// Transfers that are here to the end: did they fail?
+    /// Error flags of the transfers that are complete.
     ends: Fifo<Bit, TRANSFER_BITS>,
     /// The next beat for the client.
     front: Signal<Local, ReadBeat>,
@@ -87,7 +88,7 @@ impl ReadBuffer {
     fn update(&mut self) {
         self.tag.join(&mut self.tags.write);
 
-        // There are never more beats under way and in here than were reserved.
+        // The beats under way and in the buffer never exceed the reserved lines.
         let error = self.failed.q.val() | self.beat_error.val();
         self.ends.write.next = error;
         self.ends.write.valid.next = self.beat.valid.val() & self.beat_last.val();

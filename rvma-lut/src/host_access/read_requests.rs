@@ -1,20 +1,20 @@
-//! Read requests: from what the clients want of host memory to AXI4 read addresses.
+//! Read requests: from the reads of the clients to AXI4 read addresses.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | array, initiator, atomics, command rings (clients 0 to 3) | in `read`, `read_valid`; out `read_ready` |
+//! | HPU array, initiator, atomics, command rings (clients 0 to 3) | in `read` |
 //! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_lines` |
-//! | read answers | out `piece`, `piece_valid` (no ready); in `piece_room` |
-//! | host | the AXI4 read address channel `host_ar*` |
+//! | read answers | out `piece` |
+//! | host | the AXI4 read address channel of `host` |
 //! | registers | out `burst` (pulse) |
 //!
-//! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own place in the order of answers. Before a
-//! piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
-//! client, and a client that does not take its data holds up nobody but itself. The choice among clients is made for each piece:
-//! atomics and command rings first (they are few), then the other two in turn.
+//! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own position in the order of
+//! answers. Before a piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
+//! client, and a client that does not take its data stalls no other client. A client is chosen for each piece: atomics
+//! and command rings first (their reads are rare), then the other two in turn.
 //!
-//! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A piece that
-//! does not start at a line's first byte reads one line more than it has beats.
+//! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A
+//! piece that does not start at the first byte of a line reads one line more than it has beats.
 
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
 use crate::prelude::*;
@@ -23,12 +23,12 @@ use crate::prelude::*;
 pub const CLIENTS: usize = 4;
 /// Client: atomics, whose answers need no buffer.
 pub const ATOMICS: usize = 2;
-/// Client: command rings, which have room for what they ask for.
+/// Client: command rings, which reserve room before a read.
 pub const RINGS: usize = 3;
 /// The clients with a buffer come first.
 pub const BUFFERED: usize = 2;
 
-/// A client's transfer, as far as it has not been cut into pieces.
+/// The rest of a client's transfer that has not been cut into pieces.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ReadRun {
     /// High half of the address.
@@ -37,18 +37,18 @@ pub struct ReadRun {
     pub low: Bits<32>,
     /// Bytes, less one.
     pub last: Bits<16>,
-    /// That is less than 256.
+    /// Fewer than 257 bytes are left.
     pub short: Bit,
 }
 
 /// A piece of a transfer: up to 1024 bytes.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ReadPiece {
-    /// Whose.
+    /// Client.
     pub client: Bits<2>,
-    /// The last of its transfer.
+    /// Last piece of its transfer.
     pub ends: Bit,
-    /// Offset of its first byte in its first line.
+    /// Offset of the first byte in the first line.
     pub offset: Bits<6>,
     /// Bytes, less one.
     pub last: Bits<10>,
@@ -56,7 +56,7 @@ pub struct ReadPiece {
     pub lines: Bits<5>,
 }
 
-/// A piece and where it lies.
+/// A piece and its address.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct PlacedPiece {
     client: Bits<2>,
@@ -69,15 +69,15 @@ struct PlacedPiece {
 /// The request side of the reader. See the module text.
 #[block]
 pub struct ReadRequests {
-    /// What each client wants, at least one byte.
+    /// Read of each client, at least one byte.
     pub read: [Sink<HostRead>; CLIENTS],
     /// A whole piece fits into the client's buffer.
     pub room: [Signal<In, Bit>; BUFFERED],
-    /// A piece of up to 256 bytes does.
+    /// A piece of up to 256 bytes fits into the client's buffer.
     pub short_room: [Signal<In, Bit>; BUFFERED],
     /// Reserve lines in the client's buffer.
     pub reserve: [Signal<Out, Bit>; BUFFERED],
-    /// How many, less one.
+    /// Lines to reserve, less one.
     pub reserve_lines: Signal<Out, Bits<4>>,
     /// Piece whose addresses are issued next; its data follow those of the pieces before.
     pub piece: HeadroomSource<ReadPiece>,

@@ -5,10 +5,11 @@
 //! | registers | in `region`, `region_at`, `region_write` (pulse); in `unchecked` |
 //! | ring posts, command unit | in `query` (held) |
 //!
-//! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a completion record:
-//! each must lie in one region with the right that it needs. The regions of the process are compared one per cycle, starting with the region
-//! that the last query found first: six cycles if that region holds both, 21 at most. Processes in `unchecked` may name all memory: one cycle.
-//! Reset removes all regions, one per cycle, while queries wait.
+//! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a
+//! completion record: each must lie in one region with the right that it needs. The regions of the process are compared
+//! one per cycle, starting with the region that the last query found first: six cycles if that region holds both, 21 at
+//! most. Processes in `unchecked` may name all memory: one cycle. Reset removes all regions, one per cycle, while
+//! queries wait.
 
 use crate::prelude::*;
 use spindle_contract::params::REGIONS;

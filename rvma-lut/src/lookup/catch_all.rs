@@ -1,9 +1,11 @@
-//! Catch-all: what a packet becomes that goes to its process's catch-all mailbox. The table of those is in [`lookup`](crate::lookup).
+//! Catch-all: a packet that goes to the catch-all mailbox of its process. The table of those mailboxes is in
+//! [`lookup`](crate::lookup).
 
 use crate::prelude::*;
 use spindle_contract::wire::SPINDLE_BYTES;
 
-/// A packet as a message of its own that begins with its header, which lies before the payload in the frame.
+/// The packet as a message of its own, which begins with the Spindle header: the header lies before the payload in the
+/// frame.
 #[hdl_fn]
 pub fn with_header(packet: Packet) -> Packet {
     let length = packet.payload_len + SPINDLE_BYTES as u64;

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | lookup | in `request` (pulse); out `result` (pulse), `ready` |
 //!
-//! A request is taken in every cycle in which `ready` is high; its result appears [`LATENCY`] cycles later.
-//! `ready` rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a few cycles when a mailbox is
-//! moved.
+//! A request is taken in every cycle in which `ready` is high; its result appears [`LATENCY`] cycles later. `ready`
+//! rises when all sets have been emptied after reset (as many cycles as there are sets), and falls for a few cycles
+//! when a mailbox is moved.
 //!
 //! | cycle | step |
 //! |---|---|
@@ -17,11 +17,12 @@
 //! | 6 | the packet's key is compared |
 //! | 7 | result |
 //!
-//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. The stash moves other
-//! mailboxes for that; look-ups find all of them meanwhile. So at random addresses the table is usable to 95 % load before a `PROBE` returns
-//! `full`, and the doorbell TABLE_FULL. `INSERT` and `CLOSING` write the facts before a later look-up reads them. `REMOVE` clears the
-//! facts at once, so no look-up finds the mailbox, and has the stash erase it. A number is reused; the generation, which `CLOSING`
-//! increments, distinguishes the mailboxes of a number, so an old handle finds nothing.
+//! A new mailbox is found from its `INSERT` on, in the stash, which makes room for it in one of its four places. The
+//! stash moves other mailboxes for that; look-ups find all of them meanwhile. So at random addresses the table is
+//! usable to 95 % load before a `PROBE` returns `full`, and the doorbell TABLE_FULL. `INSERT` and `CLOSING` write the
+//! facts before a later look-up reads them. `REMOVE` clears the facts at once, so no look-up finds the mailbox, and has
+//! the stash erase it. A number is reused; the generation, which `CLOSING` increments, distinguishes the mailboxes of a
+//! number, so an old handle finds nothing.
 
 use crate::lookup::stash::{Stash, Way};
 use crate::prelude::*;
@@ -48,9 +49,9 @@ pub struct Facts {
     pub generation: Bits<4>,
 }
 
-/// Sets of a key in the four ways. All bits of the key are folded onto ten, rotated differently for each way, so that keys that share a
-/// place in one way do not in another; nonlinear terms keep regular addresses from filling the same few places in all ways. A table with fewer
-/// sets folds the ten bits once more.
+/// Sets of a key in the four ways. All bits of the key are folded onto ten, rotated differently for each way, so that
+/// keys that share a place in one way do not in another; nonlinear terms keep regular addresses from filling the same
+/// few places in all ways. A table with fewer sets folds the ten bits once more.
 #[hdl_fn]
 fn hashes(pid: Bits<6>, addr: Bits<64>) -> Bits<40> {
     // Each part twice, so that a rotation is a selection of ten bits.

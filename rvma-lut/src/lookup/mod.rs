@@ -1,4 +1,5 @@
-//! Look-up: checks a packet's header for contradictions while the mailbox table searches its mailbox; serves requests of commands as well.
+//! Look-up: checks a packet's header for contradictions while the mailbox table searches its mailbox; serves requests
+//! of commands as well.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -7,10 +8,10 @@
 //! | buffer reclaim | in `fence_phase`; out `taken` (pulse) |
 //! | binding, GET responder | out `looked_up` |
 //!
-//! A packet without a mailbox goes to the catch-all mailbox of its process, if there is one, at no extra cycle. A mailbox opened as
-//! CATCH_ALL replaces the previous catch-all mailbox of its process until it is being closed.
-//! A packet that a handler redirects is a message of its own: its mailbox asks for no key, chooses the offset itself if it is managed, and
-//! the packet goes to no catch-all mailbox.
+//! A packet without a mailbox goes to the catch-all mailbox of its process, if there is one, at no extra cycle. A
+//! mailbox opened as CATCH_ALL replaces the previous catch-all mailbox of its process until it is being closed. A
+//! packet that a handler redirects is a message of its own: its mailbox checks no key, chooses the offset itself if
+//! it is managed, and the packet goes to no catch-all mailbox.
 //!
 //! One packet per cycle. From the placement descriptor to `looked_up`: [`LATENCY`] cycles. `placement.ready` comes from
 //! registers: the rare requests of commands wait in a register and go first. The stage counts credits, so its pipeline

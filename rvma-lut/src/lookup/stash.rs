@@ -1,21 +1,25 @@
-//! Stash of the mailbox table: a new mailbox enters here and moves to a place of the table, for which other mailboxes may have to move.
+//! Stash of the mailbox table: a new mailbox enters here and moves to a place of the table, for which other mailboxes
+//! may have to move.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | mailbox table, commands | in `insert`, `entry` (only while `room_now`); in `remove`, `removed` (pulse); out `next_number`, `full`, `busy`, `fresh` |
+//! | mailbox table, commands | in `insert`, `entry` (only while `room_now`); in `remove`, `removed` (pulse) |
+//! | mailbox table, commands | out `next_number`, `full`, `busy`, `fresh` |
 //! | mailbox table, look-ups | out `held`, `held_open`: compared by every look-up |
-//! | mailbox table, ways | out `fetch_ways`: read the places of `held[0]`; in `sets` one cycle later, `way_entries` three cycles later; out `write`, `write_way`, `write_set`, `write_entry` |
+//! | mailbox table, ways | out `fetch_ways`: read the places of `held[0]`; in `sets` after 1 cycle, `way_entries` after 3 |
+//! | mailbox table, ways | out `write`, `write_way`, `write_set`, `write_entry` |
 //!
-//! The oldest entry checks its place in each way. If a place is free, the entry goes there; else it evicts a mailbox chosen at random, which
-//! enters the stash first. So no mailbox is ever missing: it is written to its new place before it leaves the stash, and stays two cycles
-//! longer, for look-ups that have read the ways and will compare the stash. A move takes nine cycles; in one of them the table takes no request.
+//! The oldest entry checks its place in each way. If a place is free, the entry goes there; else it evicts a mailbox
+//! chosen at random, which enters the stash first. So no mailbox is ever missing: it is written to its new place before
+//! it leaves the stash, and stays two cycles longer, for look-ups that have read the ways and will compare the stash. A
+//! move takes nine cycles; in one of them the table takes no request.
 //!
-//! After [`MOVES`] moves without an end the stash rests until the table changes: its entries have most likely no place. Three resting entries
-//! leave no room for a new mailbox.
+//! After [`MOVES`] moves without an end the stash rests until the table changes: its entries have most likely no place.
+//! Three resting entries leave no room for a new mailbox.
 //!
-//! The number of a mailbox is not its place. Numbers that were given back go out first; they are chained through the RAM of the
-//! mailboxes' places. A mailbox that is removed is erased in the table or in the stash, which takes up to fifteen cycles; then its number is
-//! free.
+//! The number of a mailbox is not its place. Numbers that were given back go out first; they are chained through the
+//! RAM of the mailboxes' places. A mailbox that is removed is erased in the table or in the stash, which takes up to
+//! fifteen cycles; then its number is free.
 
 use crate::lookup::mailbox_table::WAYS;
 use crate::prelude::*;

@@ -9,22 +9,23 @@
 //! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_phase` |
 //! | packet engine | out `outcome` (pulse, beside `bound` or `verdict`) |
 //!
-//! Throughput is one packet per two cycles, latency four cycles from `looked_up` to `bound` or `verdict`. The stage stalls while the buffer
-//! queue changes a head or posts a buffer, and while `bound` or `verdict` lacks headroom.
+//! Throughput is one packet per two cycles, latency four cycles from `looked_up` to `bound` or `verdict`. The stage
+//! stalls while the buffer queue changes a head or posts a buffer, and while `bound` or `verdict` lacks headroom.
 //!
-//! The first packet of a message decides: the message is bound to the head buffer, where `msg_len` bytes are reserved, or it is refused.
-//! The decision is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have passed. A TAGGED mailbox binds to the buffer
-//! whose epoch the packet names, if that is one of the oldest four. Messages of one packet have no slot and leave no entry. A sequenced
-//! message that finds no buffer leaves no entry either: its sender repeats it, and a buffer may be posted meanwhile. An entry names the
-//! message in full, so a slot that the message table reassigned before all bytes passed here binds anew (a handler may place only
-//! some packets).
+//! The first packet of a message decides: the message is bound to the head buffer, where `msg_len` bytes are reserved,
+//! or it is refused. The decision is kept in a RAM indexed by `msg_slot` until packets with `msg_len` bytes have
+//! passed. A TAGGED mailbox binds to the buffer whose epoch the packet names, if that is one of the oldest four.
+//! Messages of one packet have no slot and leave no entry. A sequenced message that finds no buffer leaves no entry
+//! either: its sender repeats it, and a buffer may be posted meanwhile. An entry names the message in full, so a slot
+//! that the message table reassigned before all bytes passed here binds anew (a handler may place only some packets).
 //!
-//! If the mailbox has mode SPILL, a message that finds no buffer goes to the catch-all mailbox of its process: each of its packets passes
-//! this stage again, four cycles later at the earliest, as a message of its own. These packets go before others.
+//! If the mailbox has mode SPILL, a message that finds no buffer goes to the catch-all mailbox of its process: each of
+//! its packets passes this stage again, four cycles later at the earliest, as a message of its own. These packets go
+//! before others.
 //!
-//! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the buffer, and the
-//! payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither memory outside the buffer nor
-//! bytes of a complete buffer.
+//! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the
+//! buffer, and the payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither
+//! memory outside the buffer nor bytes of a complete buffer.
 
 use crate::lookup::catch_all::with_header;
 use crate::placement::queue_types::{MessageSpan, Tag};
@@ -93,7 +94,8 @@ pub struct Binding {
     packet: DFF<LookedUpPacket>,
     entry: DFF<BindingEntry>,
     packet_3: DFF<LookedUpPacket>,
-    /// The entry; of a new message with the fields of the packet, of every message with the bytes left after this packet.
+    /// The entry; of a new message with the fields of the packet, of every message with the bytes left after this
+    /// packet.
     entry_3: DFF<BindingEntry>,
     known: DFF<Bit>,
     fits: DFF<Bit>,
@@ -118,8 +120,8 @@ pub struct Binding {
     loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     entry_written: Signal<Local, BindingEntry>,
-    /// Packets on their way to a catch-all mailbox. Two at most: they go before others, and one packet is in the pipeline when another
-    /// one is decided.
+    /// Packets on their way to a catch-all mailbox. Two at most: they go before others, and one packet is in the
+    /// pipeline when another one is decided.
     spilled: [DFF<LookedUpPacket>; 2],
     spilled_valid: [Reg<Bit>; 2],
     /// Index of the next packet that enters `spilled`, and of the next one that leaves.
@@ -175,7 +177,8 @@ impl Binding {
         } else if is_new & !head.active {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
-        // A message that found no buffer goes to the catch-all mailbox as a whole, even if a buffer is posted meanwhile.
+        // A message that found no buffer goes to the catch-all mailbox as a whole, even if a buffer is posted
+        // meanwhile.
         let was_unbound = known & bound.refused & (bound.reason == bits(NO_POSTED_BUFFER));
         self.to_catch_all.next =
             decided.spills & ((is_new & !head.active & !head.stale) | (was_unbound & !decided.refused));
@@ -231,8 +234,8 @@ impl Binding {
         }
     }
 
-    /// Sweep: reads one slot per cycle and marks its message as refused in the next cycle, if the sweep is for it. No packet is in the
-    /// pipeline then.
+    /// Sweep: reads one slot per cycle and marks its message as refused in the next cycle, if the sweep is for it. No
+    /// packet is in the pipeline then.
     fn sweep_messages(&mut self) {
         let swept = self.messages.read_data.val();
         let slot_read = (self.sweep_at.q.val() - 1).get_bits::<8>(0);
@@ -314,8 +317,8 @@ impl Binding {
         self.outcome.valid.next = self.outcome_out_valid.q.val();
     }
 
-    /// Cycles 0 and 1: reads the entry of the message and the queue of the mailbox. Not in the cycle in which an entry is written, so a
-    /// RAM never reads what it writes. A fetch is repeated if the queue changes its head.
+    /// Cycles 0 and 1: reads the entry of the message and the queue of the mailbox. Not in the cycle in which an entry
+    /// is written, so a RAM never reads what it writes. A fetch is repeated if the queue changes its head.
     fn fetch_and_load(&mut self) {
         let spill_out = self.spill_out.q.val();
         let spill_waits = if spill_out { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };

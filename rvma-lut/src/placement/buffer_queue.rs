@@ -6,11 +6,12 @@
 //! | command unit, ring posts, buffer reclaim | in `command` (held); out `new_window` |
 //! | GET responder | in `peek` (held): a posted buffer by its slot, read while the queue reads none |
 //! | epochs | in `freed`; out `epoch_update` (with headroom) |
-//! | counters, completion, receive maps | out `posted` (pulse), `posted_record`; out `buffer_event` (with headroom, at most one per two cycles) |
+//! | counters, completion, receive maps | out `posted` (pulse), `posted_record` |
+//! | counters | out `buffer_event` (with headroom, at most one per two cycles) |
 //!
-//! A buffer is POSTED (it waits after the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its messages still
-//! arrive; any number of buffers may drain) or DONE (recorded; its slot is free when all buffers before it are done). The entry of a
-//! mailbox holds its head, so a reservation needs one RAM read:
+//! A buffer is POSTED (it waits after the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its
+//! messages still arrive; any number of buffers may drain) or DONE (recorded; its slot is free when all buffers before
+//! it are done). The entry of a mailbox holds its head, so a reservation needs one RAM read:
 //!
 //! | cycle | step |
 //! |---|---|
@@ -19,22 +20,24 @@
 //! | 2 | does the message fit, does it reach the threshold; the sums |
 //! | 3 | `head` valid; with `commit` the entry is written back |
 //!
-//! Throughput is one reservation per two cycles, also for one mailbox. A reservation that reaches the threshold closes the head
-//! (`buffer_event`); if another buffer waits, fetching the new head takes three more cycles, and a reservation that was loaded
-//! meanwhile starts again (`retry`). Posting a buffer takes four cycles without reservations, freeing a slot none.
+//! Throughput is one reservation per two cycles, also for one mailbox. A reservation that reaches the threshold closes
+//! the head (`buffer_event`); if another buffer waits, fetching the new head takes three more cycles, and a reservation
+//! that was loaded meanwhile starts again (`retry`). Posting a buffer takes four cycles without reservations, freeing a
+//! slot none.
 //!
-//! **TAGGED.** Each of the oldest four buffers that are not DONE takes the messages that name its ordinal. Its changing fields lie
-//! in the mailbox's window ([`Windows`]), which is read and written beside the queue in the same cycles. The queue's `closed` counts DONE
-//! buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of such a mailbox moves the window: four
-//! cycles without reservations, seven if a buffer enters the window. Opening the mailbox takes four more, to empty the window.
+//! **TAGGED.** Each of the oldest four buffers that are not DONE takes the messages that name its ordinal. Its changing
+//! fields lie in the mailbox's window ([`Windows`]), which is read and written beside the queue in the same cycles. The
+//! queue's `closed` counts DONE buffers and is the epoch, `head` is the newest buffer in the window. A freed slot of
+//! such a mailbox moves the window: four cycles without reservations, seven if a buffer enters the window. Opening the
+//! mailbox takes four more, to empty the window.
 //!
-//! **Streams** are managed mailboxes that bind messages in the order of the ordinals in their packets' tags. The next ordinal lies in the
-//! mailbox's entry and counts with each reservation, so it costs no cycle. A message before its turn finds no buffer, one after its turn is
-//! stale.
+//! **Streams** are managed mailboxes that bind messages in the order of the ordinals in their packets' tags. The next
+//! ordinal lies in the mailbox's entry and counts with each reservation, so it costs no cycle. A message before its
+//! turn finds no buffer, one after its turn is stale.
 //!
-//! The count `missing` makes the modes: bytes, operations (a message counts one), or, managed, the bytes that may still be reserved before
-//! the buffer retires: its size less the least that must be left. A managed mailbox appends a message to those before it, and bounds it
-//! by the space left.
+//! The count `missing` makes the modes: bytes, operations (a message counts one), or, managed, the bytes that may still
+//! be reserved before the buffer retires: its size less the least that must be left. A managed mailbox appends a
+//! message to those before it, and bounds it by the space left.
 
 use crate::placement::queue_steps::{advanced, appended, bind, check, open_position, opened};
 use crate::placement::queue_types::{Head, HeadCheck, MessageSpan, QueueEntry, QueueState, Tag, WaitingBuffer};
@@ -126,7 +129,8 @@ pub struct BufferQueue {
 }
 
 impl BufferQueue {
-    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots; the numbers of free windows lie in a memory of the given kind.
+    /// Queues of `mailboxes` mailboxes that share `posted_buffers` slots; the numbers of free windows lie in a memory
+    /// of the given kind.
     pub fn new(mailboxes: usize, posted_buffers: usize, returned: RamStyle) -> Self {
         assert!(
             posted_buffers.is_power_of_two() && (64..=16384).contains(&posted_buffers),

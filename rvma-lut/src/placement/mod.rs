@@ -7,11 +7,11 @@
 //! | DMA writer | out `packet_write` |
 //! | registers | in `posted`: completion order of packets that pass now |
 //!
-//! One packet per cycle; four cycles from `bound` to `packet_write`. The request leaves in the cycle in which the write is offered.
-//! The payload arrives in the order of the writes, because both follow the order of the packets.
+//! One packet per cycle; four cycles from `bound` to `packet_write`. The request leaves in the cycle in which the write
+//! is offered. The payload arrives in the order of the writes, because both follow the order of the packets.
 //!
-//! Destination = buffer + buf_off + msg_off: the look-up added the last two, the second stage adds the low halves of the address,
-//! the third stage adds the carry to the high half.
+//! Destination = buffer + buf_off + msg_off: the look-up added the last two, the second stage adds the low halves of
+//! the address, the third stage adds the carry to the high half.
 
 pub mod binding;
 pub mod buffer_queue;
@@ -63,8 +63,8 @@ impl Placement {
         self.queue.write.valid.next = self.bound.valid.val();
         self.bound.headroom.next = self.queue.level.val() < QUEUE_STOP;
 
-        // A stage moves when the next one is empty or moves. The last stage holds a write and a request; it is empty when
-        // both have been taken.
+        // A stage moves when the next one is empty or moves. The last stage holds a write and a request; it is empty
+        // when both have been taken.
         let write_open = self.write_valid.q.val() & !self.packet_write.ready.val();
         let request_open = self.request_valid.q.val() & !self.place_request.ready.val();
         let second = !write_open & !request_open;

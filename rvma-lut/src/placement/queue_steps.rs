@@ -1,11 +1,13 @@
-//! What a binding, a posted buffer and a closed head make of a mailbox's queue: the arithmetic of [`buffer_queue`](crate::placement::buffer_queue).
+//! Arithmetic of the [`buffer_queue`](crate::placement::buffer_queue): a mailbox's queue after a reservation, a posted
+//! buffer, a closed head.
 
 use crate::placement::queue_types::{HeadCheck, MessageSpan, QueueEntry, Tag, WaitingBuffer};
 use crate::placement::windows::WindowEntry;
 use crate::prelude::*;
 use spindle_contract::params::STREAM_BITS;
 
-/// Judges a message against the head, or the place of a window; `epoch` is that of the place, of a stream the ordinal of the next message.
+/// Checks a message against the head, or against a position of the window; `epoch` is that of the position, of a stream
+/// the ordinal of the next message.
 #[hdl_fn]
 pub fn check(head: QueueEntry, span: MessageSpan, tag: Tag, epoch: Bits<16>, position_open: Bit) -> HeadCheck {
     let offset = head.reserved & repeat::<32>(head.managed);
@@ -57,7 +59,8 @@ pub fn opened(post: QueueCommand, window: Bits<9>) -> QueueEntry {
     }
 }
 
-/// The queue with a buffer more, which is the head if there is none, or, with `position_free`, the newest in the window.
+/// The queue with another buffer, which is the head if there is none, or, with `position_free`, the newest in the
+/// window.
 #[hdl_fn]
 pub fn appended(queue: QueueEntry, slot: Bits<14>, posted: WaitingBuffer, position_free: Bit) -> QueueEntry {
     let first = !queue.active;
@@ -73,7 +76,7 @@ pub fn appended(queue: QueueEntry, slot: Bits<14>, posted: WaitingBuffer, positi
     }
 }
 
-/// The queue with the buffer behind the head as its head.
+/// The queue with the buffer after the head as its head.
 #[hdl_fn]
 pub fn advanced(queue: QueueEntry, slot: Bits<14>, waiting: WaitingBuffer) -> QueueEntry {
     QueueEntry {
@@ -86,7 +89,7 @@ pub fn advanced(queue: QueueEntry, slot: Bits<14>, waiting: WaitingBuffer) -> Qu
     }
 }
 
-/// A place of a window with a buffer that takes messages.
+/// A position of a window with a buffer that takes messages.
 #[hdl_fn]
 pub fn open_position(epoch: Bits<16>, slot: Bits<14>, waiting: WaitingBuffer) -> WindowEntry {
     WindowEntry {

@@ -1,61 +1,61 @@
-//! What the buffer queue is asked and says, what it keeps of a mailbox, and the states of its sequencer.
+//! Structures of the buffer queue: reservation, entry of a mailbox, and the states of the sequencer.
 
 use crate::prelude::*;
 use spindle_contract::params::STREAM_BITS;
 
-/// What a binding asks of the head buffer.
+/// Bounds of a message that is to be bound.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageSpan {
     /// Bytes of the message.
     pub msg_len: Bits<32>,
-    /// First byte of the packet in the buffer; managed: in the message.
+    /// Offset of the packet's first byte in the buffer; managed: in the message.
     pub start: Bits<32>,
-    /// First byte behind the message in the buffer; managed: its length.
+    /// End of the message in the buffer; managed: length of the message.
     pub end: Bits<32>,
 }
 
-/// The window of a mailbox, and the epoch (of a stream: the ordinal) that a packet names.
+/// Window of a mailbox, and the epoch (of a stream: the ordinal) that a packet names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Tag {
     /// The mailbox is TAGGED.
     pub tagged: Bit,
-    /// Its window.
+    /// Window of the mailbox.
     pub window: Bits<9>,
-    /// The epoch, or the ordinal.
+    /// Epoch, or ordinal.
     pub epoch: Bits<16>,
 }
 
-/// The head buffer of the mailbox; TAGGED: the one whose epoch the packet names.
+/// The head buffer of the mailbox; TAGGED: the buffer whose epoch the packet names.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Head {
-    /// There is one; of a stream: and it is this message's turn.
+    /// The buffer exists; of a stream: and it is this message's turn.
     pub active: Bit,
-    /// There was one, but it takes no messages any more; of a stream: the message's turn is over.
+    /// The buffer existed, but takes no messages any more; of a stream: the message's turn is over.
     pub stale: Bit,
-    /// The message ends inside it.
+    /// The message ends inside the buffer.
     pub fits: Bit,
-    /// Its slot.
+    /// Slot of the buffer.
     pub slot: Bits<14>,
-    /// The buffer; managed: its size is the message's.
+    /// The buffer; managed: with the size of the message.
     pub buffer: BufferEntry,
-    /// Where the message lies in the buffer, if the mailbox chooses that.
+    /// Managed: offset of the message in the buffer.
     pub offset: Bits<32>,
-    /// First byte of the packet in the buffer.
+    /// Offset of the packet's first byte in the buffer.
     pub start: Bits<32>,
-    /// Its ordinal; TAGGED: of the oldest one.
+    /// Ordinal of the buffer; TAGGED: of the oldest one.
     pub epoch: Bits<16>,
-    /// Buffers that take messages, this one included.
+    /// Buffers that take messages, with this one.
     pub credit: Bits<16>,
 }
 
-/// What is found out of a message a cycle before [`Head`] is valid, named as there.
+/// Checks of a message, one cycle before [`Head`] is valid, and named as there.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HeadCheck {
     /// See [`Head::stale`].
     pub stale: Bit,
     /// See [`Head::fits`].
     pub fits: Bit,
-    /// It reaches the threshold.
+    /// The message reaches the threshold.
     pub closes: Bit,
     /// See [`Head::offset`].
     pub offset: Bits<32>,
@@ -67,69 +67,69 @@ pub struct HeadCheck {
     pub credit: Bits<16>,
 }
 
-/// A buffer that waits, and how much of it there is to take.
+/// A buffer that waits, and its capacity.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct WaitingBuffer {
     /// The buffer.
     pub buffer: BufferEntry,
-    /// `missing` of its first message.
+    /// `missing` at the first message.
     pub missing: Bits<32>,
 }
 
 /// A mailbox's queue.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct QueueEntry {
-    /// There is a head.
+    /// The queue has a head.
     pub active: Bit,
     /// Slot of the head; TAGGED: of the newest buffer in the window.
     pub head: Bits<14>,
     /// Slot of the last buffer.
     pub tail: Bits<14>,
-    /// The head; managed: its size is what is left of it.
+    /// The head; managed: with the size that is left.
     pub buffer: BufferEntry,
     /// Bytes of the messages bound to the head.
     pub reserved: Bits<32>,
-    /// What is missing up to the threshold.
+    /// Bytes or operations missing up to the threshold.
     pub missing: Bits<32>,
     /// Buffers ever posted, modulo 2^16.
     pub posted: Bits<16>,
     /// Buffers ever closed (TAGGED: DONE), modulo 2^16: the ordinal of the head.
     pub closed: Bits<16>,
-    /// Of the mailbox; managed: less one.
+    /// Threshold of the mailbox; managed: less one.
     pub threshold: Bits<32>,
-    /// It counts operations.
+    /// The threshold counts operations.
     pub ops: Bit,
-    /// It is managed.
+    /// The mailbox is managed.
     pub managed: Bit,
-    /// It is TAGGED.
+    /// The mailbox is TAGGED.
     pub tagged: Bit,
-    /// It is a stream.
+    /// The mailbox is a stream.
     pub ordered: Bit,
-    /// TAGGED: its window; a stream: ordinal of the message that it binds next.
+    /// TAGGED: window; a stream: ordinal of the message that is bound next.
     pub number: Bits<STREAM_BITS>,
 }
 
 /// States of the queue's sequencer.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum QueueState {
-    /// Bindings and freed slots.
+    /// Reservations and freed slots.
     Run,
     /// The link of the closed head is read.
     NextLink,
-    /// The buffer behind it is read.
+    /// The next buffer is read.
     NextBuffer,
-    /// It becomes the head.
+    /// The next buffer becomes the head.
     NextHead,
-    /// The queue of the mailbox that gets a buffer, or whose window moves, has been read.
+    /// The queue of the command's mailbox, or of the window that moves, has been read.
     Post,
-    /// The buffer is measured.
+    /// The size of the buffer is checked.
     Measure,
-    /// The buffer is appended.
+    /// The queue changes.
     Append,
-    /// The places of a window are emptied.
+    /// The positions of a window are emptied.
     Empty,
     /// The window has moved.
     Moved,
-    /// The doorbell hears of it.
+    /// The command is complete.
     Done,
 }

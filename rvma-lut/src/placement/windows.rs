@@ -1,18 +1,20 @@
-//! Windows: the buffers of TAGGED mailboxes that take messages, four of each, and who has which window.
+//! Windows: the four oldest buffers of each TAGGED mailbox, and the allocation of windows to mailboxes.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `read_enable`, `window`, `position`; out `entry`; in `write_enable`, `write_window`, `write_position`, `write_entry` |
+//! | buffer queue | in `read_enable`, `window`, `position`; out `entry` |
+//! | buffer queue | in `write_enable`, `write_window`, `write_position`, `write_entry` |
 //! | buffer queue | out `free`, `any_free`; in `allocate`, `give_back`, `returned_window` (pulses) |
 //!
-//! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes can be TAGGED, and a
-//! window belongs to one from its opening to its end. Numbers that were given back go out first, from three cycles later on.
+//! `read_enable` → `entry`: 1 cycle; nothing is read in the cycle in which it is written. An eighth of the mailboxes
+//! can be TAGGED, and a window belongs to a mailbox from its opening to its end. Windows that were given back go out
+//! first, from three cycles later on.
 
 use crate::prelude::*;
 
 /// Bits of the number of a window.
 pub const WINDOW_BITS: usize = 9;
-/// Bits of a place in all windows: {window, low bits of the epoch}.
+/// Address bits of all positions: {window, low bits of the epoch}.
 const POSITION_BITS: usize = WINDOW_BITS + 2;
 
 /// A buffer in a window.
@@ -20,56 +22,56 @@ const POSITION_BITS: usize = WINDOW_BITS + 2;
 pub struct WindowEntry {
     /// Messages may still be bound to it.
     pub open: Bit,
-    /// Its ordinal. Of a place that never held a buffer: one that does not belong there.
+    /// Ordinal of the buffer. A position that never held a buffer has an ordinal that does not belong there.
     pub epoch: Bits<16>,
-    /// Its slot.
+    /// Slot of the buffer.
     pub slot: Bits<14>,
     /// The buffer.
     pub buffer: BufferEntry,
-    /// Bytes of the messages bound to it.
+    /// Bytes of the messages bound to the buffer.
     pub reserved: Bits<32>,
-    /// What is missing up to the threshold.
+    /// Bytes or operations missing up to the threshold.
     pub missing: Bits<32>,
 }
 
 /// The windows. See the module text.
 #[block]
 pub struct Windows {
-    /// Read a place.
+    /// Read a position.
     pub read_enable: Signal<In, Bit>,
-    /// Of this window.
+    /// Window.
     pub window: Signal<In, Bits<WINDOW_BITS>>,
     /// Low bits of the epoch.
     pub position: Signal<In, Bits<2>>,
-    /// What is there, a cycle later.
+    /// One cycle later: content of the position.
     pub entry: Signal<Out, WindowEntry>,
-    /// Write a place.
+    /// Write a position.
     pub write_enable: Signal<In, Bit>,
-    /// Of this window.
+    /// Window.
     pub write_window: Signal<In, Bits<WINDOW_BITS>>,
     /// Low bits of the epoch.
     pub write_position: Signal<In, Bits<2>>,
-    /// What is to be there.
+    /// Content of the position.
     pub write_entry: Signal<In, WindowEntry>,
-    /// Window of the next mailbox.
+    /// Window of the next TAGGED mailbox.
     pub free: Signal<Out, Bits<WINDOW_BITS>>,
-    /// There is one.
+    /// A window is free.
     pub any_free: Signal<Out, Bit>,
-    /// It has been taken.
+    /// `free` is taken.
     pub allocate: Signal<In, Bit>,
     /// A window is given back.
     pub give_back: Signal<In, Bit>,
-    /// That one.
+    /// With `give_back`: the window.
     pub returned_window: Signal<In, Bits<WINDOW_BITS>>,
     entries: SdpMemory<WindowEntry, POSITION_BITS>,
     returned: BlockFifo<Bits<WINDOW_BITS>, WINDOW_BITS>,
-    /// How many were ever taken for the first time.
+    /// Windows that were taken for the first time.
     fresh: Reg<Bits<10>>,
     _windows: u64,
 }
 
 impl Windows {
-    /// Windows beside a table of `mailboxes`, at least 64; numbers that were given back stand in a memory of the given kind.
+    /// Windows for a table of `mailboxes`, at least 64; windows that were given back lie in a memory of the given kind.
     pub fn new(mailboxes: usize, style: RamStyle) -> Self {
         let windows = mailboxes / 8;
         Self {

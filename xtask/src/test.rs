@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{figures, independent, lint, pictures, setup, synth};
+use crate::{book, figures, independent, lint, pictures, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -15,9 +15,12 @@ pub struct Options {
     /// Leave synthesis out.
     #[arg(long)]
     no_synth: bool,
-    /// Fail if a test is skipped; so it is where the variable CI is set.
+    /// Fail if a test is skipped that .config/optional-tests.toml does not name; the variable CI does the same.
     #[arg(long)]
     no_skips: bool,
+    /// Also run the checks that take long: synthesis of every block and family, the program with a linked model, the book.
+    #[arg(long)]
+    full: bool,
 }
 
 /// Passed, failed and skipped so far. A check that is no test suite counts as one.
@@ -46,7 +49,8 @@ pub fn run(options: &Options) -> Result<bool> {
     sum.outcome("independent", independent::run().map(|()| true));
     sum.outcome("figures", figures::run(&figures::Options::check()));
     sum.outcome("pictures", pictures::run(&pictures::Options::check()));
-    if installed("cargo-nextest") {
+    let nextest = installed("cargo-nextest");
+    if nextest {
         sum.suite("tests", cargo_command().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
         // The runner above does not run documentation tests.
         sum.suite("documentation tests", cargo_command().args(["test", "--workspace", "--doc", "--no-fail-fast"]))?;
@@ -56,12 +60,22 @@ pub fn run(options: &Options) -> Result<bool> {
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::verilog("sim"));
     if !options.no_synth {
-        let quick = synth::Options { quick: true, ..Default::default() };
+        let quick = synth::Options { quick: !options.full, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
     }
-    sum.take_skips(skips.tests()?);
-    println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
-    Ok(sum.failed == 0 && !(skips.refused && sum.skipped > 0))
+    if options.full {
+        let linked = ["nextest", "run", "--package", "spindle-cli", "--features", "linked", "--test", "linked"];
+        let plain = ["test", "--package", "spindle-cli", "--features", "linked", "--test", "linked"];
+        sum.suite("linked model", cargo_command().args(if nextest { &linked[..] } else { &plain[..] }))?;
+        sum.outcome("book", book::run().map(|_| true));
+    }
+    let skipped = skips.tests()?;
+    sum.take_skips(skipped.tests);
+    println!(
+        "{} passed, {} failed, {} skipped, {} of them optional",
+        sum.passed, sum.failed, sum.skipped, skipped.optional
+    );
+    Ok(sum.failed == 0 && !(skips.refused && sum.skipped > skipped.optional))
 }
 
 impl Sum {

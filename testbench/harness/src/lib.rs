@@ -53,6 +53,7 @@
 //! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
 //! | `SPINDLE_SEED` | varies every random test: a number, or `random` |
 //! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
+//! | `SPINDLE_OPTIONAL_SKIPS` | how the reasons of skips begin that are allowed all the same, one a line |
 //! | `SPINDLE_SKIPPED` | a file: each skipped test adds a line, for `cargo xtask test` |
 //! | `SPINDLE_VCD` | a folder: record every test into it from the start |
 

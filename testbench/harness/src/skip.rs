@@ -1,28 +1,45 @@
 //! Tests that cannot run, because a tool is missing.
 //!
-//! Rust's test runners know no test that ends as skipped. A test that cannot run calls [`skip`] and returns: the runner counts it as passed,
-//! `cargo xtask test` counts it as skipped. Where skipped tests are refused, as in continuous integration, the call is a failure.
+//! Rust's test runners have no outcome for a skipped test. A test that cannot run calls [`skip`] and returns: the runner counts
+//! the test as passed, `cargo xtask test` counts it as skipped. Where skips are refused, as in continuous integration, the call
+//! is a failure, unless the reason begins as one of `.config/optional-tests.toml` does.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-/// Records that this test is skipped for want of something that `cargo xtask setup` installs; the caller then returns.
+/// Records that this test is skipped because a tool or setting is missing; the caller then returns.
 ///
 /// # Panics
-/// Skipped tests are refused: `CI` or `SPINDLE_NO_SKIPS` is set.
+/// Skips are refused (`CI` or `SPINDLE_NO_SKIPS` is set), and this one is not optional.
 #[track_caller]
 pub fn skip(reason: &str) {
-    let name = test_name();
-    let refused = refused(|variable| std::env::var_os(variable));
-    assert!(!refused, "{name} would be skipped, and skipped tests are refused here: {reason}");
-    record("skipped", &name, reason, std::env::var_os("SPINDLE_SKIPPED"));
+    skipped("skipped", reason);
 }
 
-/// Records that a part of this test does not run, for want of something that `cargo xtask setup` does not install.
+/// Records that a part of this test does not run.
+///
+/// # Panics
+/// As of [`skip`].
+#[track_caller]
 pub fn skip_part(reason: &str) {
-    record("part", &test_name(), reason, std::env::var_os("SPINDLE_SKIPPED"));
+    skipped("part", reason);
+}
+
+#[track_caller]
+fn skipped(kind: &str, reason: &str) {
+    let name = test_name();
+    let variable = |name: &str| std::env::var_os(name);
+    let refused = refused(variable) && !optional(reason, variable("SPINDLE_OPTIONAL_SKIPS"));
+    assert!(!refused, "{name} would be skipped, and skipped tests are refused here: {reason}");
+    record(kind, &name, reason, variable("SPINDLE_SKIPPED"));
+}
+
+/// Whether the reason begins as a line of `list` does.
+fn optional(reason: &str, list: Option<OsString>) -> bool {
+    let list = list.unwrap_or_default().to_string_lossy().into_owned();
+    list.lines().any(|optional| !optional.is_empty() && reason.starts_with(optional))
 }
 
 /// The test that runs: the runner names threads after their tests.
@@ -60,6 +77,14 @@ mod tests {
         assert!(
             !refused("CI", "") && !refused("CI", "false") && !refused("SPINDLE_NO_SKIPS", "0") && !refused("HOME", "1")
         );
+    }
+
+    #[test]
+    fn an_optional_skip_is_one_whose_reason_is_listed() {
+        let list = || Some(OsString::from("clang is not installed\nno wave"));
+        assert!(optional("clang is not installed; install it", list()) && optional("no wave", list()));
+        assert!(!optional("there is no clang", list()) && !optional("no", list()));
+        assert!(!optional("clang is not installed", None) && !optional("", Some("".into())));
     }
 
     #[test]

@@ -1,0 +1,79 @@
+//! `spindle export`: the folder holds what its file list names, Verilator reads the design, the sheet has the parameters.
+
+mod common;
+
+use common::program::{spindle, words};
+use spindle_contract::params::Config;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// Exports into `folder`: what the program printed.
+fn export(folder: &Path, arguments: &[&str]) -> String {
+    let output = spindle(&[&["export", "--out", folder.to_str().unwrap()], arguments].concat());
+    assert!(output.status.success(), "{}", words(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Checks that the list names every SystemVerilog file once, and that Verilator elaborates the top module without an error.
+fn readable(folder: &Path) -> String {
+    let read =
+        |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (list, top) = (read("filelist.f"), read("top.txt"));
+    let listed: Vec<&str> = list.lines().collect();
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let present: BTreeSet<String> = names.filter(|name| name.ends_with(".sv")).collect();
+    assert_eq!(listed.len(), present.len(), "a file is listed twice, or is absent from the list");
+    assert_eq!(listed.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>(), present);
+    let verilator = std::env::var("VERILATOR").unwrap_or_else(|_| "verilator".into());
+    let output = Command::new(verilator)
+        .current_dir(folder)
+        .args(["--lint-only", "-Wno-lint", "-Wno-style", "--top-module", top.trim(), "-f", "filelist.f"])
+        .output()
+        .expect("Verilator is installed: run `cargo xtask setup`");
+    assert!(output.status.success(), "{}", words(&output));
+    top.trim().to_owned()
+}
+
+#[test]
+fn the_nic_of_each_configuration_is_complete_and_has_its_sheet() {
+    for config in Config::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let printed = export(folder.path(), &["--config", config.name]);
+        assert_eq!(readable(folder.path()), "nic");
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let bytes: u64 = files
+            .filter(|path| path.extension().is_some_and(|end| end == "sv"))
+            .map(|path| path.metadata().unwrap().len())
+            .sum();
+        assert!(printed.contains(&format!("{bytes} bytes")), "{bytes} bytes were written: {printed}");
+        let sheet = std::fs::read_to_string(folder.path().join("parameters.json")).unwrap();
+        let sheet: serde_json::Value = serde_json::from_str(&sheet).unwrap();
+        for (name, value) in [("clusters", config.clusters), ("hpus", config.hpus), ("mailboxes", config.mailboxes)] {
+            assert_eq!(sheet[name], value, "{name} of {}", config.name);
+        }
+        let page = std::fs::read_to_string(folder.path().join("parameters.md")).unwrap();
+        assert!(page.contains(&format!("| `match_rules` | {} |", config.match_rules)), "{page}");
+    }
+}
+
+#[test]
+fn blocks_have_a_folder_each() {
+    let folder = tempfile::tempdir().unwrap();
+    export(folder.path(), &["--config", "sim", "--blocks"]);
+    let blocks: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(blocks.iter().any(|block| block.ends_with("parser")) && blocks.len() >= 10, "{blocks:?}");
+    for block in blocks {
+        assert_eq!(readable(&block), block.file_name().unwrap().to_str().unwrap());
+    }
+}
+
+#[test]
+fn a_processor_has_its_retirement_port() {
+    let folder = tempfile::tempdir().unwrap();
+    export(folder.path(), &["--config", "sim", "--processor"]);
+    assert_eq!(readable(folder.path()), "hpu");
+    let top = std::fs::read_to_string(folder.path().join("hpu.sv")).unwrap();
+    let header = &top[..top.find(");").unwrap()];
+    assert!(header.contains("rvfi"), "{header}");
+}

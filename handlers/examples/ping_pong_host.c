@@ -1,5 +1,6 @@
 /* Ping-pong from host memory, for messages of several packets: the handlers gather the payloads in host memory, in any order. When the
- * message is complete, the NIC puts it back from host memory as one message, to the mailbox of the same address at the sender's node and process.
+ * message is complete, the NIC puts it back from host memory as one message, to the mailbox of the same address at the
+ * sender's node and process.
  * The host region holds a message of up to 8 KiB for each slot of the message table; messages that do not fit are dropped. */
 #include "spin_buffers.h"
 

@@ -20,7 +20,12 @@ pub struct Shipped {
 
 macro_rules! shipped { ($($name:literal $folder:literal $rule:literal $messages:literal;)*) => {
     /// All handlers that come with this program.
-    pub const SHIPPED: &[Shipped] = &[$(Shipped { name: $name, source: include_str!(concat!("../examples/", $folder, $name, ".c")), rule: $rule, messages: $messages }),*];
+    pub const SHIPPED: &[Shipped] = &[$(Shipped {
+        name: $name,
+        source: include_str!(concat!("../examples/", $folder, $name, ".c")),
+        rule: $rule,
+        messages: $messages,
+    }),*];
 } }
 shipped! {
     "ping_pong" "" "udp" false;

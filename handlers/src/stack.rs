@@ -93,7 +93,7 @@ impl Code {
                 known.1 = known.1.max(address.saturating_add(symbol.st_size(endian)));
             }
         }
-        // What has no size ends where the next function starts; nothing ends behind its section.
+        // A symbol without a size ends where the next function starts; none ends after its section.
         let starts: Vec<u32> = found.keys().copied().collect();
         for (start, (_, end)) in &mut found {
             let section = ends.iter().find(|(from, to)| (from..to).contains(&start)).map_or(*start, |(_, to)| *to);
@@ -191,7 +191,8 @@ mod tests {
     fn damaged_images_do_no_harm() {
         let folder = tempfile::tempdir().unwrap();
         let (source, output) = (folder.path().join("handler.c"), folder.path().join("handler.elf"));
-        let call = "#include \"spin_printf.h\"\nint payload_handler(const spin_payload_t *p, void *s) { (void)p; (void)s; return printf(\"x\"); }\n";
+        let call = "#include \"spin_printf.h\"\nint payload_handler(const spin_payload_t *p, void *s) { (void)p; \
+            (void)s; return printf(\"x\"); }\n";
         std::fs::write(&source, Shipped::by_name("ping_pong").unwrap().source.to_owned() + call).unwrap();
         compile(&Toolchain::find(None).unwrap(), &Sources::one(&source), &output).unwrap();
         let good = std::fs::read(output).unwrap();

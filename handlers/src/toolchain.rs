@@ -138,7 +138,7 @@ pub struct Toolchain {
     family: Family,
     /// As it takes it.
     architecture: String,
-    /// ABI and what else it needs to be told.
+    /// ABI and further arguments that the compiler needs.
     arguments: Vec<String>,
     /// Division of 64-bit integers and the like; Clang has none of its own.
     library: Option<String>,
@@ -322,7 +322,10 @@ fn run(command: &mut Command) -> Result<String> {
     let compiler = command.get_program().to_string_lossy().into_owned();
     let output = match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("the compiler {compiler} is not installed; run {INSTALL_GCC} or {INSTALL_CLANG} as root, or name another one in SPINDLE_CC")
+            bail!(
+                "the compiler {compiler} is not installed; run {INSTALL_GCC} or {INSTALL_CLANG} as root, or name \
+                another one in SPINDLE_CC"
+            )
         }
         other => other.with_context(|| format!("cannot run {compiler}"))?,
     };

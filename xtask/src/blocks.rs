@@ -16,7 +16,7 @@ pub struct Block {
     pub folder: PathBuf,
     /// Relative to `folder`, as the tool's sandbox needs them.
     pub files: String,
-    /// Size of the text, by which long runs are told from short ones.
+    /// Size of the Verilog, by which long runs start before short ones.
     pub bytes: u64,
 }
 
@@ -25,7 +25,7 @@ static HELD: Mutex<Vec<(PathBuf, File)>> = Mutex::new(Vec::new());
 
 /// Waits until no other process reads or writes `folder`, and keeps others from it: each of them would clear it first.
 fn hold(folder: &Path) -> Result<()> {
-    let mut held = HELD.lock().expect("nobody panics with it");
+    let mut held = HELD.lock().expect("no holder of the lock panics");
     if held.iter().any(|(path, _)| path == folder) {
         return Ok(());
     }

@@ -46,7 +46,7 @@ enum Command {
     Test(test::Options),
     /// Synthesise the emitted Verilog and compare areas and logic levels with the budgets.
     Synth(synth::Options),
-    /// Place and route blocks on an ECP5-85k: the clock rates that open tools can tell.
+    /// Place and route blocks on an ECP5-85k: the clock rates that open tools can measure.
     Pnr(pnr::Options),
     /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge them.
     Compat(compat::Options),

@@ -74,7 +74,7 @@ impl Walk<'_> {
         }
     }
 
-    /// One instruction: other places to go on at, and the depth behind it if it can be followed by the next.
+    /// One instruction: other places where execution may continue, and the depth after the instruction if the next one can follow.
     fn step(&mut self, at: u32, word: u32, depth: u32, work: &mut Vec<(u32, u32)>) -> Option<u32> {
         let (rd, rs1) = (word >> 7 & 31, word >> 15 & 31);
         match word & 0x7f {
@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An instruction that writes the stack pointer: the depth behind it.
+    /// An instruction that writes the stack pointer: the depth after the instruction.
     fn adjust(&mut self, at: u32, word: u32, opcode: u32, depth: u32) -> u32 {
         let (rs1, rs2, funct3) = (word >> 15 & 31, word >> 20 & 31, word >> 12 & 7);
         let change = match (opcode, funct3) {

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 /// Arguments of `spindle run` for the file of fates.
 #[derive(clap::Args)]
 pub struct FateArguments {
-    /// File with the fate of each packet: rule, context, message, mailbox, how it ended, drop reason, latency of each stage, handlers, bytes sent. CSV if the
-    /// name ends in .csv; JSON, a line for each packet, if it ends in .json or .jsonl.
+    /// File with the fate of each packet: rule, context, message, mailbox, how it ended, drop reason, latency of each
+    /// stage, handlers, bytes sent. CSV if the name ends in .csv; JSON, a line for each packet, if it ends in .json or
+    /// .jsonl.
     #[arg(long, value_name = "FATES.csv", value_parser = fate_path)]
     pub fates: Option<PathBuf>,
 }

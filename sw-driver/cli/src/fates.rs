@@ -255,7 +255,8 @@ pub fn check(fates: &[FrameFate], stats: &Stats) -> Result<()> {
     let compare = |what: &str, fates: usize, counter: u32| {
         ensure!(
             fates == counter as usize,
-            "the trace of the NIC reports {fates} {what} frames, its counter {counter}; this is an error of the design: repeat the run with --vcd and report it"
+            "the trace of the NIC reports {fates} {what} frames, its counter {counter}; this is an error of the \
+                design: repeat the run with --vcd and report it"
         );
         Ok(())
     };

@@ -42,9 +42,10 @@ pub fn info() -> Result<()> {
     println!("{}\n", table(header, rows, true));
     let rows = MATCH_FIELDS.iter().map(|f| [f.name.to_owned(), f.bits.to_string(), f.doc.to_owned()]);
     println!("Fields of the rule language; also eth.dst, eth.src (MAC addresses) and spindle.addr (64 bits), with == and != only,");
-    println!("and numbers of 1, 2 or 4 bytes: udp[8:4] are the first four bytes behind the UDP header; also of eth, ip, icmp, spindle.");
+    println!("and numbers of 1, 2 or 4 bytes: udp[8:4] are the first four bytes after the UDP header; also of eth, ip, icmp, spindle.");
     println!(
-        "A NIC extracts {MATCH_WORDS} words of 32 bits from the first {MATCH_BYTES} bytes, with {WORD_TERMS} different tests each; flags cost none."
+        "A NIC extracts {MATCH_WORDS} words of 32 bits from the first {MATCH_BYTES} bytes, with {WORD_TERMS} \
+            different tests each; flags cost none."
     );
     println!("{}\n", table(["field", "bits", "meaning"], rows, false));
     let rows = DROP_REASONS.iter().map(|(name, doc)| [(*name).to_owned(), (*doc).to_owned()]);

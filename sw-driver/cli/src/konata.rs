@@ -1,8 +1,9 @@
 //! `spindle run --konata`: the instructions as the Konata pipeline viewer reads them, format Kanata 0004.
 //!
-//! The retirement port reports of each instruction that retires its last cycle in D, X and M1 and the cycle of its retirement, and these are the stages of
-//! the file: `D` (its last cycle there; earlier ones and the fetch are not reported), `X`, `M1`, `M2`, `W` while an instruction waits for an answer or the
-//! divider, and `M3`, in which it retires. Instructions that do not retire are not in the file.
+//! The retirement port reports of each instruction that retires its last cycle in D, X and M1 and the cycle of its
+//! retirement, and these are the stages of the file: `D` (its last cycle there; earlier ones and the fetch are not
+//! reported), `X`, `M1`, `M2`, `W` while an instruction waits for an answer or the divider, and `M3`, in which it
+//! retires. Instructions that do not retire are not in the file.
 
 use anyhow::{Context, Result};
 use spindle_sim::instructions::{annotations, Disassembly};

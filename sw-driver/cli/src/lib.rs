@@ -1,6 +1,7 @@
 //! What the commands of `spindle` are made of; the laboratory uses the same parts.
 //!
-//! Without the feature `sim` there is no simulated card: handlers are compiled and judged, and nothing of the test bench or of the RTL is built.
+//! Without the feature `sim` there is no simulated card: handlers are compiled and judged, and nothing of the test
+//! bench or of the RTL is built.
 
 pub mod build;
 pub mod config;

@@ -23,7 +23,8 @@ impl MessageFieldArguments {
         match (&self.message_field, &self.message_end) {
             (None, None) => Ok(None),
             (Some(field), Some(end)) => {
-                let rule = MessageRule::parse(field, end).context("--message-field and --message-end are not understood")?;
+                let rule =
+                    MessageRule::parse(field, end).context("--message-field and --message-end are not understood")?;
                 for wanted in rules {
                     ensure!(
                         !rule.of(wanted, ContextId(0)).0.alternatives().is_empty(),
@@ -33,8 +34,14 @@ impl MessageFieldArguments {
                 }
                 Ok(Some(rule))
             }
-            (Some(_), None) => bail!("--message-field needs --message-end: a message that a field names has no length, so a test has to end it"),
-            (None, Some(_)) => bail!("--message-end needs --message-field: messages of the Spindle header have a length; give the four bytes that name the message"),
+            (Some(_), None) => bail!(
+                "--message-field needs --message-end: a message that a field names has no \
+                length, so a test has to end it"
+            ),
+            (None, Some(_)) => bail!(
+                "--message-end needs --message-field: messages of the Spindle header have a \
+                length; give the four bytes that name the message"
+            ),
         }
     }
 }

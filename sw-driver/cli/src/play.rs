@@ -12,7 +12,7 @@ use spindle_sim::{SentFrame, WireFrame};
 
 /// A frame that the NIC sent, and the frame that caused it.
 pub struct Reply {
-    /// Index of the frame that was played in; `None` if the trace does not tell.
+    /// Index of the frame that was played in; `None` if the trace does not have it.
     pub cause: Option<usize>,
     /// What came out.
     pub frame: SentFrame,
@@ -86,7 +86,7 @@ const QUIET: u64 = 4096;
 /// Cycles that frames inside the NIC get to end after the run was stopped.
 const STOPPED_LIMIT: u64 = 20_000;
 
-/// Plays `frames` and runs until none is left inside, at most `limit` cycles behind the last.
+/// Plays `frames` and runs until none is left inside, at most `limit` cycles after the last.
 pub fn play(session: &mut Session, frames: &[Vec<u8>], pacing: Pacing, limit: u64) -> Result<Played> {
     play_with(session, frames, pacing.gaps(), limit)
 }
@@ -179,7 +179,7 @@ pub fn play_watched(
         }
     }
     let mut deadline = session.card.sim().cycle() + if interrupted { STOPPED_LIMIT } else { limit };
-    // A frame that a handler has sent may still wait behind others when the handler has returned and its packet is counted, and a
+    // A frame that a handler has sent may still wait after others when the handler has returned and its packet is counted, and a
     // completion handler runs after all packets are: drained is what has nothing to do for a while.
     let mut quiet_since = None;
     let (stats, drained) = loop {
@@ -224,7 +224,7 @@ pub fn play_watched(
 
 type Causes = (Vec<u16>, Vec<Option<usize>>);
 
-/// Numbers of the frames in, and which of them caused which frame out: the trace tells it by frame number.
+/// Numbers of the frames in, and which of them caused which frame out: the trace has frame numbers.
 fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
     let mut sim = session.card.sim();
     let mut index_of = vec![None; 1 << reasons::TRACE_TAG_BITS];

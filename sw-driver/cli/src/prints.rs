@@ -52,7 +52,7 @@ impl Lines {
         }
     }
 
-    /// All lines; those that nobody ended come last.
+    /// All lines; unfinished ones come last.
     pub fn finish(self) -> Vec<Line> {
         let rest = self.open.into_iter().map(|(speaker, text)| line(speaker, &text));
         self.done.into_iter().chain(rest).collect()

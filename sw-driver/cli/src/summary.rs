@@ -117,7 +117,7 @@ pub struct FaultReport {
     pub meaning: &'static str,
     /// Program counter.
     pub pc: String,
-    /// Function and offset, if the image tells.
+    /// Function and offset, if the image has symbols.
     pub symbol: Option<String>,
     /// File and line, innermost inlined function first, if the image has debug information.
     pub source: Option<String>,
@@ -296,7 +296,14 @@ impl Summary {
                     "#".repeat((count * 40).div_ceil(most)),
                 ]
             });
-            let _ = writeln!(out, "First beat in to first beat of the answer, at {} MHz: median {} cycles = {:.0} ns, p99 {} cycles = {:.0} ns", self.clock_mhz, latency.median, nanoseconds(latency.median), latency.p99, nanoseconds(latency.p99));
+            let time = |cycles| format!("{cycles} cycles = {:.0} ns", nanoseconds(cycles));
+            let _ = writeln!(
+                out,
+                "First beat in to first beat of the answer, at {} MHz: median {}, p99 {}",
+                self.clock_mhz,
+                time(latency.median),
+                time(latency.p99)
+            );
             let _ = writeln!(out, "{}\n", table(["from cycles", "from ns", "answers", ""], rows, false));
         }
         if let Some(load) = self.load.text() {
@@ -331,13 +338,15 @@ impl Summary {
         if wrong > 0 {
             let _ = writeln!(
                 out,
-                "{wrong} packets have wrong checksums; a capture of a sender with checksum offload has unfinished ones, which --fix-checksums computes"
+                "{wrong} packets have wrong checksums; a capture of a sender with checksum offload has unfinished ones, \
+                 which --fix-checksums computes"
             );
         }
         if self.answered_in_part > 0 {
             let _ = writeln!(
                 out,
-                "warning: {} answers are the first {SLOT_BYTES} bytes of longer frames, of which a handler sees no more; drop such frames (spin_whole_frame), or send without SPIN_SEND_UNSEEN",
+                "warning: {} answers are the first {SLOT_BYTES} bytes of longer frames, of which a handler sees no more; \
+                 drop such frames (spin_whole_frame), or send without SPIN_SEND_UNSEEN",
                 self.answered_in_part
             );
         }

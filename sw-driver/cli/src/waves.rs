@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// Arguments that record a wave.
 #[derive(clap::Args)]
 pub struct WaveArguments {
-    /// Wave to record: FST if the name ends in .fst, else VCD; with a save file <WAVE>.gtkw for GTKWave. The model that records is built the first
-    /// time, and half as fast.
+    /// Wave to record: FST if the name ends in .fst, else VCD; with a save file <WAVE>.gtkw for GTKWave. The model that
+    /// records is built the first time, and half as fast.
     #[arg(long, value_name = "WAVE")]
     pub vcd: Option<PathBuf>,
     /// Signals of the wave: `interfaces` (streams, descriptors, handler starts), `all` (large), or paths of instances or signals such as

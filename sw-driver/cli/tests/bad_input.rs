@@ -257,7 +257,8 @@ fn an_image_has_its_state() {
     let source = folder.write(
         "state.c",
         b"#include \"spindle.h\"\nuint32_t first = 0x11223344; uint32_t zeroed[5]; static const uint8_t table[4] = {9, 8, 7, 6};\n\
-          int payload_handler(const spin_payload_t *p, void *s) { (void)s; first++; zeroed[p->frame % 5] = table[p->frame & 3]; return SPIN_SUCCESS; }\n\
+          int payload_handler(const spin_payload_t *p, void *s) { (void)s; first++; \
+          zeroed[p->frame % 5] = table[p->frame & 3]; return SPIN_SUCCESS; }\n\
           int completion_handler(uint32_t d, bool f, void *s) { (void)d; (void)f; (void)s; return SPIN_SUCCESS; }\n",
     );
     let output = spindle(&["build", &source, "-o", &folder.path("state.elf")]);

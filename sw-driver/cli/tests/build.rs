@@ -90,8 +90,10 @@ fn every_example_compiles() {
 #[test]
 fn segments_are_as_the_source_says() {
     let folder = Folder::new();
-    let text = "uint32_t first = 0x11223344; static volatile uint32_t zeroed[5]; uint32_t *pointer = &first; const uint32_t fixed[2] = {0xabcdef01, 2};\n\
-        int payload_handler(const spin_payload_t *p, void *s) { (void)s; first++; zeroed[p->frame % 5] = fixed[p->frame & 1]; return *pointer == 3; }\n\
+    let text = "uint32_t first = 0x11223344; static volatile uint32_t zeroed[5]; uint32_t *pointer = &first; \
+        const uint32_t fixed[2] = {0xabcdef01, 2};\n\
+        int payload_handler(const spin_payload_t *p, void *s) { (void)s; first++; \
+        zeroed[p->frame % 5] = fixed[p->frame & 1]; return *pointer == 3; }\n\
         int completion_handler(uint32_t d, bool f, void *s) { (void)d; (void)f; (void)s; return SPIN_SUCCESS; }";
     for family in families() {
         let (report, words) = folder.build(text, &["--cc", family]);
@@ -125,7 +127,8 @@ fn stack_depth_is_what_the_compiler_says() {
         FUNCTION deep(int x) { volatile char a[700]; a[x] = 3; return leaf(x) + a[1]; }\n\
         FUNCTION wide(int x) { volatile char a[40]; a[x] = 3; return leaf(x) + leaf(x + 1) + a[2]; }\n\
         FUNCTION last(int x) { return deep(x + 1); }\n\
-        FUNCTION cases(int x) { switch (x) { case 0: return 7; case 1: return wide(3); case 2: return 1; case 3: return last(9); case 4: return 4; case 5: return 99; default: return 0; } }\n\
+        FUNCTION cases(int x) { switch (x) { case 0: return 7; case 1: return wide(3); case 2: return 1; \
+        case 3: return last(9); case 4: return 4; case 5: return 99; default: return 0; } }\n\
         int header_handler(const spin_header_t *h, void *s) { (void)s; return cases((int)h->frame) + 1; }\n\
         int payload_handler(const spin_payload_t *p, void *s) { (void)s; return wide((int)p->frame) + wide((int)p->msg_id); }\n\
         int completion_handler(uint32_t d, bool f, void *s) { (void)s; (void)f; return (int)((uint64_t)d * d / (d + 1ull)); }";
@@ -181,10 +184,20 @@ fn calls_through_pointers_are_bounded() {
 fn what_has_no_bound_is_named() {
     let folder = Folder::new();
     let cases = [
-        ("__attribute__((noinline)) int sum(volatile int *p, int n) { int x = p[n]; return n ? sum(p, n - 1) * p[x] + x : 1; }", "sum((volatile int *)state, (int)h->frame)", "sum is recursive"),
+        (
+            "__attribute__((noinline)) int sum(volatile int *p, int n) { int x = p[n]; \
+            return n ? sum(p, n - 1) * p[x] + x : 1; }",
+            "sum((volatile int *)state, (int)h->frame)",
+            "sum is recursive",
+        ),
         ("int (*volatile there)(int);", "there(4) + 1", "header_handler calls through a pointer"),
         ("int (*volatile there)(int);", "there(4)", "header_handler calls through a pointer"),
-        ("__attribute__((noinline)) int array(uint32_t n) { volatile char a[n]; a[0] = 4; return a[n / 2]; }", "array(h->frame) + 1", "array has a frame of variable size"),
+        (
+            "__attribute__((noinline)) int array(uint32_t n) { volatile char a[n]; a[0] = 4; return a[n / 2]; \
+            }",
+            "array(h->frame) + 1",
+            "array has a frame of variable size",
+        ),
     ];
     for family in families() {
         for (before, value, sentence) in cases {
@@ -203,7 +216,8 @@ fn a_stack_that_is_too_small_is_warned_of() {
     let folder = Folder::new();
     // 3000 bytes do not fit the immediate of the instruction that makes the frame; 512 is more than the ABI aligns to.
     let large = "__attribute__((noinline)) int large(uint32_t n) { volatile char a[3000]; a[n] = 4; return a[n / 2]; }";
-    let aligned = "__attribute__((noinline)) int large(uint32_t n) { volatile char a[560] __attribute__((aligned(512))); a[n] = 4; return a[n / 2]; }";
+    let aligned = "__attribute__((noinline)) int large(uint32_t n) { \
+        volatile char a[560] __attribute__((aligned(512))); a[n] = 4; return a[n / 2]; }";
     for family in families() {
         // GCC aligns the array in its frame, Clang the frame: there the worst case is 496 bytes more than the frame of 1536.
         let aligned_range = if family == "gcc" { 1072..1200 } else { 2032..2100 };
@@ -226,7 +240,10 @@ fn what_the_card_cannot_run_is_refused() {
     folder.refused(&large, &[], "the image has 200000 bytes of state, the card's memory for it has 131072");
     folder.build(&large, &["--config", "alveo"]);
     let constants = format!("const char big[40000] = {{1}};\n{HANDLER} {{ {UNUSED} return big[h->frame]; }}");
-    let early = format!("int x;\n__attribute__((constructor)) void early(void) {{ x = *(volatile int *)SPIN_REGION_PACKET; }}\n{HANDLER} {{ {UNUSED} return x; }}");
+    let early = format!(
+        "int x;\n__attribute__((constructor)) void early(void) {{ \
+        x = *(volatile int *)SPIN_REGION_PACKET; }}\n{HANDLER} {{ {UNUSED} return x; }}"
+    );
     let local = format!("__thread int x; \n{HANDLER} {{ {UNUSED} return x++; }}");
     let open = format!("int elsewhere(void);\n{HANDLER} {{ {UNUSED} return elsewhere(); }}");
     for family in families() {
@@ -280,7 +297,10 @@ fn atomics_are_single_instructions() {
     let folder = Folder::new();
     for family in families() {
         let atomics = |call: &str| {
-            let text = format!("#include \"spin_atomic.h\"\nvolatile uint32_t word; spin_lock_t lock;\n{HANDLER} {{ {UNUSED} return (int){call}; }}");
+            let text = format!(
+                "#include \"spin_atomic.h\"\nvolatile uint32_t word; spin_lock_t lock;\n{HANDLER} {{ \
+                {UNUSED} return (int){call}; }}"
+            );
             folder.build(&text, &["--cc", family]);
             let image = folder.image();
             let code = image.code.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));

@@ -105,7 +105,8 @@ fn a_field_names_messages_of_a_run() {
         "#include \"spin_printf.h\"\n#include \"spin_atomic.h\"\nstatic uint32_t packets[256];\n\
          int header_handler(const spin_header_t *h, void *s) { packets[h->msg_slot] = 0; return SPIN_PROCESS_DATA; }\n\
          int payload_handler(const spin_payload_t *p, void *s) { spin_amo_add(&packets[p->msg_slot], 1); return SPIN_SUCCESS; }\n\
-         int completion_handler(uint32_t d, bool f, void *s) { printf(\"%x: %u\\n\", spin_task()->msg_id, packets[spin_task()->msg_slot]); return SPIN_SUCCESS; }\n",
+         int completion_handler(uint32_t d, bool f, void *s) { \
+         printf(\"%x: %u\\n\", spin_task()->msg_id, packets[spin_task()->msg_slot]); return SPIN_SUCCESS; }\n",
     )
     .unwrap();
     let run = ["run", &source, "--pcap", &input, "--match", "udp.dport == 9330", "--json", &json];

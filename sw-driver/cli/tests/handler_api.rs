@@ -141,7 +141,8 @@ fn frames_that_are_seen_in_part_are_not_sent() {
     assert_eq!(lengths(), [142, 2048, 2048, 2048]);
     assert!(text.contains("warning: 2 answers are the first 2048 bytes of longer frames"), "{text}");
     // PsPIN has no such result: its handlers send what they see, and the run warns.
-    let pspin = "#include <handler.h>\nvoid ph(handler_args_t *args) { spin_send_packet(args->task->pkt_mem, args->task->pkt_mem_size, NULL); }\n\
+    let pspin = "#include <handler.h>\nvoid ph(handler_args_t *args) { \
+        spin_send_packet(args->task->pkt_mem, args->task->pkt_mem_size, NULL); }\n\
         void init_handlers(handler_fn *h, handler_fn *p, handler_fn *t, void **m) { *p = ph; }\n";
     let (_, text) = folder.run(pspin, &frames, &["--gap", "4000", "--pspin"]);
     assert_eq!(lengths(), [142, 2048, 2048, 2048]);

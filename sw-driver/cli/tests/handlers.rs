@@ -25,7 +25,7 @@ fn program(compiler: &Compiler, name: &str, folder: &Path) -> PathBuf {
     output
 }
 
-/// What the hardware would tell a header handler of this frame.
+/// The header descriptor that the hardware would make of this frame.
 fn task_page(frame: &[u8], number: u16) -> Option<Vec<u8>> {
     let Verdict::Accept(parsed) = parse(frame, SPINDLE_PORT) else { return None };
     let packet = base(map::PACKET);
@@ -46,7 +46,7 @@ fn task_page(frame: &[u8], number: u16) -> Option<Vec<u8>> {
     Some(page)
 }
 
-/// What a handler left behind: return code, words of the command port, packet slot, scratchpad.
+/// Results of a handler: return code, words of the command port, packet slot, scratchpad.
 type Left = (u32, [u32; 8], Vec<u8>, Vec<u8>);
 
 /// Runs the handler on every frame.

@@ -224,7 +224,7 @@ fn faults_are_reported_with_context_pc_and_cause() {
     }
 }
 
-/// A handler of somebody else's: per message, with all three handlers and state. No pass is ever printed for it.
+/// A foreign handler: per message, with all three handlers and state. No pass is ever printed for it.
 #[test]
 fn a_foreign_handler_runs_unchecked() {
     let folder = tempfile::tempdir().unwrap();
@@ -234,7 +234,8 @@ fn a_foreign_handler_runs_unchecked() {
         &path,
         "#include \"spindle.h\"\n\
          static volatile uint32_t bytes[8][16];\n\
-         int payload_handler(const spin_payload_t *p, void *s) { (void)s; bytes[p->cluster_id][p->hpu_id] += p->payload_len; return SPIN_SUCCESS; }\n\
+         int payload_handler(const spin_payload_t *p, void *s) { (void)s; \
+         bytes[p->cluster_id][p->hpu_id] += p->payload_len; return SPIN_SUCCESS; }\n\
          int completion_handler(uint32_t d, bool f, void *s) {\n\
              (void)f; (void)s;\n\
              uint32_t sum = d;\n\
@@ -276,7 +277,7 @@ fn the_demonstration_passes() {
     assert!(folder.path().join("out.pcap").exists() && !folder.path().join("wave.vcd").exists());
 }
 
-/// The trace has every instruction that the card counts, each with its disassembly, and tells the same story as the answers.
+/// The trace has every instruction that the card counts, each with its disassembly, and agrees with the answers.
 #[test]
 fn a_trace_has_every_instruction() {
     let frames: Vec<_> = (0..6u8).map(|i| udp(&Ends::default(), 4000, 9, &[i; 100])).collect();

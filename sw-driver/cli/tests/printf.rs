@@ -52,12 +52,15 @@ fn prints_what_it_is_told(compiler: &Compiler) {
     let cases = cases(&mut ChaCha8Rng::seed_from_u64(3));
     let calls: String = cases
         .iter()
-        // A piece of length 0 that no printf makes ends the pieces of a call and tells what it returned.
+        // A piece of length 0 that no printf makes ends the pieces of a call and holds its return value.
         .map(|(call, _)| format!("    result[1] = (uint32_t)printf({call});\n    give((uint8_t *)result + 3, 9);\n"))
         .collect();
     let main = folder.path().join("main.c");
     let start = "#define PROGRAM\n#include \"linux.h\"\n#include \"spin_printf.h\"\n";
-    let body = format!("void run(void) {{\n    uint32_t result[3] = {{0, 0, 0}};\n    map(SPIN_REGION_COMMAND);\n{calls}    finish(0);\n}}\n");
+    let body = format!(
+        "void run(void) {{\n    uint32_t result[3] = {{0, 0, 0}};\n    \
+        map(SPIN_REGION_COMMAND);\n{calls}    finish(0);\n}}\n"
+    );
     std::fs::write(&main, format!("{start}{body}")).unwrap();
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let capture = here.join("printf_capture.h");
@@ -79,7 +82,7 @@ fn prints_what_it_is_told(compiler: &Compiler) {
                 break;
             }
             // Only the last piece of a call may be short.
-            assert!(length <= 8 && last == 8, "printf({call}): a piece of {length} behind one of {last}");
+            assert!(length <= 8 && last == 8, "printf({call}): a piece of {length} after one of {last}");
             last = length;
             text.extend_from_slice(&piece[1..1 + length]);
         }

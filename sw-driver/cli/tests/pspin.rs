@@ -50,7 +50,7 @@ fn handlers_do_what_they_do_on_pspin() {
     assert!(success && rows.len() == 5 && rows.iter().all(|(right, _)| *right), "{rows:?}");
 }
 
-/// The judge is no rubber stamp: what is not done, or done by half, or ends in a fault, is told.
+/// The judge refuses work that is not done, done by half, or ended by a fault.
 #[test]
 fn wrong_handlers_are_found() {
     let checkout = tempfile::tempdir().unwrap();
@@ -130,7 +130,8 @@ fn each_handler_sees_the_packet_as_it_arrived() {
         )
     };
     let source = format!(
-        "#include <handler.h>\n{}{}{}void init_handlers(handler_fn *h, handler_fn *p, handler_fn *t, void **m) {{ *h = hh; *p = ph; *t = th; }}\n",
+        "#include <handler.h>\n{}{}{}void init_handlers(handler_fn *h, handler_fn *p, handler_fn *t, void **m) {{ \
+            *h = hh; *p = ph; *t = th; }}\n",
         handler("hh"),
         handler("ph"),
         handler("th")
@@ -148,7 +149,8 @@ fn each_handler_sees_the_packet_as_it_arrived() {
 /// A payload handler of an empty packet without a header handler, and an answer after one that sent: ends are exchanged anew.
 #[test]
 fn empty_packets_are_answered() {
-    let source = "#include <handler.h>\nvoid send(handler_args_t *args) { printf(\"sent\\n\"); spin_send_packet(args->task->pkt_mem, 28, NULL); }\n\
+    let source = "#include <handler.h>\nvoid send(handler_args_t *args) { printf(\"sent\\n\"); \
+        spin_send_packet(args->task->pkt_mem, 28, NULL); }\n\
         void init_handlers(handler_fn *h, handler_fn *p, handler_fn *t, void **m) { HEADER *p = send; }\n";
     let frames = full_and_empty();
     for (header, each) in [("", 1), ("*h = send;", 2)] {
@@ -163,7 +165,8 @@ fn empty_packets_are_answered() {
 fn an_hpu_number_is_a_handlers_own() {
     let source = "#include <handler.h>\nstatic uint32_t taken[CORE_COUNT];\n\
         void ph(handler_args_t *args) { uint32_t before = amo_swap(&taken[args->hpu_gid], 1); rt_time_wait_cycles(3000);\n\
-        if (before) { printf(\"taken\\n\"); } amo_store(&taken[args->hpu_gid], 0); if (args->hpu_id >= NB_CORES) { printf(\"large\\n\"); }\n\
+        if (before) { printf(\"taken\\n\"); } amo_store(&taken[args->hpu_gid], 0); \
+        if (args->hpu_id >= NB_CORES) { printf(\"large\\n\"); }\n\
         printf(\"%u\\n\", args->hpu_gid); }\n\
         void init_handlers(handler_fn *h, handler_fn *p, handler_fn *t, void **m) { *p = ph; }\n";
     let folder = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ impl Bench {
         self.0.path().join(name)
     }
 
-    /// The command in the folder, reading `in.pcap` unless told otherwise, with the report in `report.json`.
+    /// The command in the folder, reading `in.pcap` unless the arguments name another capture, with the report in `report.json`.
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_spindle"));
         command.current_dir(self.0.path()).args(["run", "handler.c", "--json", "report.json"]);

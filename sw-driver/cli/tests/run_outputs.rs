@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const ECHO: &str = "#include \"spindle.h\"\nint header_handler(const spin_header_t *h, void *s) { (void)s; spin_send_packet(spin_packet(h), h->packet_len); return SPIN_PROCESS_DATA; }\n";
-const ENDLESS: &str = "#include \"spindle.h\"\nint header_handler(const spin_header_t *h, void *s) { (void)h; (void)s; for (;;) { __asm__ volatile(\"\"); } }\n";
+const ECHO: &str = "#include \"spindle.h\"\nint header_handler(const spin_header_t *h, void *s) { (void)s; \
+    spin_send_packet(spin_packet(h), h->packet_len); return SPIN_PROCESS_DATA; }\n";
+const ENDLESS: &str = "#include \"spindle.h\"\nint header_handler(const spin_header_t *h, void *s) { (void)h; \
+    (void)s; for (;;) { __asm__ volatile(\"\"); } }\n";
 
 struct Bench(tempfile::TempDir);
 

@@ -38,7 +38,10 @@ fn run_source(compiler: &str, before: &str, body: &str, gap: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("handler.c");
     let includes = "#include \"spin_atomic.h\"\n#include \"spin_printf.h\"\n";
-    let source = format!("{includes}{before}\nint header_handler(const spin_header_t *h, void *state) {{ (void)h; (void)state; {body} return SPIN_DROP; }}\n");
+    let source = format!(
+        "{includes}{before}\nint header_handler(const spin_header_t *h, void *state) {{ (void)h; \
+        (void)state; {body} return SPIN_DROP; }}\n"
+    );
     std::fs::write(&path, source).unwrap();
     let report = run(compiler, &path, 64, &["--match", "udp", "--gap", gap]);
     assert_eq!(report["dropped"]["handler_drop"], FRAMES, "{report:#}");
@@ -74,7 +77,8 @@ fn atomic_counters_lose_nothing() {
             "0",
         ));
         // The same by a reservation, and by a lock: at no gap all HPUs want it at once.
-        let swap = "uint32_t old; do { old = *(volatile uint32_t *)&next; } while (spin_compare_swap(&next, old, old + 1) != old); printf(\"%u\\n\", old);";
+        let swap = "uint32_t old; do { old = *(volatile uint32_t *)&next; } \
+            while (spin_compare_swap(&next, old, old + 1) != old); printf(\"%u\\n\", old);";
         all_different(&run_source(&compiler, "static uint32_t next = 5000;", swap, "0"));
         let lock = "spin_lock(&lock); uint32_t old = next; next = old + 1; spin_unlock(&lock); printf(\"%u\\n\", old);";
         all_different(&run_source(
@@ -90,10 +94,14 @@ fn atomic_counters_lose_nothing() {
 #[test]
 fn accesses_cost_what_the_readme_says() {
     let before = "static volatile uint32_t far; static spin_lock_t far_lock;\n\
-        #define COST(what) ({ uint32_t start = spin_cycles(); what; what; what; what; what; what; what; what; printf(\"%u\\n\", spin_cycles() - start); })";
-    let body = "volatile uint32_t *near = (volatile uint32_t *)spin_scratch(); spin_lock_t *near_lock = (spin_lock_t *)(spin_scratch() + 64);\
-        if (h->frame >= 1) { COST((void)*near); COST(*near = 1); COST(spin_amo_add(near, 1)); COST((spin_lock(near_lock), spin_unlock(near_lock)));\
-        COST((void)far); COST(far = 1); COST(spin_amo_add(&far, 1)); COST((spin_lock(&far_lock), spin_unlock(&far_lock))); COST(spin_yield()); }";
+        #define COST(what) ({ uint32_t start = spin_cycles(); what; what; what; what; what; what; what; what; \
+        printf(\"%u\\n\", spin_cycles() - start); })";
+    let body = "volatile uint32_t *near = (volatile uint32_t *)spin_scratch(); \
+        spin_lock_t *near_lock = (spin_lock_t *)(spin_scratch() + 64);\
+        if (h->frame >= 1) { COST((void)*near); COST(*near = 1); COST(spin_amo_add(near, 1)); \
+        COST((spin_lock(near_lock), spin_unlock(near_lock)));\
+        COST((void)far); COST(far = 1); COST(spin_amo_add(&far, 1)); \
+        COST((spin_lock(&far_lock), spin_unlock(&far_lock))); COST(spin_yield()); }";
     let numbers = numbers(&run_source(&names()[0], before, body, "4000"));
     let expected = [1, 1, 12, 20, 12, 1, 13, 19, 34].repeat(FRAMES as usize - 1);
     assert_eq!(numbers.len(), expected.len());
@@ -106,7 +114,8 @@ fn accesses_cost_what_the_readme_says() {
 #[test]
 fn scratchpads_are_shared_in_a_cluster() {
     for compiler in names() {
-        let body = "volatile uint32_t *count = (volatile uint32_t *)(spin_scratch() + 8); printf(\"%u\\n\", 1000 * h->cluster_id + spin_amo_add(count, 1));";
+        let body = "volatile uint32_t *count = (volatile uint32_t *)(spin_scratch() + 8); \
+            printf(\"%u\\n\", 1000 * h->cluster_id + spin_amo_add(count, 1));";
         let numbers = numbers(&run_source(&compiler, "", body, "0"));
         let set: BTreeSet<u32> = numbers.iter().copied().collect();
         let second = set.range(1000..).count() as u32;
@@ -119,7 +128,8 @@ fn scratchpads_are_shared_in_a_cluster() {
 #[test]
 fn text_comes_as_it_was_printed() {
     for compiler in names() {
-        let body = "printf(\"frame %u of %u bytes, kind %c%s\\n\", h->frame, h->frame_len, 'a' + (int)h->kind, \"\"); printf(\"no end %05d\", -(int)h->frame);";
+        let body = "printf(\"frame %u of %u bytes, kind %c%s\\n\", h->frame, h->frame_len, 'a' + (int)h->kind, \"\"); \
+            printf(\"no end %05d\", -(int)h->frame);";
         let report = run_source(&compiler, "", body, "3000");
         assert_eq!(report["prints_lost"], 0);
         let prints = report["prints"].as_array().unwrap();

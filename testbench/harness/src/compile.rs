@@ -48,8 +48,8 @@ pub(crate) struct Name {
 
 /// The name of the model of `source`.
 ///
-/// It holds the versions of Verilator and of the compiler where both are installed. Where one is missing, the name is that of the last build of the
-/// same source: a model that is in the cache needs no tools.
+/// It holds the versions of Verilator and of the compiler where both are installed. Where one is missing, the name is
+/// that of the last build of the same source: a model that is in the cache needs no tools.
 pub(crate) fn name(source: &Source, cache: &Cache) -> Result<Name> {
     let key = fingerprint(source)?;
     let named = format!("{}-{key}", source.top);

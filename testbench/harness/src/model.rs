@@ -106,7 +106,7 @@ pub struct Model {
     library: Arc<Library>,
     clock: Option<Port>,
     wave: Option<Recording>,
-    /// Told in which cycle the instance stood when it was dropped.
+    /// Receives the cycle of the instance when the instance is dropped.
     last_cycle: Option<Arc<AtomicU64>>,
     /// An input has changed since the last evaluation.
     changed: bool,

@@ -16,8 +16,8 @@ use std::thread::JoinHandle;
 
 /// Which signals a wave holds.
 ///
-/// A path names an instance or a signal from the top module on, such as `nic.packet_engine.parser`; a `*` in one of its names stands for any
-/// letters. An instance stands for all that is in it.
+/// A path names an instance or a signal from the top module on, such as `nic.packet_engine.parser`; a `*` in one of its
+/// names stands for any letters. An instance stands for all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaveScope {
     /// Every signal.

@@ -1,13 +1,13 @@
 //! Seeds of random tests: always printed, always repeatable.
 //!
-//! A seed is made of the test's name and of a number that varies all tests, `SPINDLE_SEED`. So tests differ from each other under every number,
-//! and so do the batches of a test that runs under several names.
+//! A seed is made of the test's name and of a number that varies all tests, `SPINDLE_SEED`. So tests differ from each
+//! other under every number, and so do the batches of a test that runs under several names.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-/// The seed of the test `name` under `SPINDLE_SEED`: a number, `random` for a new one, 0 if not set. What repeats the test is printed, so the
-/// output of a failed test holds it.
+/// The seed of the test `name` under `SPINDLE_SEED`: a number, `random` for a new one, 0 if not set. What repeats the
+/// test is printed, so the output of a failed test holds it.
 pub fn seed_from_env(name: &str) -> u64 {
     let variation = variation_from_env();
     println!("{name}: repeat with SPINDLE_SEED={variation}");

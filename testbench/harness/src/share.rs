@@ -1,10 +1,11 @@
 //! One copy of the C++ for all instances of a large module.
 //!
-//! Verilator inlines modules, so a processor that stands eight times in a design becomes eight texts of machine code, each run once a
-//! cycle: more than the instruction caches hold. Here the harness picks the modules worth a copy of their own and tells
-//! Verilator in a configuration file to leave them be; Verilator then finds that the functions of their instances are the same and
-//! merges them. Their inputs are marked as readable from outside, since otherwise each instance would read its neighbours' signals in
-//! place of its own ports, and no two would be the same. Clocks are left out: a readable copy would be a clock of its own.
+//! Verilator inlines modules: a processor that a design instantiates eight times becomes eight copies of machine code, each run
+//! once a cycle, which is more than the instruction caches hold. The harness chooses the modules that deserve a copy of their
+//! own and marks them in a configuration file as not to be inlined. Verilator then finds the functions of their instances equal
+//! and merges them. The inputs of such a module are marked as readable from outside; otherwise each instance would read its
+//! neighbours' signals in place of its ports, and no two functions would be equal. Clocks are not marked, because a readable
+//! copy would be a clock of its own.
 
 use crate::source::Source;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! Waves of failing tests: a test runs without recording, and if it fails it runs again with recording on, for the last cycles before the failure:
-//! a wave of a million cycles fills a disk and nobody looks at its beginning.
+//! Waves of failing tests: a test runs without recording, and if it fails it runs again with recording on, for the last
+//! cycles before the failure: a wave of a million cycles fills a disk, and its beginning is of no use.
 
 use crate::model::Model;
 use crate::seed::{seed_from_env, variation_from_env};

@@ -205,7 +205,7 @@ fn put(session: &mut Session, seed: u64) -> Result<()> {
     packets.shuffle(&mut random);
 
     let window = session.device.init_window(0, MAILBOX, KEY, PUT_BYTES as u32)?;
-    // One segment more than needed: nothing may be written behind the message.
+    // One segment more than needed: nothing may be written after the message.
     let posted = session.device.post_buffer(window, (PUT_BYTES + SEGMENT_BYTES) as u32)?;
     ensure!(session.device.poll(&posted)?.is_none(), "the record is complete before the first packet");
     let before = session.device.stats()?;

@@ -149,7 +149,7 @@ fn histogram_counts_every_byte() {
     assert!(rows.chunks(256).filter(|row| row.iter().any(|count| *count > 0)).count() > 1);
 }
 
-/// Entries of the table as the handler looks for them, so many that some stand behind others.
+/// Entries of the table as the handler looks for them, so many that some share a slot with others.
 #[test]
 fn filtering_lets_pass_what_the_table_names() {
     let address = Ends::default().dst_ip;
@@ -324,7 +324,7 @@ fn partition_sorts_datagrams_by_their_keys() {
     let dropped = ran.played.stats.drops[spindle_contract::reasons::HANDLER_DROP] as usize;
     assert_eq!(dropped + keyed, ran.frames.len());
     for ((window, posted), payloads) in windows.into_iter().zip(partitions) {
-        // No buffer is full yet: closing tells how far it is.
+        // No buffer is full yet: the record of the close has the fill level.
         ran.session.device.close_window(window).unwrap();
         let record = ran.session.device.wait(&posted, 10_000).unwrap();
         let mut bytes = vec![0; record.length as usize];

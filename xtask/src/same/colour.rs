@@ -2,7 +2,7 @@
 //!
 //! Every name starts with the colour of its kind. In each round the colour of a name becomes a hash of its colour and of the
 //! multiset of statements and positions in which the name stands, the other names of the statement counting by their colours
-//! (Weisfeiler and Leman, 1968). What refinement cannot tell apart are names that stand in the same places, such as those of
+//! (Weisfeiler and Leman, 1968). Refinement cannot distinguish names that stand in the same places, such as those of
 //! identical instances, for which either order will do.
 
 use super::tokens::{Name, Piece, Statement};

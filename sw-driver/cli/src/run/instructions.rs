@@ -63,8 +63,8 @@ impl InstructionTraces {
         })));
     }
 
-    /// Completes the traces. Of a run that fails or is interrupted they are kept, since the search for the cause begins there; `note` says so in the
-    /// text trace.
+    /// Completes the traces. Of a run that fails or is interrupted they are kept, since the search for the cause begins
+    /// there; `note` says so in the text trace.
     ///
     /// # Errors
     /// The traces are still in use, which is a defect of the program.

@@ -161,7 +161,7 @@ fn read(arguments: &RunArguments) -> Result<Input> {
     let mut handler = sdk::load(&arguments.sources)?;
     warn_of_stack(&handler.stack, config.stack_bytes());
     arguments.variables.apply(&mut handler)?;
-    // A shipped handler gets what it is meant for unless told otherwise.
+    // A shipped handler gets its own rule unless the user gives one.
     let messages = arguments.messages || rules.is_empty() && handler.shipped.is_some_and(|shipped| shipped.messages);
     let (rules, texts) = match (rules.is_empty(), handler.shipped) {
         (false, _) => (rules, arguments.rules.clone()),

@@ -1,7 +1,8 @@
 //! Replies out of order.
 //!
-//! Replies are taken in the order of their first beats on TX. A reply is out of order if the frame that caused it entered before the frame that caused
-//! an earlier reply (RFC 4737's definition, with the frame's place in the capture as sequence number). Several replies to one frame are in order.
+//! Replies are taken in the order of their first beats on TX. A reply is out of order if the frame that caused it
+//! entered before the frame that caused an earlier reply (RFC 4737's definition, with the frame's place in the capture
+//! as sequence number). Several replies to one frame are in order.
 
 use crate::play::Played;
 use serde::Serialize;

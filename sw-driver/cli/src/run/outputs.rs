@@ -1,7 +1,8 @@
 //! Output files of a run: all are opened before the run, and each is complete or absent after it.
 //!
-//! A file is written under a temporary name beside its own and renamed when it is complete, so a run that fails or is killed leaves neither half a file
-//! nor damage to an older one. Devices and pipes are written directly, and `-` is standard output.
+//! A file is written under a temporary name beside its own and renamed when it is complete, so a run that fails or is
+//! killed leaves neither half a file nor damage to an older one. Devices and pipes are written directly, and `-` is
+//! standard output.
 
 use anyhow::{bail, ensure, Context, Result};
 use std::fs::{File, Metadata, OpenOptions, Permissions};

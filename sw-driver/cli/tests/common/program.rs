@@ -14,8 +14,8 @@ pub fn words(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Runs `spindle compat` on a checkout of the kind that the option `kind` names: whether it succeeded, and for each example whether it was right, with
-/// the verdict.
+/// Runs `spindle compat` on a checkout of the kind that the option `kind` names: whether it succeeded, and for each
+/// example whether it was right, with the verdict.
 pub fn compat(kind: &str, checkout: &Path, only: &[&str]) -> (bool, Vec<(bool, String)>) {
     let report = tempfile::NamedTempFile::new().unwrap();
     let json = report.path().to_str().unwrap();

@@ -122,7 +122,7 @@ fn filled(word: fn(u32) -> u32) -> Vec<Vec<u8>> {
     udp_packets(1, word)
 }
 
-/// A frame that holds these words behind its Ethernet header, and is long enough for the wire.
+/// A frame that holds these words after its Ethernet header, and is long enough for the wire.
 fn experiment(words: &[u32]) -> Vec<u8> {
     let ends = Ends::default();
     let mut frame = [&ends.dst_mac[..], &ends.src_mac, &EXPERIMENT].concat();

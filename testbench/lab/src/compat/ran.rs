@@ -11,7 +11,7 @@ use spindle_sdk::Handler;
 
 /// Bytes of the host region.
 pub const HOST_BYTES: usize = 1 << 16;
-/// Scratchpads that an image has, one for each cluster that its handlers are told of.
+/// Scratchpads of an image, one for each cluster that its handlers see.
 pub const SCRATCHPADS: u32 = 4;
 /// Bytes of each.
 pub const SCRATCHPAD_BYTES: u32 = 8192;

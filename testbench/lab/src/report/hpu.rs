@@ -34,7 +34,7 @@ pub const STRAIGHT: &[&str] = &["hpu.cpi.ping_pong", "hpu.cpi.filtering"];
 /// What instructions and handlers cost.
 pub fn cycles(hart: &mut Hart) -> Result<Vec<Figure>> {
     let cycles = Cycles::measure(hart)?;
-    let from_use = |what: &str| format!("bubbles between {what} and the use of its result right behind it");
+    let from_use = |what: &str| format!("bubbles between {what} and the use of its result right after it");
     let values = [
         (cycles.start, "from a resolved return to the first fetch of the preloaded handler".into()),
         (cycles.switch, "from the instruction that has to wait, in M1, to the first fetch of another handler".into()),
@@ -124,7 +124,11 @@ mod tests {
                  portable_fini(&port); return time_in_secs(get_time()); }}\n"
             )
         };
-        write("coremark.h", "#include \"core_portme.h\"\ntypedef ee_u32 secs_ret;\nvoid start_time(void), stop_time(void);\nCORE_TICKS get_time(void); secs_ret time_in_secs(CORE_TICKS);\n");
+        write(
+            "coremark.h",
+            "#include \"core_portme.h\"\ntypedef ee_u32 secs_ret;\nvoid start_time(void), \
+            stop_time(void);\nCORE_TICKS get_time(void); secs_ret time_in_secs(CORE_TICKS);\n",
+        );
         write("core_main.c", &core(""));
         let value = bench(&mut hart, Some(folder.path())).unwrap().remove(0).value;
         let cycles = value["coremark"]["cycles"].as_u64().unwrap();

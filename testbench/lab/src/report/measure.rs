@@ -197,7 +197,10 @@ fn completion(session: &mut Session) -> Result<Vec<Figure>> {
         Figure::new(
             "cycles.last_wire_beat_to_completion",
             median(from_wire, "completion")?,
-            format!("last beat in to AWVALID of the record, of which the host's answer takes {least} to {most} cycles; median of {PUTS} puts"),
+            format!(
+                "last beat in to AWVALID of the record, of which the host's answer takes {least} to {most} \
+                cycles; median of {PUTS} puts"
+            ),
         ),
     ])
 }

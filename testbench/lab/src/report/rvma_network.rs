@@ -30,7 +30,7 @@ const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
 /// Bits of payload per cycle when full-size segments follow each other on the wire without a gap.
 pub const WIRE_LIMIT: f64 = SEGMENT_BYTES as f64 * 8.0 / 24.0;
 const KEY: u32 = 0x5EED;
-/// Cycles within which the tables of peers have been cleared behind reset.
+/// Cycles after reset within which the tables of peers are cleared.
 const CLEARING: u64 = 10_000;
 
 /// Two NICs that know each other, number what they send, and acknowledge every so many packets that they get.

@@ -1,14 +1,16 @@
 //! Put and completion by RVMA, and by the same NIC used the RDMA way.
 //!
-//! Both begin when the doorbell of a command is written whose arguments stand in the page already, and end when the receiver's host sees in its
-//! memory that all bytes are there. Software takes no time, registers answer as the card does, host memory after the cycles of its model.
+//! Both begin when the doorbell of a command is written whose arguments stand in the page already, and end when the
+//! receiver's host sees in its memory that all bytes are there. Software takes no time, registers answer as the card
+//! does, host memory after the cycles of its model.
 //!
 //! * **RVMA**: a put; the record of the buffer ends it, whatever the order in which the packets come.
-//! * **RDMA**, ordered: a put into memory whose address was exchanged long ago, and right behind it a send of one byte into a receive that was
-//!   posted before; the record of the receive ends it.
+//! * **RDMA**, ordered: a put into memory whose address was exchanged long ago, and right after it a send of one byte
+//!   into a receive that was posted before; the record of the receive ends it.
 //! * **RDMA**, adaptive: the send could overtake the put, so it leaves when the put has been acknowledged.
 //!
-//! Every packet is acknowledged. Memory of RDMA is a window that never completes, a receive a window that completes with each message: both run through the same pipelines.
+//! Every packet is acknowledged. Memory of RDMA is a window that never completes, a receive a window that completes
+//! with each message: both run through the same pipelines.
 
 use super::measure::Figure;
 use super::rvma_network::{pair, Node};
@@ -235,7 +237,7 @@ impl Setting {
         Ok(cycles as f64 / ROUNDS as f64)
     }
 
-    /// Mean cycles of a write of `size` bytes and the send that tells of it.
+    /// Mean cycles of a write of `size` bytes and of the send that announces it.
     fn rdma(&mut self, size: usize, routing: Routing) -> Result<f64> {
         let mut cycles = 0;
         for _ in 0..ROUNDS {

@@ -17,7 +17,8 @@ use spindle_sdk::Sources;
 /// Shortest frame on an Ethernet, without its check sequence padded to 64 bytes by us: one beat.
 const SHORTEST: usize = 64;
 /// The handler that does nothing.
-const EMPTY: &str = "#include <spindle.h>\nint header_handler(const spin_header_t *h, void *state) { (void)h; (void)state; return SPIN_PROCESS_DATA; }\n";
+const EMPTY: &str = "#include <spindle.h>\nint header_handler(const spin_header_t *h, void *state) { (void)h; \
+    (void)state; return SPIN_PROCESS_DATA; }\n";
 /// Sizes of the echo, with the keys of their figures.
 const ECHO: [(usize, [&str; 3]); 5] = [
     (
@@ -227,7 +228,8 @@ fn dispatch(session: &mut Session) -> Result<Vec<Figure>> {
     ])
 }
 
-/// The densest even spacing of frames of `length` bytes, from `from` cycles on, at which none is dropped, and what was played at it. The context is there already.
+/// The densest even spacing of frames of `length` bytes, from `from` cycles on, at which none is dropped, and what was
+/// played at it. The context is there already.
 fn densest(session: &mut Session, length: usize, count: usize, from: f64) -> Result<(f64, Played)> {
     let beats = length.div_ceil(BEAT_BYTES);
     let frames = vec![ping(length); count];

@@ -1,7 +1,8 @@
 //! Programs of the user on one handler processor: a folder with a `main`, CoreMark, or Embench, as their authors give them out.
 //!
-//! The functions that these suites ask of a platform are the SDK's (`bench/`); nothing of theirs is changed. Code lies in instruction memory, everything
-//! else in L1. What a suite says is timed is measured; of a plain program, all of `main`.
+//! The functions that these suites ask of a platform are the SDK's (`bench/`); nothing of theirs is changed. Code lies
+//! in instruction memory, everything else in L1. What a suite says is timed is measured; of a plain program, all of
+//! `main`.
 
 use anyhow::{bail, ensure, Context, Result};
 use serde::Serialize;
@@ -141,18 +142,18 @@ fn measure(hart: &mut Hart, program: &Program, sdk: &Path) -> Result<Score> {
     let ending = hart.run(Start { code_size, watchdog: WATCHDOG_MOST, scratch: DATA, ..Start::default() });
     ensure!(ending.cause == 0, "main faults: {ending:x?}");
     ensure!(ending.code == 0, "main returns {}", ending.code);
-    let told = |index: usize| {
+    let result = |index: usize| {
         let at = DATA.0 as usize + 4 * index;
         hart.l1[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
     };
-    let (cycles, instructions) = match told(0) {
+    let (cycles, instructions) = match result(0) {
         0 => (ending.cycles.into(), hart.instructions - before),
-        cycles => (cycles, told(1)),
+        cycles => (cycles, result(1)),
     };
     Ok(Score {
         cycles,
         instructions,
         cpi: cycles as f64 / instructions as f64,
-        coremark_per_mhz: (told(2) != 0).then(|| told(2) as f64 * 1e6 / cycles as f64),
+        coremark_per_mhz: (result(2) != 0).then(|| result(2) as f64 * 1e6 / cycles as f64),
     })
 }

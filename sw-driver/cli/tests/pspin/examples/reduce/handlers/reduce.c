@@ -1,5 +1,5 @@
 /* Adds the payloads up, word by word, in the home clusters' scratchpads: under a lock, by a reservation, or by atomic additions. A header
- * handler and a completion handler count messages; the last handler of each tells the host. */
+ * handler and a completion handler count messages; the last handler of each notifies the host. */
 #include <handler.h>
 #include <packets.h>
 

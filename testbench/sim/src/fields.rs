@@ -1,49 +1,45 @@
 //! Fields of packed ports, from the least significant bit.
 
+use bitvec::field::BitField;
+use bitvec::prelude::{BitSlice, BitVec, Lsb0};
+use bitvec::view::BitView;
+
 /// Puts fields together.
 #[derive(Default)]
-pub struct Packer {
-    bytes: Vec<u8>,
-    bits: usize,
-}
+pub struct Packer(BitVec<u8, Lsb0>);
 
 impl Packer {
-    /// Appends the low `width` bits of `value`, which has no others.
+    /// Appends the low `width` bits of `value`.
+    ///
+    /// # Panics
+    /// `value` has further bits.
     pub fn field(mut self, value: u64, width: usize) -> Self {
         assert!(width >= 64 || value >> width == 0, "{value:#x} does not fit {width} bits");
-        self.bytes.resize((self.bits + width).div_ceil(8), 0);
-        for bit in (0..width).filter(|bit| value >> bit & 1 == 1) {
-            self.bytes[(self.bits + bit) / 8] |= 1 << ((self.bits + bit) % 8);
-        }
-        self.bits += width;
+        self.0.extend_from_bitslice(&value.view_bits::<Lsb0>()[..width]);
         self
     }
 
-    /// What has been put together.
-    pub fn bytes(self) -> Vec<u8> {
-        self.bytes
+    /// The fields, in whole bytes.
+    pub fn bytes(mut self) -> Vec<u8> {
+        self.0.set_uninitialized(false);
+        self.0.into_vec()
     }
 }
 
 /// Takes fields apart.
-pub struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+pub struct Reader<'a>(&'a BitSlice<u8, Lsb0>);
 
 impl<'a> Reader<'a> {
     /// From the least significant bit on.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self(bytes.view_bits())
     }
 
-    /// The next `width` bits, at most 64.
+    /// The next `width` bits, 1 to 64.
     pub fn field(&mut self, width: usize) -> u64 {
-        let (first, shift) = (self.at / 8, self.at % 8);
-        let last = (self.at + width).div_ceil(8);
-        let all = self.bytes[first..last].iter().rev().fold(0u128, |all, byte| all << 8 | u128::from(*byte));
-        self.at += width;
-        (all >> shift) as u64 & (u64::MAX >> (64 - width))
+        let (field, rest) = self.0.split_at(width);
+        self.0 = rest;
+        field.load_le()
     }
 
     /// The next 32 bits.

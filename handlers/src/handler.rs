@@ -12,7 +12,7 @@ pub struct Shipped {
     pub name: &'static str,
     /// Its C source.
     pub source: &'static str,
-    /// The rule it is meant for.
+    /// Its default rule.
     pub rule: &'static str,
     /// It runs per message, not per packet.
     pub messages: bool,
@@ -87,7 +87,7 @@ pub struct Handler {
     pub elf: Vec<u8>,
     /// Compiler and target of sources; `None` for an image.
     pub compiler: Option<String>,
-    /// What its handlers need of the stack.
+    /// Stack that its handlers need.
     pub stack: Vec<HandlerStack>,
     /// The shipped handler whose source this is, byte for byte.
     pub shipped: Option<&'static Shipped>,

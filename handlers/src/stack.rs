@@ -27,7 +27,7 @@ pub struct HandlerStack {
     pub at_least: u32,
     /// The deepest chain of calls, from the handler on.
     pub path: Vec<String>,
-    /// What has no bound or could not be followed, a sentence for each function.
+    /// Functions without a bound, or that could not be followed: a sentence for each.
     pub unbounded: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the processor has.
+/// Extensions of the processor.
 const ARCHITECTURE: &str = "rv32ima_zicsr_zba_zbb_zbs";
 /// Old Clangs refuse this name and know its instructions all the same.
 const CSR_EXTENSION: &str = "_zicsr";
@@ -56,7 +56,7 @@ impl Family {
     }
 }
 
-/// What is compiled, besides the SDK's own files.
+/// The sources that are compiled, besides the SDK's own files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Sources {
     /// C or assembly files, together one image; to run, also an ELF image.
@@ -102,7 +102,7 @@ impl Sources {
         self.pspin || self.fpspin
     }
 
-    /// Checks what the compiler would report in its own way or not at all.
+    /// Checks conditions that the compiler would report in its own way or not at all.
     ///
     /// # Errors
     /// A file, folder or macro is none.
@@ -140,12 +140,12 @@ pub struct Toolchain {
     architecture: String,
     /// ABI and further arguments that the compiler needs.
     arguments: Vec<String>,
-    /// Division of 64-bit integers and the like; Clang has none of its own.
+    /// Library with division of 64-bit integers and similar functions; Clang has no such library.
     library: Option<String>,
 }
 
 impl Toolchain {
-    /// The compiler of that family; else the one that SPINDLE_CC names; else GCC, else Clang.
+    /// The compiler of the given family; otherwise the one in SPINDLE_CC, then GCC, then Clang.
     pub fn find(family: Option<Family>) -> Result<Toolchain> {
         let named = std::env::var_os("SPINDLE_CC").map(PathBuf::from);
         let named = named.filter(|program| family.is_none_or(|family| family == Family::of(program)));
@@ -259,7 +259,7 @@ impl Toolchain {
     }
 }
 
-/// Advice if a header of another API is what the compiler does not find.
+/// Advice if the compiler misses a header of another API.
 fn missing_api(sources: &Sources, words: &str) -> Option<&'static str> {
     let lacks = |header: &str| {
         words.contains(&format!("{header}: No such file")) || words.contains(&format!("'{header}' file not found"))

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 /// The block that is the whole NIC.
 pub const WHOLE: &str = "nic";
 
-/// One folder of emitted Verilog: `.sv` files, their order in `filelist.f`, and the top module's name in `top.txt`.
+/// A folder of emitted Verilog: `.sv` files, their order in `filelist.f`, and the top module's name in `top.txt`.
 pub struct Block {
     pub name: String,
     pub top: String,

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::path::PathBuf;
 
-/// What is run.
+/// Which examples run.
 #[derive(Args)]
 pub struct Options {
     /// Checkout of PsPIN, with its folder `examples`.
@@ -19,7 +19,7 @@ pub struct Options {
     arguments: Vec<String>,
 }
 
-/// Builds, runs and judges the examples; the checkout stays as it is.
+/// Builds, runs and judges the examples; the checkout is not changed.
 pub fn run(options: &Options) -> Result<()> {
     let command = ["run", "--quiet", "--package", "spindle-lab", "--", "compat"];
     for (option, checkout) in [("--pspin", &options.pspin), ("--fpspin", &options.fpspin)] {

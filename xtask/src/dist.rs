@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// What is done with the release.
+/// Contents and trial of the release.
 #[derive(Args)]
 pub struct Options {
     /// Unpack the release in this folder, a Debian 12 with a compiler for RISC-V, and use it there. Needs root. An absent

@@ -17,7 +17,7 @@ use toml::{Table, Value as Toml};
 const ABSENT: &[&str] =
     &["testbench", "packet-engine", "hpu-core", "rvma-lut", "rtl/verilog", "rtl/blocks", "rtl/nic", "xtask"];
 
-/// What is built in the copy.
+/// The crates that are built in the copy.
 const BUILT: &[&str] = &["spindle", "spindle-cli", "spindle-rvma", "spindle-sdk"];
 
 /// A crate, the crates of the project that it may use, and those that only its feature `sim` may use.
@@ -126,7 +126,7 @@ fn copy(tree: &Path) -> Result<()> {
     let files: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty() && kept(path)).collect();
     ensure!(files.contains(&"Cargo.toml"), "git lists no Cargo.toml");
     let (workspace, absent) = reduced_workspace(&fs::read_to_string("Cargo.toml")?)?;
-    // The lock file names the absent crates too; cargo leaves out what is not needed.
+    // The lock file names the absent crates too; cargo removes them.
     let mut fresh = BTreeSet::from([tree.join("Cargo.lock")]);
     for path in files {
         let from = Path::new(path);

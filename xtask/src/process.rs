@@ -40,7 +40,7 @@ pub fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs all of `items`, two at a time (the tools are single-threaded); what came of them, in their order.
+/// Runs all of `items`, two at a time (the tools are single-threaded); the results, in the order of the items.
 pub fn two_at_a_time<T: Sync, R: Send>(items: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let waiting = Mutex::new(items.iter().enumerate());
     let done = Mutex::new(Vec::new());

@@ -72,7 +72,7 @@ const AREAS: [(&str, &str); 5] =
 const FIGURES: [(&str, &str); 6] =
     [("lut", "lut"), ("ff", "ff"), ("bram", "bram36"), ("uram", "uram"), ("dsp", "dsp"), ("levels", "levels")];
 
-/// Enters `area.<family>.config` and `area.<family>.<block>.<figure>`: `null` for what was not synthesised, and the
+/// Enters `area.<family>.config` and `area.<family>.<block>.<figure>`: `null` for a figure that was not synthesised, and the
 /// reason in `missing`.
 fn add_areas(report: &mut Map<String, Value>, synthesis: &Value) {
     let mut missing = Map::new();

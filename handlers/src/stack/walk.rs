@@ -11,7 +11,7 @@ pub struct Body {
     pub calls: Vec<(u32, u32)>,
     /// Depths at calls through a pointer.
     pub pointers: Vec<u32>,
-    /// What has no bound: the predicate of a sentence about the function.
+    /// Reason for a missing bound: the predicate of a sentence about the function.
     pub unbounded: Vec<&'static str>,
 }
 
@@ -21,7 +21,7 @@ pub fn body(words: &HashMap<u32, u32>, start: u32, end: u32) -> Body {
     let mut walk = Walk { words, start, end, body, seen: HashSet::new(), jumps: Vec::new(), frame_pointer: None };
     walk.follow(vec![(start, 0)]);
     // A jump through a register with a frame open, or beside code that nothing else reaches, goes through a table of the function's own
-    // labels. Otherwise it is a call as the last act.
+    // labels. Otherwise the jump is a tail call.
     if let Some(depth) = walk.jumps.iter().copied().max() {
         let rest = |walk: &Walk| (start..end).step_by(4).find(|at| !walk.seen.contains(at));
         if depth == 0 && rest(&walk).is_none() {
@@ -43,7 +43,7 @@ struct Walk<'a> {
     seen: HashSet<u32>,
     /// Depths at jumps through registers.
     jumps: Vec<u32>,
-    /// Depth that the frame pointer stands for.
+    /// Depth of the frame pointer.
     frame_pointer: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! `spindle build`: an image, and what it takes of the card.
+//! `spindle build`: an image, and its use of the card's memories.
 
 use crate::config::config;
 use crate::table::table;
@@ -31,7 +31,7 @@ pub struct BuildArguments {
     json: Option<PathBuf>,
 }
 
-/// Compiles, reports, and checks that the card can run what came out.
+/// Compiles, reports, and checks that the card can run the image.
 pub fn build(arguments: &BuildArguments) -> Result<()> {
     let config = config(&arguments.config)?;
     let default = || arguments.sources.files[0].with_extension("elf");

@@ -10,7 +10,7 @@ use spindle_contract::reasons::{self, DROP_COUNT, DROP_REASONS};
 use spindle_model::handlers::{Circumstances, Handler, Outcome};
 use spindle_model::packet_engine::parser::{parse, Verdict};
 
-/// A handler under test: the frames it gets and what it makes of them.
+/// A handler under test: its frames and their expected results.
 pub struct Expected<'a> {
     /// Rules, in the order of the card.
     pub rules: &'a [Rule],

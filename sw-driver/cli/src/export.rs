@@ -12,7 +12,7 @@ pub struct ExportArguments {
     /// Folder to write to.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Write each block that is synthesised by itself to a folder of its own instead of the whole NIC.
+    /// Write, instead of the whole NIC, each separately synthesised block to a folder of its own.
     #[arg(long)]
     blocks: bool,
     /// Write one handler processor with its retirement port (RVFI) instead: what formal tools and instruction tests attach to.

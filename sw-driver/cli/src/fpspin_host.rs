@@ -28,7 +28,7 @@ pub struct Request {
     pub length: u32,
 }
 
-/// What a host program does with a request; its result is the length of the answer.
+/// The answer of a host program to a request; its result is the length of the answer.
 pub type Answer = dyn FnMut(&mut Session, &Request) -> Result<u32>;
 
 /// A host program for the handlers of a context.
@@ -76,7 +76,7 @@ impl FpspinHost {
         Ok(Some(FpspinHost { context, variable: offset as usize, hpus, host, seen, answer: RefCell::new(answer) }))
     }
 
-    /// Answers what has been requested since the last call.
+    /// Answers the requests since the last call.
     pub fn attend(&self, session: &mut Session) -> Result<()> {
         for hpu in 0..self.hpus {
             let page = self.host + hpu as u64 * PAGE;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Arguments of `spindle run` for the pipeline viewer.
 #[derive(clap::Args)]
 pub struct KonataArguments {
-    /// Pipeline trace to write, for the viewer Konata (needs a model of its own, built the first time).
+    /// Pipeline trace to write, for the viewer Konata (the first use builds a model with a retirement port).
     #[arg(long, value_name = "TRACE.kanata")]
     pub konata: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ impl Konata {
         write!(self.file, "Kanata\t0004\nC=\t{first}\n")?;
         let mut now = first;
         let mut starting = order.iter().enumerate().peekable();
-        // What is to come: cycle, number in the file, stage.
+        // Future events: cycle, number in the file, stage.
         let mut pending: BinaryHeap<Reverse<(u64, usize, usize)>> = BinaryHeap::new();
         loop {
             let next = starting.peek().map(|(_, index)| spans[**index][0].0);

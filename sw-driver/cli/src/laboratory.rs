@@ -1,4 +1,4 @@
-//! Commands that other programs of the project do: `demo`, `report` and `compat` of `spindle-lab`, and `spindle-hart`.
+//! Commands that other programs of the project carry out: `demo`, `report` and `compat` of `spindle-lab`, and `spindle-hart`.
 
 use anyhow::{bail, Context, Result};
 use std::ffi::OsString;

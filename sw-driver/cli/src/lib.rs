@@ -1,4 +1,4 @@
-//! What the commands of `spindle` are made of; the laboratory uses the same parts.
+//! The parts of the commands of `spindle`, which the laboratory uses too.
 //!
 //! Without the feature `sim` there is no simulated card: handlers are compiled and judged, and nothing of the test
 //! bench or of the RTL is built.

@@ -16,7 +16,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile and load a handler, play a capture into the NIC, report what became of every packet.
+    /// Compile and load a handler, play a capture into the NIC, report the fate of every packet.
     #[cfg(feature = "sim")]
     Run(Box<run::RunArguments>),
     /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
@@ -26,7 +26,7 @@ enum Command {
     Demo(Passed),
     /// Compile a handler to an ELF image; report its size and its stack.
     Build(build::BuildArguments),
-    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge what they do.
+    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge their results.
     Compat(Passed),
     /// Run any RISC-V program on one handler processor, outside the NIC: instruction tests, benchmarks.
     Hart(Passed),

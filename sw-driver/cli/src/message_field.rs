@@ -18,7 +18,7 @@ pub struct MessageFieldArguments {
 }
 
 impl MessageFieldArguments {
-    /// What the user wants, if they want messages of this kind, for frames of these rules.
+    /// The rule of messages that a field names, for frames of these rules; `None` if the options are not given.
     pub fn rule(&self, rules: &[Rule]) -> Result<Option<MessageRule>> {
         match (&self.message_field, &self.message_end) {
             (None, None) => Ok(None),

@@ -14,7 +14,7 @@ use spindle_sim::{SentFrame, WireFrame};
 pub struct Reply {
     /// Index of the frame that was played in; `None` if the trace does not have it.
     pub cause: Option<usize>,
-    /// What came out.
+    /// Frames that the NIC sent.
     pub frame: SentFrame,
 }
 
@@ -101,7 +101,7 @@ pub fn play_with(
     play_watched(session, frames, gaps, limit, Watch::default())
 }
 
-/// What the host takes from the card while the NIC runs.
+/// Reports that the host takes from the card while the NIC runs.
 #[derive(Default)]
 struct Queues {
     drain_faults: bool,
@@ -180,7 +180,7 @@ pub fn play_watched(
     }
     let mut deadline = session.card.sim().cycle() + if interrupted { STOPPED_LIMIT } else { limit };
     // A frame that a handler has sent may still wait after others when the handler has returned and its packet is counted, and a
-    // completion handler runs after all packets are: drained is what has nothing to do for a while.
+    // completion handler runs after all packets are: the NIC is drained when it has been idle for a while.
     let mut quiet_since = None;
     let (stats, drained) = loop {
         queues.take(session)?;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// A running NIC.
 pub struct Session {
-    /// What it is.
+    /// Its configuration.
     pub config: Config,
     /// Wire, traces, host memory.
     pub card: SimHandle,
@@ -17,7 +17,7 @@ pub struct Session {
     pub device: Device<SimHandle, SimHandle>,
 }
 
-/// The text of a NIC as the simulation takes it.
+/// The Verilog of a NIC for the simulation.
 pub fn source(config: &Config) -> Result<Source> {
     let design =
         spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
@@ -32,7 +32,7 @@ impl Session {
         step(&format!("emitting the NIC of configuration `{}`", config.name));
         let source = source(&config)?;
         let start = Instant::now();
-        // Here, so that the user sees the progress; the card then finds the model open.
+        // Before the card is made, so that the user sees the progress of a build.
         spindle_sim::model(&source.clone().with_trace(options.trace), &Progress::stderr("spindle"))?;
         let card = SimHandle::new(SimDevice::new(&source, &config, options)?);
         step(&format!("model ready after {:.1} s", start.elapsed().as_secs_f64()));

@@ -102,7 +102,7 @@ pub fn stage_table(stages: &[Stage]) -> String {
     table(["stage (cycles)", "count", "min", "median", "p99", "max"], rows, true)
 }
 
-/// A fault as it is reported.
+/// A fault in the report.
 #[derive(Clone, Debug, Serialize)]
 pub struct FaultReport {
     /// Context.
@@ -113,7 +113,7 @@ pub struct FaultReport {
     pub hpu: usize,
     /// Name of the cause.
     pub cause: &'static str,
-    /// What the cause means.
+    /// Meaning of the cause.
     pub meaning: &'static str,
     /// Program counter.
     pub pc: String,
@@ -132,7 +132,7 @@ pub struct FaultReport {
 pub struct Summary {
     /// Name of the handler.
     pub handler: String,
-    /// "unchecked", or what the comparison with the model said.
+    /// "unchecked", or the result of the comparison with the model.
     pub checked: String,
     /// Name of the configuration.
     pub config: &'static str,
@@ -192,7 +192,7 @@ pub struct Summary {
     pub prints: Vec<Line>,
     /// Pieces of up to eight characters that found no room in the queue.
     pub prints_lost: u32,
-    /// What the run was made of.
+    /// Inputs and versions of the run.
     pub run: Record,
 }
 
@@ -212,7 +212,7 @@ pub struct Details {
     pub fault_counts: Vec<FaultCount>,
     /// Variables that were asked for.
     pub variables: Vec<Shown>,
-    /// What the run was made of.
+    /// Inputs and versions of the run.
     pub run: Record,
 }
 

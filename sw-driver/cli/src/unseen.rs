@@ -1,4 +1,4 @@
-//! Answers to frames of which the handler saw only the first bytes.
+//! Answers to frames that the handler saw only in part.
 
 use crate::play::Played;
 use spindle_contract::params::SLOT_BYTES;

@@ -52,7 +52,7 @@ fn scope(text: &str) -> Result<WaveScope> {
 }
 
 impl WaveArguments {
-    /// What is to be recorded, if anything is.
+    /// The wave to record; `None` without the option.
     pub fn request(&self) -> Result<Option<WaveRequest>> {
         let window = self.vcd_window.clone().unwrap_or(0..u64::MAX);
         let request = || Ok(WaveRequest { scope: scope(&self.vcd_scope)?, window });

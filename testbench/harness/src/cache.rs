@@ -1,4 +1,4 @@
-//! The model cache: where it is, who may write there, and what may be loaded from it.
+//! The model cache: its folder, the permissions of the folder, and the checks before a model is loaded.
 //!
 //! A model is machine code that the process executes, so its folder must belong to the user alone. A model lies in
 //! `<top>-<key>.so` beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the key that the last build of a
@@ -23,7 +23,7 @@ pub(crate) struct Cache {
     folder: PathBuf,
 }
 
-/// A model whose hash is right, still open: what is loaded is what was hashed.
+/// A model whose hash is right, still open, so that the hashed bytes are the loaded ones.
 pub(crate) struct Checked {
     pub file: File,
     pub path: PathBuf,
@@ -103,7 +103,7 @@ impl Cache {
         &self.folder
     }
 
-    /// The model `name`, opened and checked; `None` if it is absent or is not what was built.
+    /// The model `name`, opened and checked; `None` if the model is absent or differs from what was built.
     pub fn object(&self, name: &str) -> Option<Checked> {
         let path = self.path(&format!("{name}.so"));
         let record = self.path(&format!("{name}.sha256"));
@@ -155,7 +155,7 @@ impl Cache {
         Ok(Work { path, _lock: lock })
     }
 
-    /// Removes what killed builds have left and what is no longer used. Work of processes that run is not touched.
+    /// Removes leftovers of killed builds, and files that are no longer used. Work of running processes is not touched.
     pub fn sweep(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {

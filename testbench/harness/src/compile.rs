@@ -38,7 +38,7 @@ const PRELUDE: &str = "#include \"Vdut__Syms.h\"\n\
 /// Generated code above this size is compiled in several units, two at a time.
 const UNIT_BYTES: u64 = 400_000;
 
-/// What the cache calls the model of a source.
+/// Names of the model of a source in the cache.
 pub(crate) struct Name {
     /// By text, options and recipe; the tools are not in it.
     source: String,

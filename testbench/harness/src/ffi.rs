@@ -62,7 +62,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Opens a shared object for the rest of the process's life: the open file, whatever its name stands for by now.
+    /// Opens a shared object for the rest of the process's life: the open file, even if its name now leads to another file.
     pub fn open(Checked { file, path }: Checked) -> Result<Object> {
         // The file stays open, since the loader takes two libraries of the same name for one.
         let fd = file.into_raw_fd();

@@ -35,7 +35,7 @@
 //! # The model cache
 //!
 //! A model is machine code that the process runs. So the cache must be a folder of the user that no other user can write to, and a
-//! model is loaded only if it has the hash that its build recorded; else it is built again. A model that is in the cache needs neither
+//! model is loaded only if it has the hash that its build recorded; else it is built again. A cached model needs neither
 //! Verilator nor a compiler: its name depends on their versions where both are installed, and is that of the last build of the same
 //! text where one is missing. A build removes what killed builds have left and models that were not used for 30 days.
 //!

@@ -43,9 +43,9 @@ pub(crate) fn find(fingerprint: &str) -> Option<&'static Linked> {
 
 /// A static library with one model.
 pub struct Archive {
-    /// What the linker calls the library: `lib<name>.a`.
+    /// Name of the library for the linker: the file is `lib<name>.a`.
     pub name: String,
-    /// The symbol of its [`Face`], the only one that others see.
+    /// The symbol of its [`Face`], the only global one.
     pub symbol: String,
     /// The fingerprint of its source.
     pub fingerprint: String,

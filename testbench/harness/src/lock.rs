@@ -1,4 +1,4 @@
-//! A lock that a file stands for. The lock ends with its process; the file goes when the lock is released.
+//! A lock on a file. The system releases the lock when its process ends; the file is removed when the lock is released.
 
 use anyhow::{Context, Result};
 use std::fs::{File, OpenOptions, TryLockError};

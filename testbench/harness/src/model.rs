@@ -118,7 +118,7 @@ impl Model {
         Model::build_with(source, &Progress::silent())
     }
 
-    /// Likewise, and shows the progress if the model has to be compiled.
+    /// As [`Model::build`]; `progress` shows the compilation if there is one.
     pub fn build_with(source: &Source, progress: &Progress) -> Result<Arc<Library>> {
         static OPEN: Mutex<Option<HashMap<PathBuf, Arc<Library>>>> = Mutex::new(None);
         let opened = || OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -360,7 +360,7 @@ impl Model {
             period: options.period_ps,
         };
         let recording = Recording::start(path.as_ref(), options)?;
-        // What is wrong with the file or the selection is known as soon as the header is there.
+        // Errors of the file and of the selection are known when the header has been written.
         let opened = self.instance.wave_open(recording.pipe(), &window).and_then(|()| recording.wait_until_ready());
         self.wave = Some(recording);
         if opened.is_err() {

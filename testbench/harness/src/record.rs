@@ -17,14 +17,14 @@ use std::thread::JoinHandle;
 /// Which signals a wave holds.
 ///
 /// A path names an instance or a signal from the top module on, such as `nic.packet_engine.parser`; a `*` in one of its
-/// names stands for any letters. An instance stands for all that is in it.
+/// names stands for any letters. An instance selects all of its signals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaveScope {
     /// Every signal.
     All,
     /// The signals of [`WaveOptions::groups`].
     Groups,
-    /// What is at these paths; a path without a signal is an error.
+    /// The signals at these paths; a path without a signal is an error.
     Paths(Vec<String>),
 }
 
@@ -170,7 +170,7 @@ fn select(header: &Header, options: &WaveOptions) -> Result<Vec<bool>> {
     Ok(chosen)
 }
 
-/// Whether `path` names a signal, or an instance that it is in.
+/// Whether `path` names a signal, or an instance that contains the signal.
 pub(crate) fn matches(path: &str, signal: &[String]) -> bool {
     let names: Vec<&str> = path.split('.').collect();
     names.len() <= signal.len() && names.iter().zip(signal).all(|(pattern, name)| glob(pattern, name))

@@ -44,7 +44,7 @@ pub(crate) fn configuration(source: &Source) -> String {
     }
 }
 
-/// The modules of the texts, and every signal whose edge something waits for. What is misread costs speed alone.
+/// The modules of the texts, and every signal with an edge-triggered process. A misread text costs speed alone.
 fn read(source: &Source) -> (BTreeMap<String, Module>, BTreeSet<String>) {
     let texts: Vec<Vec<&str>> = source.files.iter().map(|(_, text)| tokens(text)).collect();
     let following = |keywords: &'static [&'static str]| {
@@ -106,7 +106,7 @@ fn inputs(body: &[&str]) -> Vec<String> {
     let mut input = false;
     let mut names = vec![];
     for port in ports.split(|token| *token == "," || *token == ")") {
-        // What has no direction of its own has that of the port before it.
+        // A port without a direction has that of the port before it.
         if let Some(direction) = port.iter().find(|token| ["input", "output", "inout"].contains(*token)) {
             input = *direction == "input";
         }
@@ -115,7 +115,7 @@ fn inputs(body: &[&str]) -> Vec<String> {
     names
 }
 
-/// Which modules to share: large, and there more than once in the same shape, where what lies in a shared module counts once.
+/// Modules to share: large ones with several instances of the same shape. The contents of a shared module count once.
 fn shared<'a>(modules: &'a BTreeMap<String, Module>, top: &'a str) -> Vec<&'a str> {
     let mut flat = BTreeMap::new();
     flat_bytes(modules, top, &mut flat);
@@ -137,13 +137,13 @@ fn shared<'a>(modules: &'a BTreeMap<String, Module>, top: &'a str) -> Vec<&'a st
     shared
 }
 
-/// Fills `flat` with the size of `name` and of all that lies in it.
+/// Fills `flat` with the size of `name` and of its contents.
 fn flat_bytes<'a>(modules: &'a BTreeMap<String, Module>, name: &'a str, flat: &mut BTreeMap<&'a str, usize>) -> usize {
     if let Some(bytes) = flat.get(name) {
         return *bytes;
     }
     let Some(module) = modules.get(name) else { return 0 };
-    // Until it is known, so that text which contains itself is Verilator's to refuse.
+    // A preliminary value: a module that contains itself ends the recursion here, and Verilator refuses the design.
     flat.insert(name, module.bytes);
     let below: usize = module.children.iter().map(|(child, count)| count * flat_bytes(modules, child, flat)).sum();
     flat.insert(name, module.bytes + below);

@@ -1,11 +1,11 @@
-//! What is to be built: the text of a design and how to build it.
+//! The text of a design and the options of its build.
 
 use sha2::{Digest, Sha256};
 
 /// How a model is built. Different options give different shared objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// Compile wave recording in. Costs speed even while no wave is open, so it is off unless asked for.
+    /// Compile wave recording in. Recording costs speed even while no wave is open, so it is off by default.
     pub trace: bool,
     /// Preprocessor definitions, `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,

@@ -23,11 +23,11 @@ pub(crate) struct Variable {
     pub width: u32,
     /// Verilog's kind, such as `wire`.
     pub kind: String,
-    /// The code that stands for it in the changes.
+    /// Its code in the list of changes.
     pub code: String,
 }
 
-/// What is declared.
+/// The declarations.
 pub(crate) struct Header {
     pub items: Vec<Item>,
     pub variables: Vec<Variable>,

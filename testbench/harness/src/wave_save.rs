@@ -38,7 +38,7 @@ fn text(
     let mut text = String::new();
     writeln!(text, "[dumpfile] \"{wave}\"\n[timestart] {start}\n[size] 1400 900\n[signals_width] 300")?;
     writeln!(text, "*-{zoom:.1} -1\n[sst_expanded] 1")?;
-    // A signal stands in the first group that names it.
+    // A signal is listed in the first group that names it.
     let mut listed = vec![false; names.len()];
     for group in groups {
         let mut rows = String::new();

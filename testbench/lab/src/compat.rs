@@ -43,7 +43,7 @@ pub struct CompatArguments {
     json: Option<PathBuf>,
 }
 
-/// What became of an example.
+/// The outcome of an example.
 #[derive(Serialize)]
 struct Row {
     example: &'static str,
@@ -97,7 +97,7 @@ impl Row {
     }
 }
 
-/// Runs every example; an error if one does not do what it does on its own NIC.
+/// Runs every example; an error if one behaves otherwise than on its own NIC.
 pub fn compat(arguments: &CompatArguments) -> Result<()> {
     let (rows, project) = match (&arguments.pspin, &arguments.fpspin) {
         (_, Some(checkout)) => (fpspin::rows(checkout, arguments)?, "FPsPIN"),

@@ -187,7 +187,7 @@ fn reasons(played: &Played) -> String {
     played.stats.drop_reasons().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A comparison that passes what is wrong is worth nothing.
+/// The comparison must fail for a wrong answer.
 fn must_fail<T>(what: &str, result: Result<T>) -> Result<()> {
     match result {
         Err(_) => Ok(()),

@@ -64,7 +64,7 @@ fn udp(exchange: &Path, out: &Path) -> Result<usize> {
     for row in fields(exchange, "udp && !icmp", &FIELDS)? {
         *balance.entry(row).or_default() += 1;
     }
-    // The exchange holds the answers too: what is left are the requests.
+    // The exchange holds the answers too: the remaining frames are the requests.
     for row in &answers {
         *balance.entry(row.clone()).or_default() -= 1;
     }

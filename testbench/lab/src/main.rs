@@ -21,7 +21,7 @@ struct Arguments {
 enum Command {
     /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
     Demo(demo::DemoArguments),
-    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge what they do.
+    /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge their results.
     Compat(compat::CompatArguments),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(report::ReportArguments),

@@ -1,6 +1,6 @@
 //! `spindle report`: every figure of the simulated design, measured on the emitted Verilog, as JSON and as a table.
 //!
-//! A figure that cannot be had is `null`, and `missing` says why; the others are measured all the same. `measured` says of each
+//! A figure that cannot be measured is `null`, and `missing` has the reason; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
 mod hpu;
@@ -75,7 +75,7 @@ pub struct ReportArguments {
     /// Folder with C sources of a program with a `main` that returns 0, to be run by a handler processor: `hpu.bench`.
     #[arg(long, value_name = "DIR")]
     bench: Option<PathBuf>,
-    /// Measure only what has a key that begins like this, for example `spin.` or `throughput.`.
+    /// Measure only figures whose key begins like this, for example `spin.` or `throughput.`.
     #[arg(long, value_name = "KEY")]
     only: Option<String>,
 }

@@ -18,7 +18,7 @@ use sources::Source;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What is linted; everything unless one is chosen.
+/// Which lints run; both unless one is chosen.
 #[derive(Args)]
 pub struct Options {
     /// Lint the sources and docs only.

@@ -17,7 +17,7 @@ const SUFFIXES: &[&str] = &[
     "valid", "ready", "data", "keep", "last", "user", "id", "addr", "len", "strb", "resp", "next", "q", "d", "i", "n",
 ];
 
-/// What the project has.
+/// The names that the project has.
 struct Known {
     /// Words of code.
     words: BTreeSet<String>,

@@ -54,7 +54,7 @@ const KEYWORDS: &[&str] = &[
     "wire",
 ];
 
-/// What an identifier stands for: two designs agree if their names agree up to one renaming.
+/// The kind of an identifier: two designs agree if their names agree up to one renaming.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Name {
     /// A module, package, type or value of a package.
@@ -82,7 +82,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The statement as it was written, without its layout.
+    /// The statement without its layout.
     pub fn text(&self) -> String {
         let words = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) | Piece::Name(Name::Global(text) | Name::Local(_, text) | Name::Field(_, text)) => {

@@ -24,7 +24,7 @@ struct Arguments {
 enum What {
     /// The NIC with its parameter sheet.
     Nic,
-    /// Each block that is synthesised by itself, in a folder of its own.
+    /// Each separately synthesised block, in a folder of its own.
     Blocks,
     /// Blocks, and the NIC in the folder `nic` beside them.
     All,

@@ -136,7 +136,7 @@ pub fn write(recording: &Recording, output: impl Write) -> Result<()> {
     Ok(())
 }
 
-/// What is known of a frame; what the trace does not report is absent.
+/// Known facts about a frame; facts that the trace does not report are absent.
 pub fn arguments(fate: &FrameFate) -> Value {
     let mut args = json!({ "frame": fate.frame, "number": fate.number, "bytes": fate.bytes });
     let optional = [

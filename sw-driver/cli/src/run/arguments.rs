@@ -24,7 +24,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t = TruncatedArgument::Refuse)]
     pub truncated: TruncatedArgument,
     /// Packets for the handler, such as 'udp.dport == 9999 && ip.src in 10.0.0.0/8'; may be given several times. Without it, a
-    /// shipped handler gets the packets it is meant for and any other handler gets all.
+    /// shipped handler gets the packets of its default rule and any other handler gets all packets.
     #[arg(long = "match", value_name = "RULE")]
     pub rules: Vec<String>,
     /// The Spindle header names the message: handlers run per message instead of per packet.
@@ -37,7 +37,7 @@ pub struct RunArguments {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub waves: WaveArguments,
-    /// Trace to write: a line for each instruction (needs a model of its own, built the first time).
+    /// Trace to write: a line for each instruction (the first use builds a model with a retirement port).
     #[arg(long, value_name = "TRACE.txt")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
@@ -52,16 +52,16 @@ pub struct RunArguments {
     /// Configuration of the NIC: sim, kintex7 or alveo.
     #[arg(long, default_value = "sim")]
     pub config: String,
-    /// Compute IPv4, UDP and ICMP checksums anew before playing: captures of a sender with offloads have unfinished ones.
+    /// Recompute IPv4, UDP and ICMP checksums before playing: captures of a sender with offloads have unfinished ones.
     #[arg(long)]
     pub fix_checksums: bool,
-    /// Cycles after which packets that are still inside are given up.
+    /// Cycles after the last frame before the run gives up on packets that are still inside.
     #[arg(long, default_value_t = 2_000_000)]
     pub cycles_limit: u64,
     /// Make the gaps random (0 to twice --gap, or around --rate), from this seed; also the seed of the host's latencies and of TX.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Percentage of cycles in which the wire takes what the NIC sends.
+    /// Percentage of cycles in which the wire is ready for frames of the NIC.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub tx_ready: u32,
     #[command(flatten)]

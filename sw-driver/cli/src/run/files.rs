@@ -80,7 +80,7 @@ pub struct Found<'a> {
     pub handler: &'a Handler,
     /// What happened.
     pub played: &'a Played,
-    /// What became of each frame.
+    /// The fate of each frame.
     pub fates: &'a [FrameFate],
     /// Rules as text, in the order of the card.
     pub rules: &'a [String],

@@ -60,7 +60,7 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// Of a run in which `fates` became of the frames.
+    /// The loads of a run whose frames had these fates.
     pub fn of(played: &Played, fates: &[FrameFate], clock_mhz: u32) -> Loads {
         let entered: Vec<_> = fates.iter().map(|fate| (fate.arrival, fate.bytes)).collect();
         let sent: Vec<_> = played.replies.iter().map(|reply| (reply.frame.first, reply.frame.bytes.len())).collect();

@@ -59,7 +59,7 @@ const RING_RECORDS: usize = MAX_RECORDS;
 /// Bytes of the host region that the handler gets.
 const HOST_BYTES: u32 = 1 << 20;
 
-/// What the user gave, read and checked.
+/// The user's input, read and checked.
 struct Input {
     config: Config,
     handler: Handler,
@@ -87,7 +87,7 @@ struct Installed {
     program: Option<FpspinHost>,
 }
 
-/// Runs it. Everything the user gave is looked at, and every output is opened, before the NIC is built.
+/// Runs a handler. All input is checked, and every output is opened, before the NIC is built.
 pub fn run(arguments: &RunArguments) -> Result<()> {
     let mut outputs = Outputs::default();
     let input = read(arguments)?;
@@ -132,7 +132,7 @@ pub fn run(arguments: &RunArguments) -> Result<()> {
     conclude(arguments, &input, &mut nic, &played?, outputs, &files, &interrupts)
 }
 
-/// Reads and checks what the user gave.
+/// Reads and checks the user's input.
 fn read(arguments: &RunArguments) -> Result<Input> {
     let mut config = crate::config::config(&arguments.config)?;
     config.rvfi = arguments.trace.is_some() || arguments.konata.konata.is_some();
@@ -220,7 +220,7 @@ fn install(arguments: &RunArguments, input: &Input) -> Result<Installed> {
     Ok(Installed { session, context, host, program })
 }
 
-/// Reports, writes the outputs, and judges: the error lists everything that went wrong.
+/// Reports, writes the outputs, and judges: the error lists every failure.
 fn conclude(
     arguments: &RunArguments,
     input: &Input,

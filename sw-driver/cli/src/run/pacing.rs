@@ -95,7 +95,7 @@ impl PacingArguments {
     /// When these frames enter at this clock; random where a seed is given.
     ///
     /// # Errors
-    /// The factor of times is none, or the run would take absurdly long.
+    /// The factor of times is not a positive number, or the run would take absurdly long.
     pub fn schedule(&self, frames: &[Captured], clock_mhz: u32, seed: Option<u64>) -> Result<Schedule> {
         let hertz = f64::from(clock_mhz) * 1e6;
         let schedule = match self.rate {

@@ -1,4 +1,5 @@
-//! What a run was made of: command line, versions, capture, rules, seeds, files. Part of the JSON report, so that a run can be repeated.
+//! Inputs of a run: command line, versions, capture, rules, seeds, files. Part of the JSON report, so that a run can be
+//! repeated.
 
 use super::pacing::PacingReport;
 use super::RunArguments;
@@ -9,7 +10,7 @@ use spindle_sim::capture::Capture;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A capture as it was played.
+/// The capture that was played.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaptureRecord {
     /// Path as given.

@@ -92,7 +92,7 @@ fn variables(elf: &[u8], image: &Image) -> Result<Vec<Variable>> {
     Ok(all)
 }
 
-/// A name is a constant, which lies in code.
+/// The name of a constant, which lies in code.
 fn is_constant(elf: &[u8], name: &str) -> bool {
     let code = u64::from(base(CODE))..u64::from(base(CODE)) + (1 << 28);
     object::File::parse(elf)
@@ -249,7 +249,7 @@ impl VariableArguments {
         Ok(())
     }
 
-    /// Reads what is to be shown from the card.
+    /// Reads the variables to show from the card.
     ///
     /// # Errors
     /// The card refuses.

@@ -8,7 +8,7 @@ use spindle_model::handlers;
 use spindle_sdk::Handler;
 
 /// Compares with the model of a shipped handler; `None` for any other handler. `region` is the handler's host memory, `preset` if memory
-/// was filled before the run, which the models know nothing of.
+/// was filled before the run, which the models do not know.
 pub fn check(
     handler: &Handler,
     rules: &[Rule],

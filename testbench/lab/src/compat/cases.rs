@@ -1,4 +1,4 @@
-//! The examples: what traffic each gets, and what it must do, said once more from PsPIN's documentation of the API and without its code.
+//! The examples: the traffic of each, and its expected effect, written from PsPIN's documentation of the API and without its code.
 
 use super::ran::{little_endian, pattern, Did, Ran, SCRATCHPADS, SCRATCHPAD_BYTES};
 use super::slp;
@@ -34,7 +34,7 @@ pub struct Case {
     pub gap: u64,
     /// The frames.
     pub frames: fn() -> Vec<Vec<u8>>,
-    /// Compares what it did with what it should have done.
+    /// Compares the outcome with the expected one.
     pub judge: fn(&mut Ran) -> Result<Did>,
 }
 

@@ -22,7 +22,7 @@ const HOST_BYTES: usize = 1 << 18;
 /// Folder of the examples in a checkout.
 const EXAMPLES: &str = "fpga/app/pspin/deps/pspin/examples";
 
-/// What the host saw of a run.
+/// The host's view of a run.
 #[derive(Default)]
 pub struct HostSide {
     /// Messages that its program received.

@@ -28,7 +28,7 @@ const SEGMENT: usize = 1462;
 /// First byte after the UDP header.
 const AFTER_UDP: usize = ETH_BYTES + IPV4_BYTES + UDP_BYTES;
 
-/// What the program of the host does with a request: the length of its answer. The second argument is the host region.
+/// How the host program answers a request: the length of its answer. The second argument is the host region.
 type Answer = fn(&mut Session, u64, &Request, &mut HostSide) -> Result<u32>;
 
 /// An example of FPsPIN.
@@ -49,7 +49,7 @@ pub struct Case {
     pub frames: fn() -> Vec<Vec<u8>>,
     /// The program of the host.
     pub answer: Answer,
-    /// Compares what the example did with what it should have done.
+    /// Compares the outcome of the example with the expected one.
     pub judge: fn(&Ran, &HostSide) -> Result<Did>,
 }
 

@@ -24,7 +24,7 @@ pub struct Ran {
     pub contexts: Vec<(ContextId, Handler)>,
     /// Frames that were played in.
     pub frames: Vec<Vec<u8>>,
-    /// What became of them.
+    /// Their fates.
     pub played: Played,
     /// Address of the host region.
     pub host: u64,

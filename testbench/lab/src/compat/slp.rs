@@ -1,4 +1,4 @@
-//! The example `slp`: a perceptron that is trained by one packet and asked by the others.
+//! The example `slp`: a perceptron that one packet trains and the others query.
 
 use super::cases::{payload, turned};
 use super::ran::{little_endian, Did, Ran};

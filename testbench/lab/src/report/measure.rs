@@ -32,7 +32,7 @@ impl Figure {
 
 pub type Measure = fn(&mut Session) -> Result<Vec<Figure>>;
 
-/// What is measured: name, keys, function.
+/// The measurements: name, keys, function.
 pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
     (
         "latencies of an idle NIC",
@@ -298,7 +298,7 @@ const PACKETS: usize = 200;
 /// the last packet's first beat is later, measured from the first packet's, than the line alone explains.
 fn placement_bubbles(session: &mut Session) -> Result<(u64, u64)> {
     let data = vec![0x77; PACKETS * SEGMENT_BYTES];
-    // The rule of ping_pong is there already and takes every UDP packet: this NIC starts anew.
+    // The rule of ping_pong is there already and takes every UDP packet: so this measurement takes a fresh NIC.
     session.device.clear_rules()?;
     let buffer = open_mailbox(session, data.len(), data.len())?;
     let header = SpindleHeader { addr: MAILBOX, key: KEY, ..SpindleHeader::default() };

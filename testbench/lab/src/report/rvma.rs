@@ -15,7 +15,7 @@ use spindle_model::frames::{put_message, spindle, Ends, SpindleHeader};
 
 const KEY: u32 = 0x5EED;
 
-/// What is measured: name, keys, function.
+/// The measurements: name, keys, function.
 pub const MEASUREMENTS: [(&str, &[&str], Measure); 3] = [
     ("smallest frames into mailboxes at random", &["cycles.rvma_min_frame_random"], random_mailboxes),
     ("long puts", &["rvma.stream_bits_per_cycle"], stream),

@@ -18,7 +18,7 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 /// Measures on NICs that it builds itself.
 pub type NetworkMeasure = fn(&Source, &Config) -> Result<Vec<Figure>>;
 
-/// What is measured: name, keys, function.
+/// The measurements: name, keys, function.
 pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 2] = [
     ("long puts over a wire that loses frames", &LOSS_KEYS, goodput_at_loss),
     ("RVMA against RDMA", rvma_vs_rdma::KEYS, rvma_vs_rdma::compare),
@@ -33,7 +33,7 @@ const KEY: u32 = 0x5EED;
 /// Cycles after reset within which the tables of peers are cleared.
 const CLEARING: u64 = 10_000;
 
-/// Two NICs that know each other, number what they send, and acknowledge every so many packets that they get.
+/// Two NICs that know each other, number their packets, and acknowledge every `n` received packets.
 pub fn pair(
     source: &Source,
     config: &Config,

@@ -155,7 +155,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Has the card do it; again where it is still busy with the command before.
+    /// Has the card carry the command out; repeats it while the card is busy with an earlier one.
     fn command(&mut self, process: usize) -> Result<()> {
         let page = doorbell::BASE + process as u32 * PAGE;
         loop {
@@ -174,7 +174,7 @@ impl Setting {
         self.sender.memory.card().sim().cycle()
     }
 
-    /// Cycle by cycle, until it is so.
+    /// Runs cycle by cycle until the condition holds.
     fn wait(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
         let start = self.now();
         while !done(self)? {

@@ -109,7 +109,7 @@ const SCALING: [(usize, &str); 5] = [
     (16, "spin.scaling.16"),
 ];
 
-/// What is measured: name, keys, function.
+/// The measurements: name, keys, function.
 pub const MEASUREMENTS: [(&str, &[&str], Measure); 6] = [
     ("matching", &["spin.match_packets_per_cycle"], matching),
     ("dispatch", &["spin.dispatch_per_cycle", "spin.dispatch_sustained"], dispatch),
@@ -181,7 +181,7 @@ fn random(spacing: f64, beats: usize, seed: u64) -> impl Iterator<Item = u64> {
     std::iter::repeat_with(move || rng.random_range(0.0..=most).round() as u64)
 }
 
-/// Frames that are dropped by a rule, one in every cycle: what the matcher takes.
+/// Frames that a rule drops, one in every cycle: the throughput of the matcher.
 fn matching(session: &mut Session) -> Result<Vec<Figure>> {
     const FRAMES: usize = 4000;
     session.device.add_rule(&"udp.dport == 9".parse::<Rule>()?, Action::Drop)?;
@@ -327,7 +327,7 @@ fn fairness(session: &mut Session) -> Result<Vec<Figure>> {
     }
     let frame = |port: u16| udp(&Ends::default(), 4000, port, &[0x5A; SHORTEST - UDP_HEADERS]);
     let frames: Vec<_> = (0..FRAMES).map(|i| frame(if i % 2 == 0 { 1000 } else { 2000 })).collect();
-    // Both get far more than they can serve; what is too much is dropped.
+    // Both get far more than they can serve; the excess is dropped.
     let played = play_with(session, &frames, spaced(2.0, 1), LIMIT)?;
     ensure!(played.drained, "frames are still inside");
     let (from, to) = (played.arrivals[FRAMES / 4], played.arrivals[FRAMES - 1]);

@@ -49,7 +49,7 @@ fn suite(folder: &Path) -> Suite {
     }
 }
 
-/// What is measured of a folder.
+/// The measurements of a folder.
 pub fn describe(folder: &Path) -> &'static str {
     match suite(folder) {
         Suite::Plain => "main, first run,",
@@ -58,7 +58,7 @@ pub fn describe(folder: &Path) -> &'static str {
     }
 }
 
-/// Builds and runs what is in a folder; the scores by name. Of a suite, a program that cannot be had is left out with a message.
+/// Builds and runs the programs of a folder; the scores by name. Of a suite, a program that cannot be had is left out with a message.
 ///
 /// # Errors
 /// Nothing in the folder can be built, ends in time, and says that its result is right.

@@ -1,7 +1,7 @@
 //! The model cache: its folder, the permissions of the folder, and the checks before a model is loaded.
 //!
 //! A model is machine code that the process executes, so its folder must belong to the user alone. A model lies in
-//! `<top>-<key>.so` beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the key that the last build of a
+//! `<top>-<key>.so` (`.a` if it is to be linked) beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the key that the last build of a
 //! source had. Objects and reports that no process has used for [`UNUSED_DAYS`] days are removed by the next build.
 
 use crate::lock::Lock;
@@ -105,7 +105,12 @@ impl Cache {
 
     /// The model `name`, opened and checked; `None` if the model is absent or differs from what was built.
     pub fn object(&self, name: &str) -> Option<Checked> {
-        let path = self.path(&format!("{name}.so"));
+        self.checked(name, "so")
+    }
+
+    /// Likewise, with another end of the file's name.
+    pub fn checked(&self, name: &str, end: &str) -> Option<Checked> {
+        let path = self.path(&format!("{name}.{end}"));
         let record = self.path(&format!("{name}.sha256"));
         let wanted = std::fs::read_to_string(&record).ok()?;
         let no_link = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
@@ -121,13 +126,13 @@ impl Cache {
     }
 
     /// Moves a model that was just built into the cache, with its hash. The caller holds the lock of `name`.
-    pub fn keep(&self, name: &str, built: &Path) -> Result<()> {
+    pub fn keep(&self, name: &str, end: &str, built: &Path) -> Result<()> {
         let digest =
             File::open(built).ok().and_then(|mut file| hash(&mut file)).context("cannot read the built model")?;
         let fresh = built.with_extension("sha256");
         // In the format of sha256sum.
-        std::fs::write(&fresh, format!("{digest}  {name}.so\n")).context("cannot write the hash of the model")?;
-        std::fs::rename(built, self.path(&format!("{name}.so"))).context("cannot move the model into the cache")?;
+        std::fs::write(&fresh, format!("{digest}  {name}.{end}\n")).context("cannot write the hash of the model")?;
+        std::fs::rename(built, self.path(&format!("{name}.{end}"))).context("cannot move the model into the cache")?;
         std::fs::rename(fresh, self.path(&format!("{name}.sha256"))).context("cannot move the hash into the cache")
     }
 
@@ -176,7 +181,7 @@ impl Cache {
                     let _ = std::fs::remove_dir_all(&path);
                 }
             } else if age > DAY * UNUSED_DAYS as u32
-                && ["so", "sha256", "last", "lint"].iter().any(|kind| name.ends_with(&format!(".{kind}")))
+                && ["so", "a", "sha256", "last", "lint"].iter().any(|kind| name.ends_with(&format!(".{kind}")))
             {
                 let _ = std::fs::remove_file(&path);
             }

@@ -89,7 +89,7 @@ pub(crate) fn shared_object(source: &Source, name: &Name, cache: &Cache, progres
     progress.begins(&source.top, cache.folder());
     let built = build(source, tools, cache, work.path(), progress);
     progress.ends();
-    cache.keep(&name.model, &built?)?;
+    cache.keep(&name.model, "so", &built?)?;
     let versions = format!("Verilator {}, {}", tools.verilator_version, tools.cxx_version);
     cache.set_last(&name.source, &name.model, &versions, work.path())?;
     cache

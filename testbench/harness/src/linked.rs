@@ -6,10 +6,14 @@
 use crate::cache::Cache;
 use crate::compile;
 use crate::ffi::Face;
+use crate::lock::Lock;
 use crate::progress::Progress;
+use crate::shim::{FACE, FACE_SYMBOL};
 use crate::source::Source;
 use crate::tools::{run, Tools};
 use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -53,35 +57,54 @@ pub struct Archive {
     pub verilator: String,
 }
 
-/// Compiles `source` into the static library `lib<name>.a` in `folder`. For build scripts.
+/// Compiles `source` into the static library `lib<name>.a` in `folder`, or copies the library from the cache. For build
+/// scripts.
 ///
 /// # Errors
 /// As of [`Model::build`](crate::Model::build), or binutils are missing.
 pub fn archive(source: &Source, name: &str, folder: &Path) -> Result<Archive> {
     let tools = Tools::get()?;
     let cache = Cache::open()?;
-    let work = cache.work()?;
     let fingerprint = compile::fingerprint(source)?;
-    let built = compile::objects(source, tools, &cache, work.path(), &Progress::silent())?;
     let symbol = format!("{name}_face");
-    let (object, alone) = (work.path().join("whole.o"), work.path().join("alone.o"));
+    let key = source.fingerprint(&[&fingerprint, FACE, name, &tools.verilator_version, &tools.cxx_version]);
+    let model = format!("{}-{key}", source.top);
+    let lock = cache.path(&format!("{model}.lock"));
+    let _lock = Lock::wait(&lock, || ())?;
+    let mut kept = cache.checked(&model, "a");
+    if kept.is_none() {
+        let work = cache.work()?;
+        let built = compile::objects(source, tools, &cache, work.path(), &Progress::silent())?;
+        let library = library(tools, &built, &symbol, work.path())?;
+        cache.keep(&model, "a", &library)?;
+        kept = cache.checked(&model, "a");
+    }
+    let mut kept =
+        kept.with_context(|| format!("the library of `{}` changed while it was built; try again", source.top))?;
+    let path = folder.join(format!("lib{name}.a"));
+    let copied = File::create(&path)
+        .and_then(|mut file| kept.file.rewind().and_then(|()| std::io::copy(&mut kept.file, &mut file)));
+    copied.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Archive { name: name.into(), symbol, fingerprint, verilator: tools.verilator_version.clone() })
+}
+
+/// A static library of `objects` in `work`, in which `symbol` alone is global.
+fn library(tools: &Tools, objects: &[PathBuf], symbol: &str, work: &Path) -> Result<PathBuf> {
+    let (whole, alone) = (work.join("whole.o"), work.join("alone.o"));
     // One object whose symbols are its own: two models and their runtimes may meet in a program. Groups of functions that
     // several objects share would otherwise be dropped from all models but one.
     run(Command::new(&tools.cxx)
         .args(["-r", "-nostdlib", "-Wl,--force-group-allocation", "-o"])
-        .arg(&object)
-        .args(&built))
+        .arg(&whole)
+        .args(objects))
     .context("cannot join the objects of the model")?;
-    let rename = format!("{}={symbol}", crate::shim::FACE_SYMBOL);
-    run(Command::new("objcopy")
-        .args(["--redefine-sym", &rename, "--keep-global-symbol", &symbol])
-        .arg(&object)
-        .arg(&alone))
-    .context("cannot make the symbols of the model local")?;
-    let library: PathBuf = folder.join(format!("lib{name}.a"));
-    let _ = std::fs::remove_file(&library);
+    let rename = format!("{FACE_SYMBOL}={symbol}");
+    let arguments = ["--redefine-sym", &rename, "--keep-global-symbol", symbol];
+    run(Command::new("objcopy").args(arguments).arg(&whole).arg(&alone))
+        .context("cannot make the symbols of the model local")?;
+    let library = work.join("model.a");
     run(Command::new("ar").arg("crs").arg(&library).arg(&alone)).context("cannot write the library of the model")?;
-    Ok(Archive { name: name.into(), symbol, fingerprint, verilator: tools.verilator_version.clone() })
+    Ok(library)
 }
 
 /// The folder of the C++ compiler's static standard library, which a linked model needs.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub(crate) const SHIM: &str = include_str!("shim.cpp");
 
 /// The functions of the shim as one table, for programs into which the model is linked; the order is that of `ffi::Face`.
-const FACE: &str = "struct SpindleFace {
+pub(crate) const FACE: &str = "struct SpindleFace {
     const SpindlePort* (*ports)();
     SpindleModel* (*create)(int, int);
     const char* (*error)(SpindleModel*);

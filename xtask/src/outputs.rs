@@ -104,7 +104,7 @@ impl Cell<'_> {
         self.kind.contains("dff") || self.kind == "$ff"
     }
 
-    /// An inverter of one bit: the LUT behind it takes it in.
+    /// An inverter of one bit: the next LUT absorbs the inverter.
     fn is_inverter(&self) -> bool {
         ["$not", "$logic_not"].contains(&&*self.kind) && self.bits("input").count() == 1
     }

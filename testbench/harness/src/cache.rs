@@ -1,8 +1,9 @@
 //! The model cache: its folder, the permissions of the folder, and the checks before a model is loaded.
 //!
 //! A model is machine code that the process executes, so its folder must belong to the user alone. A model lies in
-//! `<top>-<key>.so` (`.a` if it is to be linked) beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the key that the last build of a
-//! source had. Objects and reports that no process has used for [`UNUSED_DAYS`] days are removed by the next build.
+//! `<top>-<key>.so` (`.a` if it is to be linked) beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the
+//! key that the last build of a source had. Objects and reports that no process has used for [`UNUSED_DAYS`] days are
+//! removed by the next build.
 
 use crate::lock::Lock;
 use anyhow::{bail, Context, Result};

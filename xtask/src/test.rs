@@ -46,6 +46,7 @@ pub fn run(options: &Options) -> Result<bool> {
         "generated files",
         cargo_command().args(["run", "--quiet", "-p", "spindle-contract", "--bin", "generate", "--", "--check"]),
     )?;
+    sum.outcome("prose", lint::prose(&[]));
     sum.outcome("independent", independent::run().map(|()| true));
     sum.outcome("figures", figures::run(&figures::Options::check()));
     sum.outcome("pictures", pictures::run(&pictures::Options::check()));

@@ -188,8 +188,9 @@ impl Known {
         if self.words.contains(word) || self.foreign.contains(word) {
             return true;
         }
-        // A field of a bundle, as the Verilog names it.
-        word.rsplit_once('_').is_some_and(|(bundle, field)| SUFFIXES.contains(&field) && self.has(bundle))
+        // A field of a bundle, or a numbered copy, as the Verilog names it.
+        let emitted = |end: &str| SUFFIXES.contains(&end) || end.bytes().all(|byte| byte.is_ascii_digit());
+        word.rsplit_once('_').is_some_and(|(name, end)| emitted(end) && self.has(name))
     }
 
     /// Faults of commands in a line.

@@ -227,9 +227,7 @@ impl PacketEngine {
         self.packet_buffer.free.valid.next = join_frees | scheduler_frees;
         self.payload_scheduler.free.ready.next = self.packet_buffer.free.ready.val() & scheduler_goes;
         self.ingress_join.free.ready.next = self.packet_buffer.free.ready.val() & !scheduler_goes;
-        if (join_frees | scheduler_frees) & self.packet_buffer.free.ready.val() {
-            self.scheduler_turn.d.next = !scheduler_goes;
-        }
+        self.scheduler_turn.load((join_frees | scheduler_frees) & self.packet_buffer.free.ready.val(), !scheduler_goes);
 
         // Reading packets.
         self.load_request.join(&mut self.packet_buffer.load_request);

@@ -260,27 +260,13 @@ impl PacketRegisters {
         self.drops.a_index.next = self.drop_reason.val();
         self.drops.b_valid.next = outcome.dropped;
         self.drops.b_index.next = outcome.reason;
-        if outcome.handled {
-            self.handled.d.next = self.handled.q.val() + 1;
-        }
-        if outcome.placed {
-            self.placed.d.next = self.placed.q.val() + 1;
-        }
-        if self.to_hpu.val() {
-            self.accepted_hpu.d.next = self.accepted_hpu.q.val() + 1;
-        }
+        self.handled.load(outcome.handled, self.handled.q.val() + 1);
+        self.placed.load(outcome.placed, self.placed.q.val() + 1);
+        self.accepted_hpu.load(self.to_hpu.val(), self.accepted_hpu.q.val() + 1);
         self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + zext::<32, 2>(self.to_mailbox.val());
-        if self.task_sent.val() {
-            self.tasks.d.next = self.tasks.q.val() + 1;
-        }
-        if self.message_done.val() {
-            self.done.d.next = self.done.q.val() + 1;
-        }
-        if self.message_failed.val() {
-            self.failed.d.next = self.failed.q.val() + 1;
-        }
-        if self.message_aged.val() {
-            self.aged.d.next = self.aged.q.val() + 1;
-        }
+        self.tasks.load(self.task_sent.val(), self.tasks.q.val() + 1);
+        self.done.load(self.message_done.val(), self.done.q.val() + 1);
+        self.failed.load(self.message_failed.val(), self.failed.q.val() + 1);
+        self.aged.load(self.message_aged.val(), self.aged.q.val() + 1);
     }
 }

@@ -201,11 +201,10 @@ impl FairShare {
 
         // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
         let own = self.own_charge.q.val();
-        let due = self.due.q.val();
         let charges = self.own_charge_valid.q.val();
         let account = if charges { own.context } else { self.next_due.q.val() };
         let corrects = self.own_correction_valid.q.val() & (self.own_correction.q.val().context == account);
-        let gives = due.get_bit(account.index()) & !corrects;
+        let gives = self.due.q.val().get_bit(account.index()) & !corrects;
         self.weights.write(self.policy_valid.val(), self.policy_index.val(), self.weight.val());
         self.weights.read_address.next = account;
         let grant = if gives {

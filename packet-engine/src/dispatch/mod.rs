@@ -229,8 +229,7 @@ impl Dispatch {
         // A queued placement takes one turn, so that it finds a cycle in which no task's packet is read.
         let placement_waits = self.placement_orders.read.valid.val() & !self.gap.q.val();
         let start_placement = idle & placement_waits & !self.output.read.valid.val();
-        let reads = self.step[1].q.val();
-        let fetch = (self.state.q.val() == Emitter::Fetch) & !reads;
+        let fetch = (self.state.q.val() == Emitter::Fetch) & !self.step[1].q.val();
         self.install();
         self.choose(start_placement);
         self.request_hpu(fetch);
@@ -291,8 +290,7 @@ impl Dispatch {
     /// Requests an HPU for the chosen context, else ahead of an order.
     fn request_hpu(&mut self, fetch: Bit) {
         let chosen = self.chosen.q.val();
-        let reads = self.step[1].q.val();
-        let moves = chosen | self.requesting.q.val() | self.step[0].q.val() | reads;
+        let moves = chosen | self.requesting.q.val() | self.step[0].q.val() | self.step[1].q.val();
         let prefetch = self.prefetch.val();
         let low = prefetch.slot.get_bits::<3>(0) & bits::<3>(self._home_mask);
         let mut home: Bits<3> = low;
@@ -314,11 +312,10 @@ impl Dispatch {
     /// Gives the HPU a task: its order is read, then its packet; ahead of an order the packet was read with the request.
     fn pick(&mut self) {
         let order = self.order.val();
-        let backlog = self.queues.backlog.val();
         let found = self.hpus.found.val();
         let direct = self.task_push.val()
             & self.requesting_direct.q.val()
-            & !backlog.any()
+            & !self.queues.backlog.val().any()
             & (order.context == self.requested_context.q.val())
             & found;
         let task_order = TaskOrder {
@@ -367,7 +364,6 @@ impl Dispatch {
 
     /// Stores packets, and reads one for a task that leaves its queue, else for a placement, else ahead of an order.
     fn access_packets(&mut self, idle: Bit, fetch: Bit) {
-        let order = self.order.val();
         self.packets.write_enable.next = self.store.val();
         self.packets.write_address.next = self.store_pkt.val();
         self.packets.write_data.next = self.store_packet.val();
@@ -382,7 +378,7 @@ impl Dispatch {
 
         let redirects = self.redirect.val();
         self.terms.write_enable.next = self.store.val() | redirects;
-        self.terms.write_address.next = if redirects { order.pkt } else { self.store_pkt.val() };
+        self.terms.write_address.next = if redirects { self.order.val().pkt } else { self.store_pkt.val() };
         self.terms.write_data.next = if redirects {
             pack(self.redirection.val())
         } else {

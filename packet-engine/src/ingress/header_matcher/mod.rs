@@ -225,10 +225,9 @@ impl HeaderMatcher {
         self.rule_tables.flag_row.next = self.rule_compiler.flag_row.val();
         self.rule_tables.row_address.next = self.rule_compiler.row_address.val();
         self.rule_tables.row_write.next = self.rule_compiler.row_write.val();
-        let lanes = self.rule_tables.hits.val();
         let mut hits: Bits<RULE_LANES> = bits::<RULE_LANES>(0);
         for r in 0..self._rules {
-            hits = hits.replace_bit(r, lanes.get_bit(RULE_LANES - self._rules + r));
+            hits = hits.replace_bit(r, self.rule_tables.hits.val().get_bit(RULE_LANES - self._rules + r));
         }
         if frame.get_bit(1) {
             self.hits.d.next = hits;
@@ -238,7 +237,6 @@ impl HeaderMatcher {
     /// Stage 3: the first rule that holds, within each group of eight and among the groups. A set that was never written
     /// has no rules.
     fn find_first(&mut self) {
-        let frame = self.frame.q.val();
         let compiled = self.extractor.compiled.val();
         let ruled = if self.set[1].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
         let held = self.hits.q.val();
@@ -255,7 +253,7 @@ impl HeaderMatcher {
             in_group = in_group | (first_of_eight(held.get_bits::<8>(CHOICE * g)) & chosen);
             group = group | (bits::<3>(g) & chosen);
         }
-        if frame.get_bit(2) {
+        if self.frame.q.val().get_bit(2) {
             self.found[0].d.next = groups.any() & ruled;
             self.rule[0].d.next = (group, in_group).cat::<6>();
         }
@@ -263,11 +261,10 @@ impl HeaderMatcher {
 
     /// Stage 4: the rule's action.
     fn read_action(&mut self) {
-        let frame = self.frame.q.val();
         self.says.write_enable.next = self.rule_compiler.winner_write.val();
         self.says.write_address.next = self.rule_compiler.winner_address.val();
         self.says.write_data.next = self.rule_compiler.winner.val();
-        self.says.read_enable.next = frame.get_bit(3);
+        self.says.read_enable.next = self.frame.q.val().get_bit(3);
         self.says.read_address.next = (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>();
         self.found[1].d.next = self.found[0].q.val();
         self.rule[1].d.next = self.rule[0].q.val();

@@ -377,15 +377,13 @@ impl PsnFilter {
 
     /// Cycle 1: a node's first packet makes it a peer.
     fn write_peers(&mut self, pass: Bit) {
-        let judged = self.judged.q.val();
         let claim = self.claim.q.val();
-        let walk = self.sequencer.step.val();
         let becomes = pass & claim.vacant;
         self.opened.d.next = becomes;
         self.opened_node.d.next = claim.node;
         self.peers.write_enable.next = becomes | self.sequencer.entry_write.val();
         self.sequencer.entry_free.next = !becomes;
-        self.peers.write_address.next = if becomes { judged.peer } else { walk.peer };
+        self.peers.write_address.next = if becomes { self.judged.q.val().peer } else { self.sequencer.step.val().peer };
         self.peers.write_data.next = if becomes {
             PeerEntry { live: true, node: claim.node, incarnation: bits::<32>(0) }
         } else {
@@ -401,7 +399,6 @@ impl PsnFilter {
         let walk = self.sequencer.step.val();
         let parsed = self.parsed.val();
         let entry = self.peers.read_data.val();
-        let base = self.bases.read_data.val();
         let read_row = if self.after_near.q.val() {
             change.row
         } else if self.after_far.q.val() {
@@ -448,7 +445,7 @@ impl PsnFilter {
             vacant: !entry.live & !just_opened,
             same_incarnation: entry.incarnation == parsed.key,
             blocked: !self.sequencer.cleared.val() | (self.sequencer.opening.val() & (walk.peer == peer)),
-            distance: parsed.psn - base,
+            distance: parsed.psn - self.bases.read_data.val(),
             level: if self.after_near.q.val() { near_level } else { far_level },
         };
         self.judging.d.next = self.looking.q.val();

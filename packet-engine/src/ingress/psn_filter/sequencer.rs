@@ -188,7 +188,6 @@ impl PeerSequencer {
         let phase = self.phase.q.val();
         let both_free = self.seen_free.val() & self.accepted_free.val();
         let last_row = self.count.q.val() == LAST_ROW;
-        let number = self.number.q.val();
 
         self.opened.d.next = self.opens.q.val();
         self.comparing[0].d.next = false;
@@ -277,7 +276,7 @@ impl PeerSequencer {
                 accepted_step = self.accepted_free.val();
                 self.coming[0].d.next = self.accepted_free.val();
                 if self.accepted_free.val() {
-                    self.number.d.next = number + 1;
+                    self.number.d.next = self.number.q.val() + 1;
                     self.count.d.next = self.count.q.val() + 1;
                     self.phase.load(self.count.q.val().all(), Phase::Collected);
                 }

@@ -277,7 +277,6 @@ impl Framer {
         begins: Bit,
         moves: Bit,
     ) {
-        let state = self.state.q.val();
         let room = self.beat.ready.val();
         if between {
             self.from_host.d.next = choice.takes_host;
@@ -304,7 +303,7 @@ impl Framer {
                 }
                 self.state.d.next = Framing::Second;
             }
-        } else if state == Framing::Pass {
+        } else if self.state.q.val() == Framing::Pass {
             if self.array.valid.val() & array.last & room {
                 self.state.d.next = Framing::Between;
             }

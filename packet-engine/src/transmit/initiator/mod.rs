@@ -170,8 +170,7 @@ impl Initiator {
         device_job.reply_addr = bits::<64>(0);
         device_job.reply_off = bits::<32>(0);
         device_job.reply_key = bits::<32>(0);
-        self.device.job.next = device_job;
-        self.device.job.valid.next = self.put.valid.val();
+        self.device.job.offer(self.put.valid.val(), device_job);
         self.put.ready.next = self.device.job.ready.val();
         self.device.read.ready.next = true;
         self.device.own_sum.next = self.nodes.own_sum.val();
@@ -204,10 +203,8 @@ impl Initiator {
         self.host.head.join(&mut self.heads.write);
         self.heads.read.join(&mut self.framer.host);
         let of_context = self.host.read.val().client == bits::<2>(client::CONTEXT);
-        self.reads.write.next = self.host.read.val();
-        self.reads.write.valid.next = self.host.read.valid.val() & !of_context;
-        self.segments.write.next = self.host.read.val();
-        self.segments.write.valid.next = self.host.read.valid.val() & of_context;
+        self.reads.write.offer(self.host.read.valid.val() & !of_context, self.host.read.val());
+        self.segments.write.offer(self.host.read.valid.val() & of_context, self.host.read.val());
         self.host.read.ready.next =
             if of_context { self.segments.write.ready.val() } else { self.reads.write.ready.val() };
         self.reads.read.join(&mut self.put_read);

@@ -108,11 +108,8 @@ impl Nodes {
 
         // The table.
         for i in 0..PLANNERS {
-            self.table[i].write_enable.next = self.commit.q.val();
-            self.table[i].write_address.next = self.commit_index.q.val();
-            self.table[i].write_data.next = staged;
-            self.table[i].read_enable.next = true;
-            self.table[i].read_address.next = self.lookup[i].val();
+            self.table[i].write(self.commit.q.val(), self.commit_index.q.val(), staged);
+            self.table[i].read(true, self.lookup[i].val());
             self.entry[i].next = self.table[i].read_data.val();
         }
 
@@ -133,30 +130,18 @@ impl Nodes {
             }
         }
 
-        if self.ack_sent.val() {
-            self.acks.d.next = self.acks.q.val() + 1;
-        }
-        if self.nack_sent.val() {
-            self.nacks.d.next = self.nacks.q.val() + 1;
-        }
-        if self.nack_withheld.val() {
-            self.withheld.d.next = self.withheld.q.val() + 1;
-        }
-        if self.resent.val() {
-            self.repeated.d.next = self.repeated.q.val() + 1;
-        }
-        if self.refused.val() {
-            self.last_refusal.d.next = self.refusal.val();
-        }
+        self.acks.load(self.ack_sent.val(), self.acks.q.val() + 1);
+        self.nacks.load(self.nack_sent.val(), self.nacks.q.val() + 1);
+        self.withheld.load(self.nack_withheld.val(), self.withheld.q.val() + 1);
+        self.repeated.load(self.resent.val(), self.repeated.q.val() + 1);
+        self.last_refusal.load(self.refused.val(), self.refusal.val());
         self.settings.next = stored;
 
         // Accesses.
         self.answer.d.next = CsrResponse::default();
         let request = self.request.q.val();
         let takes = self.csr.val().valid & !self.busy.q.val() & !self.answering.q.val() & !self.answer.q.val().ack;
-        if takes {
-            self.request.d.next = self.csr.val();
-        }
+        self.request.load(takes, self.csr.val());
         self.busy.d.next = takes;
         self.answering.d.next = self.busy.q.val();
         let write = self.busy.q.val() & request.write;

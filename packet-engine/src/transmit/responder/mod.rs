@@ -254,7 +254,6 @@ impl Responder {
 
     /// The next state.
     fn step(&mut self, refuses: Bit, leaves: Bit, notes: Bit) {
-        let refusal = self.refusing.q.val();
         match self.state.q.val() {
             Responding::Choose => {
                 self.refusing.d.next = refuses;
@@ -277,7 +276,7 @@ impl Responder {
             }
             Responding::Wait => {
                 if self.peer_answer.valid.val() {
-                    self.state.d.next = if refusal { Responding::Offer } else { Responding::Note };
+                    self.state.d.next = if self.refusing.q.val() { Responding::Offer } else { Responding::Note };
                 }
             }
             Responding::Note => {

@@ -720,10 +720,9 @@ impl Sender {
 
     fn access_records(&mut self, state: Sending, turn: Turn, walk: Walk, issue: Issue, jobs: Jobs) {
         let record = self.records.read_data.val();
-        let link = self.links.read_data.val();
         let mut at: Bits<10> = self.at.q.val();
         if walk.frees | walk.selects | walk.repeats {
-            at = link;
+            at = self.links.read_data.val();
         } else if turn.idle {
             at = self.lost_at.q.val();
         } else if (state == Sending::Response) | (state == Sending::Timer) {

@@ -1,5 +1,6 @@
 //! Bundles that several blocks of the packet engine share.
 
+use crate::schedule::message::Outcome;
 use spindle_blocks::PacketDesc;
 use spindle_verilog::prelude::*;
 
@@ -68,4 +69,74 @@ pub struct WrittenSource {
     pub overflow: Signal<Out, Bit>,
     /// A frame has ended.
     pub valid: Signal<Out, Bit>,
+}
+
+/// A read of the peer table by the registers.
+#[bundle(mirror = PeerQuerySink)]
+pub struct PeerQuerySource {
+    /// Read the entry (pulse).
+    pub start: Signal<Out, Bit>,
+    /// Entry of the table.
+    pub peer: Signal<Out, Bits<8>>,
+    /// The entry has not been read yet.
+    pub busy: Signal<In, Bit>,
+    /// The entry belongs to a node.
+    pub live: Signal<In, Bit>,
+    /// That node.
+    pub node: Signal<In, Bits<32>>,
+    /// Lowest number that has not been accepted.
+    pub expected: Signal<In, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub selective: Signal<In, Bits<64>>,
+}
+
+/// The answer of a [`PeerQuerySource`].
+#[bundle(mirror = PeerEntrySink, part_of(PeerQuerySink, PeerQuerySource))]
+pub struct PeerEntrySource {
+    /// The entry has not been read yet.
+    pub busy: Signal<Out, Bit>,
+    /// The entry belongs to a node.
+    pub live: Signal<Out, Bit>,
+    /// That node.
+    pub node: Signal<Out, Bits<32>>,
+    /// Lowest number that has not been accepted.
+    pub expected: Signal<Out, Bits<32>>,
+    /// Bit i: that number + i has been accepted.
+    pub selective: Signal<Out, Bits<64>>,
+}
+
+/// What the responder is configured with, and what it reports to the registers.
+#[bundle(mirror = AckControlSink)]
+pub struct AckControlSource {
+    /// Acknowledgements and refusals are sent.
+    pub enable: Signal<Out, Bit>,
+    /// Accepted packets after which an acknowledgement is due, at least 1.
+    pub every: Signal<Out, Bits<6>>,
+    /// Shortest time between two refusals to one source, in units of 64 cycles.
+    pub nack_gap: Signal<Out, Bits<16>>,
+    /// An acknowledgement was sent (pulse).
+    pub sent: Signal<In, Bit>,
+    /// A refusal was sent (pulse).
+    pub nack_sent: Signal<In, Bit>,
+    /// A refusal was withheld (pulse).
+    pub nack_withheld: Signal<In, Bit>,
+}
+
+/// What the scheduler reports to the registers.
+#[bundle(mirror = SchedulerCountsSink)]
+pub struct SchedulerCountsSource {
+    /// A frame ended (pulse).
+    pub outcome: Signal<Out, Outcome>,
+    /// A message ended well (pulse).
+    pub message_done: Signal<Out, Bit>,
+    /// A message ended because a handler failed (pulse).
+    pub message_failed: Signal<Out, Bit>,
+    /// A message ended of age (pulse).
+    pub message_aged: Signal<Out, Bit>,
+    /// A frame was accepted for a context (pulse).
+    pub to_hpu: Signal<Out, Bit>,
+    /// Frames accepted for a mailbox in one cycle: at most one by each path.
+    pub to_mailbox: Signal<Out, Bits<2>>,
+    /// Messages alive.
+    pub messages_open: Signal<Out, Bits<16>>,
 }

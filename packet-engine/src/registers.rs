@@ -4,11 +4,12 @@
 //! |---|---|
 //! | in `csr` / out `csr_answer` | register slave |
 //! | out `settings` | parser, PSN filter, scheduler, header matcher: the registers that the driver wrote |
-//! | out `commit_index`, `word_source`, `word_write`, `term_write`, `rule_*`, `match_commit` / in `match_committing` | header matcher: the staged entry, and a one-cycle write pulse |
-//! | out `peer_index`, `peer_query` / in `peer_*` | PSN filter |
+//! | out `commit_index`, `word_source`, `word_write`, `term_write`, `rule_*`, `match_commit` / in `match_committing` | header matcher |
+//! | out `peer_query` | PSN filter |
 //! | in `drop_valid`, `drop_reason` | ingress join |
 //! | out `live_index` / in `live` (1 cycle later) | scheduler |
-//! | in `outcome`, `message_done`, `message_failed`, `message_aged`, `to_hpu`, `to_mailbox`, `task_sent`, `messages_open` | scheduler: pulses of a cycle, one event each |
+//! | in `counts` | scheduler: pulses of a cycle, one event each |
+//! | in `task_sent` | trace points |
 //! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
 //!
 //! An access is answered 6 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write
@@ -16,7 +17,7 @@
 //! by reset (those of DROPS within 32 cycles of it; before the driver switches reception on, frames are dropped with the
 //! reason RX_DISABLED only).
 
-use crate::schedule::message::Outcome;
+use crate::bundles::{PeerQuerySource, SchedulerCountsSink};
 use spindle_blocks::{CounterBank, CsrRequest, CsrResponse, PacketPage, PacketStatus, PacketStored};
 use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS};
 use spindle_verilog::prelude::*;
@@ -55,44 +56,20 @@ pub struct PacketRegisters {
     pub match_commit: Signal<Out, Bit>,
     /// The matcher is making them effective.
     pub match_committing: Signal<In, Bit>,
-    /// Entry of the peer table.
-    pub peer_index: Signal<Out, Bits<8>>,
-    /// Read the entry.
-    pub peer_query: Signal<Out, Bit>,
-    /// The entry has not been read yet.
-    pub peer_busy: Signal<In, Bit>,
-    /// The entry has a peer.
-    pub peer_live: Signal<In, Bit>,
-    /// Node of the peer.
-    pub peer_node: Signal<In, Bits<32>>,
-    /// Lowest sequence number that has not been accepted.
-    pub peer_expected: Signal<In, Bits<32>>,
-    /// Sequence numbers accepted from there on.
-    pub peer_selective: Signal<In, Bits<64>>,
+    /// Read of a peer.
+    pub peer_query: PeerQuerySource,
     /// A frame was dropped before it reached the message table.
     pub drop_valid: Signal<In, Bit>,
     /// Reason of the drop.
     pub drop_reason: Signal<In, Bits<5>>,
-    /// End of a frame that had reached the message table.
-    pub outcome: Signal<In, Outcome>,
-    /// A message ended without an error.
-    pub message_done: Signal<In, Bit>,
-    /// A message failed.
-    pub message_failed: Signal<In, Bit>,
-    /// A message ended of age.
-    pub message_aged: Signal<In, Bit>,
-    /// A frame was accepted for a context.
-    pub to_hpu: Signal<In, Bit>,
-    /// Frames accepted for a mailbox in this cycle, at most two.
-    pub to_mailbox: Signal<In, Bits<2>>,
+    /// What the scheduler counts.
+    pub counts: SchedulerCountsSink,
     /// A task was dispatched.
     pub task_sent: Signal<In, Bit>,
     /// Context whose live messages are read.
     pub live_index: Signal<Out, Bits<4>>,
     /// Number of its live messages.
     pub live: Signal<In, Bits<9>>,
-    /// Live messages of all contexts.
-    pub messages_open: Signal<In, Bits<16>>,
     /// Frames received.
     pub frames_in: Signal<In, Bits<32>>,
     /// Bytes received.
@@ -173,19 +150,19 @@ impl PacketRegisters {
             bytes_in: self.bytes_in.val(),
             bytes_out: self.bytes_out.val(),
             tasks: self.tasks.q.val(),
-            messages_open: self.messages_open.val(),
+            messages_open: self.counts.messages_open.val(),
             messages_done: self.done.q.val(),
             messages_failed: self.failed.q.val(),
             cells_free: self.cells_free.val(),
             frames_handled: self.handled.q.val(),
             frames_placed: self.placed.q.val(),
             messages_aged: self.aged.q.val(),
-            peer_query_busy: self.peer_busy.val(),
-            peer_live: self.peer_live.val(),
-            peer_node: self.peer_node.val(),
-            peer_expected: self.peer_expected.val(),
-            peer_selective_0: self.peer_selective.val().get_bits::<32>(0),
-            peer_selective_1: self.peer_selective.val().get_bits::<32>(32),
+            peer_query_busy: self.peer_query.busy.val(),
+            peer_live: self.peer_query.live.val(),
+            peer_node: self.peer_query.node.val(),
+            peer_expected: self.peer_query.expected.val(),
+            peer_selective_0: self.peer_query.selective.val().get_bits::<32>(0),
+            peer_selective_1: self.peer_query.selective.val().get_bits::<32>(32),
         };
 
         // Windows and commits.
@@ -217,8 +194,8 @@ impl PacketRegisters {
 
         let stored = self.page.stored.val();
         self.settings.next = stored;
-        self.peer_index.next = self.index.q.val();
-        self.peer_query.next = self.query.q.val();
+        self.peer_query.peer.next = self.index.q.val();
+        self.peer_query.start.next = self.query.q.val();
         self.commit_index.next = self.index.q.val().get_bits::<7>(0);
         self.word_source.next = (
             stored.word_source_order,
@@ -255,18 +232,18 @@ impl PacketRegisters {
 
     /// Counts events.
     fn count(&mut self) {
-        let outcome = self.outcome.val();
+        let outcome = self.counts.outcome.val();
         self.drops.a_valid.next = self.drop_valid.val();
         self.drops.a_index.next = self.drop_reason.val();
         self.drops.b_valid.next = outcome.dropped;
         self.drops.b_index.next = outcome.reason;
         self.handled.load(outcome.handled, self.handled.q.val() + 1);
         self.placed.load(outcome.placed, self.placed.q.val() + 1);
-        self.accepted_hpu.load(self.to_hpu.val(), self.accepted_hpu.q.val() + 1);
-        self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + zext::<32, 2>(self.to_mailbox.val());
+        self.accepted_hpu.load(self.counts.to_hpu.val(), self.accepted_hpu.q.val() + 1);
+        self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + zext::<32, 2>(self.counts.to_mailbox.val());
         self.tasks.load(self.task_sent.val(), self.tasks.q.val() + 1);
-        self.done.load(self.message_done.val(), self.done.q.val() + 1);
-        self.failed.load(self.message_failed.val(), self.failed.q.val() + 1);
-        self.aged.load(self.message_aged.val(), self.aged.q.val() + 1);
+        self.done.load(self.counts.message_done.val(), self.done.q.val() + 1);
+        self.failed.load(self.counts.message_failed.val(), self.failed.q.val() + 1);
+        self.aged.load(self.counts.message_aged.val(), self.aged.q.val() + 1);
     }
 }

@@ -28,8 +28,8 @@
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
 //! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
 //! | in `timeout`, `live_index` / out `live` | registers |
-//! | out `outcome`, `message_*`, `to_hpu`, `to_mailbox`, `messages_open` | counters, from registers |
-//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `outcome`, from registers |
+//! | out `counts` | registers |
+//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `counts_outcome`, from registers |
 //!
 //! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
 //! new message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet
@@ -39,6 +39,7 @@
 //! A packet that is a whole message for a mailbox takes the fast path: it goes straight to `placement` (1 per cycle, 1 cycle),
 //! with `has_slot` = 0, and its cells return when the RVMA engine has ended its placement.
 
+use crate::bundles::SchedulerCountsSource;
 use crate::dispatch::Dispatch;
 use crate::ingress::arrival::{arrival_of, Arrival, Intake};
 use crate::schedule::admission::{admission_of, admitted, first_state, AdmissionInputs};
@@ -104,22 +105,10 @@ pub struct PayloadScheduler {
     pub live_index: Signal<In, Bits<4>>,
     /// Their number, 1 cycle later.
     pub live: Signal<Out, Bits<9>>,
-    /// A frame ended (pulse).
-    pub outcome: Signal<Out, Outcome>,
+    /// What the registers count, from registers.
+    pub counts: SchedulerCountsSource,
     /// Which frame ended or joined a message.
     pub end_trace: Signal<Out, EndTrace>,
-    /// A message ended well (pulse).
-    pub message_done: Signal<Out, Bit>,
-    /// A message ended because a handler failed (pulse).
-    pub message_failed: Signal<Out, Bit>,
-    /// A message ended of age (pulse).
-    pub message_aged: Signal<Out, Bit>,
-    /// A frame was accepted for a context (pulse).
-    pub to_hpu: Signal<Out, Bit>,
-    /// Frames accepted for a mailbox in one cycle: at most one by each path.
-    pub to_mailbox: Signal<Out, Bits<2>>,
-    /// Messages alive.
-    pub messages_open: Signal<Out, Bits<16>>,
     event_arbiter: EventArbiter,
     message_index: MessageIndex,
     quota: Quota,
@@ -497,13 +486,13 @@ impl PayloadScheduler {
         self.to_hpu_out.d.next = acts & verdict.accept & !acted.mailbox;
         let tracked = acts & verdict.accept & acted.mailbox;
         self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
-        self.outcome.next = self.outcome_out.q.val();
+        self.counts.outcome.next = self.outcome_out.q.val();
         self.end_trace.next = self.traced.q.val();
-        self.message_done.next = self.done_out.q.val();
-        self.message_failed.next = self.failed_out.q.val();
-        self.message_aged.next = self.aged_out.q.val();
-        self.to_hpu.next = self.to_hpu_out.q.val();
-        self.to_mailbox.next = self.to_mailbox_out.q.val();
-        self.messages_open.next = self.message_index.open.val();
+        self.counts.message_done.next = self.done_out.q.val();
+        self.counts.message_failed.next = self.failed_out.q.val();
+        self.counts.message_aged.next = self.aged_out.q.val();
+        self.counts.to_hpu.next = self.to_hpu_out.q.val();
+        self.counts.to_mailbox.next = self.to_mailbox_out.q.val();
+        self.counts.messages_open.next = self.message_index.open.val();
     }
 }

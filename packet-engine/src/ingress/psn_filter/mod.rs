@@ -8,7 +8,7 @@
 //! | in `ingress_commit` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
 //! | in `scheduler_commit` | scheduler: a pulse for every other held packet |
 //! | in `peer_request` / out `peer_answer` | responder: reads a peer once all commits before have taken effect |
-//! | in `enable`, `query`, `query_peer` / out `query_busy`, `peer_*` | registers: [`sequencer`] |
+//! | in `enable`, `peer_query` | registers: [`sequencer`] |
 //!
 //! A packet with a number beyond those accepted from its peer is **held**: it passes with `sequenced` = 1, and no other packet
 //! with its number does, until its PSN commit comes. If the packet was accepted, the number is used up; if it was refused, the
@@ -32,7 +32,10 @@
 pub mod accepted;
 pub mod sequencer;
 
-use crate::{bundles::HeadersSink, schedule::message::PsnCommit};
+use crate::{
+    bundles::{HeadersSink, PeerQuerySink},
+    schedule::message::PsnCommit,
+};
 use accepted::{AcceptedNumbers, AcceptedOp, ACCEPTED_CLEAR, ACCEPTED_MARK, ACCEPTED_READ};
 use sequencer::{PeerAnswerSource, PeerEntry, PeerSequencer};
 use spindle_blocks::{BlockFifo, Fifo, RamStyle, SdpMemory, Skid};
@@ -149,20 +152,8 @@ pub struct PsnFilter {
     pub scheduler_commit: PulseSink<PsnCommit>,
     /// Sequence numbers are filtered.
     pub enable: Signal<In, Bit>,
-    /// Read a peer.
-    pub query: Signal<In, Bit>,
-    /// Which.
-    pub query_peer: Signal<In, Bits<8>>,
-    /// The peer has not been read yet.
-    pub query_busy: Signal<Out, Bit>,
-    /// The entry belongs to a node.
-    pub peer_live: Signal<Out, Bit>,
-    /// That node.
-    pub peer_node: Signal<Out, Bits<32>>,
-    /// Lowest number that has not been accepted.
-    pub peer_expected: Signal<Out, Bits<32>>,
-    /// Bit i: that number + i has been accepted.
-    pub peer_selective: Signal<Out, Bits<64>>,
+    /// Read of a peer by the registers.
+    pub peer_query: PeerQuerySink,
     /// Acknowledgements and refusals are the sender's: they go no further.
     pub take_responses: Signal<In, Bit>,
     /// Peer that the responder reads.
@@ -463,13 +454,9 @@ impl PsnFilter {
         self.sequencer.base_read.next = self.bases.read_data.val();
         self.sequencer.rows_differ.next = self.row.q.val() != self.accepted.row.val();
         self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
-        self.sequencer.query.next = self.query.val();
-        self.sequencer.query_peer.next = self.query_peer.val() & (self._last as u64);
-        self.query_busy.next = self.sequencer.query_busy.val();
-        self.peer_live.next = self.sequencer.peer_live.val();
-        self.peer_node.next = self.sequencer.peer_node.val();
-        self.peer_expected.next = self.sequencer.peer_expected.val();
-        self.peer_selective.next = self.sequencer.peer_selective.val();
+        self.sequencer.query.next = self.peer_query.start.val();
+        self.sequencer.query_peer.next = self.peer_query.peer.val() & (self._last as u64);
+        self.sequencer.queried_entry.join(&mut self.peer_query);
         self.sequencer.peer_answer.join(&mut self.peer_answer);
         self.peer_answer_live.next = self.sequencer.peer_answer_live.val();
     }

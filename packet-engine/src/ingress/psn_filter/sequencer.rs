@@ -8,7 +8,7 @@
 //! | out `entry`, `entry_write` / in `entry_free` | filter: new entry of the peer `step.peer` |
 //! | in `open`, `open_peer`, `open_entry` / out `idle` | filter: an OPEN, only while `idle` |
 //! | out `opening`, `cleared` | filter: the peer `step.peer` is closed; the clearing after reset is over |
-//! | in `query`, `query_peer` / out `query_busy`, `peer_*` | registers |
+//! | in `query`, `query_peer` / out `queried_entry` | registers |
 //! | in `peer_request` / out `peer_request_busy`, `peer_answer` | responder |
 //!
 //! Opening: the peer's rows are compared until no number is held any more, since the commits of held packets would count in the new
@@ -16,6 +16,7 @@
 //! OPEN, when no number is held and nothing else happens. Reading takes 70 cycles; an OPEN interrupts a reading, which then
 //! begins again.
 
+use crate::bundles::PeerEntrySource;
 use spindle_verilog::prelude::*;
 
 /// An entry of the peer table.
@@ -117,20 +118,12 @@ pub struct PeerSequencer {
     pub opening: Signal<Out, Bit>,
     /// The clearing after reset is over.
     pub cleared: Signal<Out, Bit>,
-    /// Read a peer.
+    /// Read the entry of `query_peer`.
     pub query: Signal<In, Bit>,
-    /// Which.
+    /// Entry that the registers read.
     pub query_peer: Signal<In, Bits<8>>,
-    /// It has not been read yet.
-    pub query_busy: Signal<Out, Bit>,
-    /// The entry belongs to a node.
-    pub peer_live: Signal<Out, Bit>,
-    /// That node.
-    pub peer_node: Signal<Out, Bits<32>>,
-    /// Its base.
-    pub peer_expected: Signal<Out, Bits<32>>,
-    /// Which numbers from its base on have been accepted.
-    pub peer_selective: Signal<Out, Bits<64>>,
+    /// That entry.
+    pub queried_entry: PeerEntrySource,
     /// Peer that the responder reads; only while not `peer_request_busy`.
     pub peer_request: PulseSink<Bits<8>>,
     /// The peer has not been read yet.
@@ -326,11 +319,11 @@ impl PeerSequencer {
         self.entry_write.next = phase == Phase::Write;
         self.opening.next = self.opens.q.val() | self.opened.q.val();
         self.cleared.next = self.all_clear.q.val();
-        self.query_busy.next = self.queried.q.val();
-        self.peer_live.next = self.shown_live.q.val();
-        self.peer_node.next = self.shown_node.q.val();
-        self.peer_expected.next = self.shown_expected.q.val();
-        self.peer_selective.next = self.shown_selective.q.val();
+        self.queried_entry.busy.next = self.queried.q.val();
+        self.queried_entry.live.next = self.shown_live.q.val();
+        self.queried_entry.node.next = self.shown_node.q.val();
+        self.queried_entry.expected.next = self.shown_expected.q.val();
+        self.queried_entry.selective.next = self.shown_selective.q.val();
         self.peer_request_busy.next = self.requested.q.val();
         self.peer_answer.valid.next = self.answered.q.val();
         self.peer_answer_live.next = self.live.q.val();

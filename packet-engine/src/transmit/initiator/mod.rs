@@ -24,7 +24,7 @@
 //! | out `segment`, `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
 //! | out `put_done`, `put_done_valid` | array: a put or get is over |
 //! | out `beat`, `beat_valid` / in `beat_ready` | egress |
-//! | out `respond`, `ack_every`, `nack_gap` / in `ack_sent`, `nack_sent`, `nack_withheld` | responder: what the registers say, what they count |
+//! | out `acks` | responder: its registers, and what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
 //! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM (a [`Skid`] takes twice the LUTs of
@@ -40,7 +40,7 @@ pub mod framer;
 pub mod nodes;
 pub mod planner;
 
-use crate::bundles::HeadersSink;
+use crate::bundles::{AckControlSource, HeadersSink};
 use crate::transmit::egress::EgressBeat;
 use crate::transmit::sender::Sender;
 use frame_head::{unsequenced, FrameHead};
@@ -102,18 +102,8 @@ pub struct Initiator {
     pub put_done: Pulse<PutDone>,
     /// Beat for the wire.
     pub beat: Source<EgressBeat>,
-    /// Answers are sent.
-    pub respond: Signal<Out, Bit>,
-    /// Accepted packets for which an acknowledgement is due.
-    pub ack_every: Signal<Out, Bits<6>>,
-    /// Least time between two refusals to one source.
-    pub nack_gap: Signal<Out, Bits<16>>,
-    /// An acknowledgement was sent.
-    pub ack_sent: Signal<In, Bit>,
-    /// A refusal was sent.
-    pub nack_sent: Signal<In, Bit>,
-    /// A refusal was not.
-    pub nack_withheld: Signal<In, Bit>,
+    /// Configuration of the responder, and what it sent.
+    pub acks: AckControlSource,
     /// Access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer.
@@ -259,12 +249,12 @@ impl Initiator {
         self.put_done.valid.next = ended | acknowledged;
         self.nodes.ended.next = ended | acknowledged;
         self.nodes.ended_error.next = if ended { self.framer.ended_error.val() } else { self.sender.done.val().error };
-        self.respond.next = self.nodes.settings.val().ack_control_respond;
-        self.ack_every.next = self.nodes.settings.val().ack_control_ack_every;
-        self.nack_gap.next = self.nodes.settings.val().ack_control_nack_gap;
-        self.nodes.ack_sent.next = self.ack_sent.val();
-        self.nodes.nack_sent.next = self.nack_sent.val();
-        self.nodes.nack_withheld.next = self.nack_withheld.val();
+        self.acks.enable.next = self.nodes.settings.val().ack_control_respond;
+        self.acks.every.next = self.nodes.settings.val().ack_control_ack_every;
+        self.acks.nack_gap.next = self.nodes.settings.val().ack_control_nack_gap;
+        self.nodes.ack_sent.next = self.acks.sent.val();
+        self.nodes.nack_sent.next = self.acks.nack_sent.val();
+        self.nodes.nack_withheld.next = self.acks.nack_withheld.val();
         self.nodes.csr.next = self.csr.val();
         self.csr_answer.next = self.nodes.csr_answer.val();
     }

@@ -6,15 +6,15 @@
 //! | in `scheduler_report` | scheduler: reports of the others, a pulse |
 //! | out `peer_request` / in `peer_answer` | PSN filter: what a source has had accepted |
 //! | out `job` | initiator: acknowledgements and refusals |
-//! | in `enable`, `ack_every`, `nack_gap` / out `ack_sent`, `nack_sent`, `nack_withheld` | registers |
+//! | in `control` | registers |
 //!
 //! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
-//! `ack_every`-th accepted packet of a source since its last acknowledgement. It is also due for the packet that fills the first
+//! `control_every`-th accepted packet of a source since its last acknowledgement. It is also due for the packet that fills the first
 //! hole of that acknowledgement: if that packet was the last one, the sender would learn of it only by a timeout. A source with an
 //! acknowledgement due takes its turn in a queue; the same acknowledgement covers what it sends until then, and the echoed fields
 //! are those of its last report. A **refusal** is about one packet and goes before acknowledgements; it is withheld if the last
-//! refusal to that source is not `nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
-//! Nothing is sent while `enable` is low.
+//! refusal to that source is not `control_nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
+//! Nothing is sent while `control_enable` is low.
 //!
 //! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source
 //! sends again. The last accepted report of each source and the waiting refusals share a memory with one write port and one read
@@ -24,6 +24,7 @@
 
 pub mod types;
 
+use crate::bundles::AckControlSink;
 use crate::ingress::psn_filter::sequencer::PeerAnswerSink;
 use spindle_blocks::{BlockFifo, Fifo, FrameJob, PacketReport, RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
@@ -43,24 +44,14 @@ pub struct Responder {
     pub ingress_report: PulseSink<PacketReport>,
     /// Report of any other frame.
     pub scheduler_report: PulseSink<PacketReport>,
-    /// Anything is sent at all.
-    pub enable: Signal<In, Bit>,
-    /// Accepted packets for which an acknowledgement is due, at least 1.
-    pub ack_every: Signal<In, Bits<6>>,
-    /// Least time between two refusals to one source, in units of 64 cycles.
-    pub nack_gap: Signal<In, Bits<16>>,
+    /// Configuration, and what was sent.
+    pub control: AckControlSink,
     /// Peer to read.
     pub peer_request: Source<Bits<8>>,
     /// What that peer has had accepted.
     pub peer_answer: PeerAnswerSink,
     /// Frame to send.
     pub job: Source<FrameJob>,
-    /// An acknowledgement was sent (pulse).
-    pub ack_sent: Signal<Out, Bit>,
-    /// A refusal was sent (pulse).
-    pub nack_sent: Signal<Out, Bit>,
-    /// A refusal was not (pulse).
-    pub nack_withheld: Signal<Out, Bit>,
     scheduler_reports: Fifo<PacketReport, 4>,
     refusals: Fifo<Refusal, 4>,
     /// Where the next refusal is kept.
@@ -128,10 +119,10 @@ impl Responder {
 
         // Take a report: the join's at once, the scheduler's when there is none and no source leaves the queue.
         self.scheduler_reports.write.next = self.scheduler_report.val();
-        self.scheduler_reports.write.valid.next = self.scheduler_report.valid.val() & self.enable.val();
+        self.scheduler_reports.write.valid.next = self.scheduler_report.valid.val() & self.control.enable.val();
         let from_scheduler = !self.ingress_report.valid.val() & !fetches;
         self.scheduler_reports.read.ready.next = from_scheduler;
-        let comes = self.enable.val()
+        let comes = self.control.enable.val()
             & ready
             & (self.ingress_report.valid.val() | (from_scheduler & self.scheduler_reports.read.valid.val()));
         self.reported.d.next = comes;
@@ -156,7 +147,7 @@ impl Responder {
         // Numbers in a circle of twice the window.
         let psn = report.psn.get_bits::<11>(0);
         let fills = ack_state.hole & report.sequenced & (psn == ack_state.missing);
-        let answers = report.urgent | fills | (count >= self.ack_every.val());
+        let answers = report.urgent | fills | (count >= self.control.every.val());
         let notes = (state == Responding::Note) & !reported;
         let hole = self.peer_answer.selective.val().any();
         let missing = self.peer_answer.expected.val().get_bits::<11>(0);
@@ -165,11 +156,11 @@ impl Responder {
         self.ack_queue.write.offer(((accepted & answers) | returns) & !ack_state.queued, node);
         self.ticks.d.next = self.ticks.q.val() + 1;
         let now = self.ticks.q.val().get_bits::<16>(6);
-        let since = now - self.nack_gap.val();
+        let since = now - self.control.nack_gap.val();
         self.now_kept.d.next = now;
         self.limit.d.next = since;
         self.wraps.d.next = now < since;
-        self.limited.d.next = self.nack_gap.val().any();
+        self.limited.d.next = self.control.nack_gap.val().any();
         // A refusal is recent if its time is after the limit and not after now: two parallel comparisons.
         let stamp = self.stamps.read_data.val();
         let after_limit = stamp > self.limit.q.val();
@@ -191,7 +182,7 @@ impl Responder {
             if refused { (bits::<5>(REFUSALS_HIGH), index).cat::<9>() } else { (false, report.node).cat::<9>() };
         self.kept.write_data.next = report;
         self.withheld.d.next = refused & !kept;
-        self.nack_withheld.next = self.withheld.q.val();
+        self.control.nack_withheld.next = self.withheld.q.val();
         let clears = !ready;
         self.cleared.load(clears, self.cleared.q.val() + 1);
         self.stamps.write_enable.next = kept | clears;
@@ -248,8 +239,8 @@ impl Responder {
             reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
         self.ack_out.d.next = offers & self.job.ready.val() & !refusal;
         self.nack_out.d.next = offers & self.job.ready.val() & refusal;
-        self.ack_sent.next = self.ack_out.q.val();
-        self.nack_sent.next = self.nack_out.q.val();
+        self.control.sent.next = self.ack_out.q.val();
+        self.control.nack_sent.next = self.nack_out.q.val();
     }
 
     /// The next state.

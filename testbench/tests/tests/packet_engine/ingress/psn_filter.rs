@@ -74,7 +74,9 @@ impl Bench {
 
     /// Resets it and lets it clear its tables.
     fn reset(&mut self) {
-        for port in ["early_spindle", "parsed_valid", "ingress_commit_valid", "scheduler_commit_valid", "query"] {
+        for port in
+            ["early_spindle", "parsed_valid", "ingress_commit_valid", "scheduler_commit_valid", "peer_query_start"]
+        {
             self.dut.set(port, 0);
         }
         self.dut.model.reset(3);
@@ -157,19 +159,19 @@ impl Bench {
 
     /// Entry of the peer table: node, lowest number not accepted, which from there on have been.
     fn query(&mut self, index: usize) -> Option<(u32, u32, u64)> {
-        self.dut.set("query_peer", index as u64);
-        self.dut.set("query", 1);
+        self.dut.set("peer_query_peer", index as u64);
+        self.dut.set("peer_query_start", 1);
         self.step(None, None, None);
-        self.dut.set("query", 0);
+        self.dut.set("peer_query_start", 0);
         for _ in 0..100 {
             self.step(None, None, None);
-            if !self.dut.high("query_busy") {
+            if !self.dut.high("peer_query_busy") {
                 let word = |name| self.dut.get(name);
-                let selective = u64::from_le_bytes(self.dut.bytes("peer_selective").try_into().expect("64 bits"));
+                let selective = u64::from_le_bytes(self.dut.bytes("peer_query_selective").try_into().expect("64 bits"));
                 return self
                     .dut
-                    .high("peer_live")
-                    .then(|| (word("peer_node") as u32, word("peer_expected") as u32, selective));
+                    .high("peer_query_live")
+                    .then(|| (word("peer_query_node") as u32, word("peer_query_expected") as u32, selective));
             }
         }
         panic!("the query does not end");

@@ -36,7 +36,7 @@ struct Bench {
 impl Bench {
     fn new(wave: &WaveContext, every: u32, gap: u64) -> Self {
         let mut dut = Dut::new(wave, &mut Responder::new(RamStyle::Block), "responder");
-        for (port, value) in [("enable", 1), ("ack_every", every.into()), ("nack_gap", gap)] {
+        for (port, value) in [("control_enable", 1), ("control_every", every.into()), ("control_nack_gap", gap)] {
             dut.set(port, value);
         }
         let mut bench = Bench {
@@ -113,7 +113,7 @@ impl Bench {
             let known = *self.made.back().expect("this cycle is there");
             self.asked = Some((self.now + delay, known));
         }
-        self.withheld += usize::from(dut.high("nack_withheld"));
+        self.withheld += usize::from(dut.high("control_nack_withheld"));
         if dut.high("job_valid") && ready {
             let job = dut.record("job", "frame_job");
             self.check(&job)?;
@@ -302,7 +302,7 @@ fn refusals_are_limited_by_source() {
         assert!(answers[0] && (3..=4).contains(&sent), "{answers:?}: one in 8 units, 24 units");
         assert_eq!(bench.withheld, 24 - sent);
         assert_eq!(refuse(&mut bench, &mut rng, 6, 100), Some(3), "another source; cycles to its refusal");
-        bench.dut.set("enable", 0);
+        bench.dut.set("control_enable", 0);
         assert_eq!(refuse(&mut bench, &mut rng, 7, 101), None, "switched off");
     });
 }

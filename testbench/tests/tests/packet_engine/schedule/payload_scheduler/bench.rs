@@ -67,7 +67,7 @@ impl Bench {
             let pkt = self.dut.get("free");
             self.freed.push(pkt);
         }
-        let outcome = self.dut.get("outcome");
+        let outcome = self.dut.get("counts_outcome");
         if outcome >> 2 & 1 == 1 {
             self.drops.push(outcome >> 3);
         }

@@ -66,13 +66,13 @@ fn full_table_drops_and_recovers() {
         }
         assert_eq!(bench.freed, [16]);
         assert_eq!(bench.drops, [reasons::NO_MESSAGE_SLOT as u64]);
-        assert_eq!(bench.dut.get("messages_open"), 16);
+        assert_eq!(bench.dut.get("counts_messages_open"), 16);
         let done = bench.done(kind::HEADER, 7, 7, code::SPIN_PROCESS_DATA);
         bench.offer("task_done", "task_done", &done, "task_done_ready");
         bench.cycles(10);
         assert_eq!(bench.freed, [16, 7]);
         bench.send(&packet(20, action::CONTEXT, 1, 20, 50, 50));
-        assert_eq!(bench.dut.get("messages_open"), 16);
+        assert_eq!(bench.dut.get("counts_messages_open"), 16);
         assert_eq!(bench.drops.len(), 1);
     });
 }
@@ -85,11 +85,15 @@ fn tombstone_stays_until_all_bytes_arrived() {
         let done = bench.done(kind::HEADER, 0, 1, code::SPIN_FAIL);
         bench.offer("task_done", "task_done", &done, "task_done_ready");
         bench.cycles(10);
-        assert_eq!((bench.freed.clone(), bench.dut.get("messages_open")), (vec![1], 1), "a tombstone keeps its slot");
+        assert_eq!(
+            (bench.freed.clone(), bench.dut.get("counts_messages_open")),
+            (vec![1], 1),
+            "a tombstone keeps its slot"
+        );
         bench.send(&packet(2, action::CONTEXT, 1, 77, 50, 150));
-        assert_eq!(bench.dut.get("messages_open"), 1);
+        assert_eq!(bench.dut.get("counts_messages_open"), 1);
         bench.send(&packet(3, action::CONTEXT, 1, 77, 50, 150));
-        assert_eq!((bench.freed.clone(), bench.dut.get("messages_open")), (vec![1, 2, 3], 0));
+        assert_eq!((bench.freed.clone(), bench.dut.get("counts_messages_open")), (vec![1, 2, 3], 0));
         assert_eq!(bench.drops, [reasons::HANDLER_FAIL as u64; 3]);
     });
 }
@@ -104,7 +108,7 @@ fn duplicate_of_a_complete_message_is_dropped() {
         assert_eq!((bench.freed.clone(), bench.drops.clone()), (vec![3], vec![reasons::BAD_TRANSPORT as u64]));
         // The same numbers for another context are another message.
         bench.send(&packet(4, action::CONTEXT, 2, 5, 50, 100));
-        assert_eq!(bench.dut.get("messages_open"), 2);
+        assert_eq!(bench.dut.get("counts_messages_open"), 2);
     });
 }
 

@@ -37,7 +37,7 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         }
         let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
         assert_eq!(around.seen, counts);
-        assert_eq!(dut.get("messages_open"), 0, "a message slot leaked");
+        assert_eq!(dut.get("counts_messages_open"), 0, "a message slot leaked");
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);

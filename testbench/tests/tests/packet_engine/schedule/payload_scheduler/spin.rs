@@ -58,7 +58,7 @@ fn one_event_per_cycle_of_one_message() {
         assert_eq!(bench.events.len(), 1);
         let event = &bench.events[0];
         assert_eq!((event.get("code"), event.get("extra")), (ended::DONE as u64, 50 * PACKETS));
-        assert_eq!(bench.dut.get("messages_open"), 0);
+        assert_eq!(bench.dut.get("counts_messages_open"), 0);
     });
 }
 
@@ -95,7 +95,7 @@ fn an_event_says_how_a_message_ended() {
             let values = [41, 1, 1, expected.into(), 0, id, 50, dropped, 1000 + id, 2000 + id];
             assert_eq!(names.map(|name| event.get(name)), values);
         }
-        assert_eq!(bench.dut.get("messages_open"), 0);
+        assert_eq!(bench.dut.get("counts_messages_open"), 0);
     });
 }
 
@@ -198,7 +198,7 @@ fn packets_beyond_the_quota_are_dropped_paused_or_placed() {
             bench.ends(kind::COMPLETION, slot, last.get("pkt"), code::SPIN_SUCCESS);
             let flags: Vec<u64> = bench.events.iter().map(|event| event.get("flags")).collect();
             assert_eq!(flags, [(rule != overload::PAUSE) as u64]);
-            assert_eq!(bench.dut.get("messages_open"), 0);
+            assert_eq!(bench.dut.get("counts_messages_open"), 0);
         }
     });
 }
@@ -263,14 +263,14 @@ fn what_makes_no_progress_ages() {
         assert_eq!(names.map(|name| bench.events[0].get(name)), [u64::from(ended::AGED), 5, 150]);
         bench.cycles(20);
         assert_eq!((bench.freed.clone(), bench.drops.clone()), (vec![1], vec![reasons::MESSAGE_AGED as u64]));
-        assert_eq!((bench.dut.get("messages_open"), bench.tasks.len()), (0, 0));
+        assert_eq!((bench.dut.get("counts_messages_open"), bench.tasks.len()), (0, 0));
 
         // A message whose bytes are all there waits for its handlers as long as they take; a tombstone keeps its first error.
         bench.send(&whole(2, 6));
         bench.send(&third(3, 7));
         bench.ends(kind::HEADER, bench.tasks[1].get("msg_slot"), 3, code::SPIN_FAIL);
         bench.cycles(4000);
-        assert_eq!((bench.events.len(), bench.dut.get("messages_open")), (2, 1));
+        assert_eq!((bench.events.len(), bench.dut.get("counts_messages_open")), (2, 1));
         assert_eq!((bench.events[1].get("id"), bench.events[1].get("code")), (7, u64::from(ended::FAILED)));
         bench.ends(kind::HEADER, bench.tasks[0].get("msg_slot"), 2, code::SPIN_DROP);
         assert_eq!(bench.events[2].get("code"), u64::from(ended::DROPPED));
@@ -299,7 +299,7 @@ fn messages_of_a_field_end_by_the_end_test() {
         }
         let lengths: Vec<u64> = bench.events.iter().map(|event| event.get("length")).collect();
         assert_eq!(lengths, [10 + 11 + 12, 13, 14 + 15]);
-        assert_eq!((bench.drops.len(), bench.dut.get("messages_open")), (0, 0));
+        assert_eq!((bench.drops.len(), bench.dut.get("counts_messages_open")), (0, 0));
     });
 }
 

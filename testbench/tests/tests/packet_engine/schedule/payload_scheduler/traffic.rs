@@ -592,17 +592,17 @@ impl Surroundings {
             self.cells.push(pkt);
         }
         self.report(dut)?;
-        let outcome = dut.get("outcome");
+        let outcome = dut.get("counts_outcome");
         self.seen.handled += outcome & 1;
         self.seen.placed += outcome >> 1 & 1;
         if outcome >> 2 & 1 == 1 {
             self.seen.drops[(outcome >> 3) as usize] += 1;
         }
-        self.seen.messages_done += dut.get("message_done");
-        self.seen.messages_failed += dut.get("message_failed");
-        self.seen.messages_aged += dut.get("message_aged");
-        self.seen.to_hpu += dut.get("to_hpu");
-        self.seen.to_mailbox += dut.get("to_mailbox");
+        self.seen.messages_done += dut.get("counts_message_done");
+        self.seen.messages_failed += dut.get("counts_message_failed");
+        self.seen.messages_aged += dut.get("counts_message_aged");
+        self.seen.to_hpu += dut.get("counts_to_hpu");
+        self.seen.to_mailbox += dut.get("counts_to_mailbox");
         Ok(())
     }
 
@@ -647,7 +647,7 @@ impl Surroundings {
         let (accepted, psn) = (commit & 1 == 1, commit >> 9);
         let frame =
             *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("a PSN commit of a frame that is not inside")?;
-        let outcome = dut.get("outcome");
+        let outcome = dut.get("counts_outcome");
         let dropped = (outcome >> 2 & 1 == 1).then_some((outcome >> 3) as usize);
         self.judge.psn_commit(frame, accepted, dropped)?;
         let word = self.sent.remove(&frame).ok_or("it was sent")?;

@@ -4,14 +4,14 @@ use crate::bundles::BeatSink;
 use crate::fifo::Fifo;
 use spindle_verilog::prelude::*;
 
-/// What to move.
+/// A job of the aligner.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AlignJob {
-    /// Bytes in front of the first wanted byte in the first source beat.
+    /// Bytes in front of the first byte of the job in the first source beat.
     pub src_offset: Bits<6>,
     /// Byte lane of the first byte in the first output beat.
     pub dst_offset: Bits<6>,
-    /// Wanted bytes, 1 to 16384.
+    /// Bytes of the job, 1 to 16384.
     pub length: Bits<15>,
 }
 
@@ -25,14 +25,14 @@ struct PreparedJob {
     dst_sum: Bits<15>,
 }
 
-/// What one step of a job does; a step makes an output beat of one source beat and the one before it.
+/// A step of a job: it makes an output beat of one source beat and the one before it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct AlignStep {
     /// Lanes to rotate by, towards higher lanes; lanes below come from the beat before.
     shift: Bits<6>,
     /// Lane of the first byte of the job.
     dst_offset: Bits<6>,
-    /// Lane behind the last byte of the job; 0 = the last beat is full.
+    /// Lane after the last byte of the job; 0 = the last beat is full.
     end: Bits<6>,
     /// First output beat of the job.
     first: Bit,
@@ -46,7 +46,7 @@ struct AlignStep {
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct HalfTurned {
     data: Bits<536>,
-    /// Lanes to go down still.
+    /// Lanes left to go down.
     rest: Bits<2>,
     strobe: Bits<64>,
     last: Bit,
@@ -64,7 +64,7 @@ pub struct AlignedBeat {
     pub last: Bit,
 }
 
-/// Steps through jobs: which source beat is taken when, and what becomes of it.
+/// Steps through jobs: takes source beats, and controls the data path.
 ///
 /// Neighbours: jobs in, the handshake of the source, and `step` to the data path, which moves when `go` is high.
 #[block]
@@ -194,21 +194,20 @@ fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
         | (lanes.get_bits::<512>(24) & repeat::<512>(by == 3))
 }
 
-/// Funnel: the aligner without a buffer behind it, for a sink that says a cycle ahead whether it takes a beat.
+/// Funnel: the aligner without an output buffer, for a sink that knows a cycle ahead whether it takes a beat.
 ///
 /// | ports | neighbour |
 /// |---|---|
-/// | in `job`, `job_valid` / out `job_ready` | who moves data |
+/// | in `job`, `job_valid` / out `job_ready` | user |
 /// | in `source_data`, `source_last`, `source_valid` / out `source_ready` | source: the first beat holds the first byte at `src_offset` |
 /// | in `go`, from a register; out `beat`, `beat_valid` | sink: takes the beat while `go` is high, else it stays |
 ///
 /// Jobs are as of [`ByteAligner`]. A source beat and the one before it lie side by side, 127 lanes of which can be
-/// wanted; three steps take 64 neighbouring ones, each a sum of products with one LUT of six inputs per bit, which a
-/// mapper does not always find behind nested choices. Two of the steps lie in front of a register, one behind it.
-/// Latency: source beat to `beat` 1 cycle, counted from the second source beat when `dst_offset` < `src_offset`.
+/// needed; three steps take 64 neighbouring ones. Two of the steps lie in front of a register, one after it. Latency:
+/// source beat to `beat` 1 cycle, counted from the second source beat when `dst_offset` < `src_offset`.
 #[block]
 pub struct Funnel {
-    /// What to move.
+    /// The job.
     pub job: Sink<AlignJob>,
     /// Source bytes.
     pub source_data: BeatSink,
@@ -260,19 +259,19 @@ impl Funnel {
     }
 }
 
-/// Address bits of the buffer behind the funnel.
+/// Address bits of the buffer after the funnel.
 const BUFFER_BITS: usize = 2;
 
-/// Byte aligner: takes a job and the stream that holds its bytes, gives the bytes aligned to their destination.
+/// Byte aligner: takes a job and the stream that holds its bytes, delivers the bytes aligned to their destination.
 ///
 /// | ports | neighbour |
 /// |---|---|
-/// | in `job`, `job_valid` / out `job_ready` | who moves data |
-/// | in `source_data`, `source_last`, `source_valid` / out `source_ready` | packet buffer or L1: the first beat holds the first byte at `src_offset` |
-/// | out `out_data`, `out_strobe`, `out_last`, `out_valid` / in `out_ready` | writer: the first beat carries the first byte in lane `dst_offset` |
+/// | in `job`, `job_valid` / out `job_ready` | user |
+/// | in `source_data`, a bundle | packet buffer or L1: the first beat holds the first byte at `src_offset` |
+/// | out `out_data`, `out_strobe`, `out_last`, `out_valid` / in `out_ready` | writer: first byte in lane `dst_offset` of the first beat |
 ///
 /// Jobs and source frames correspond one to one, in order. A job takes its source beats up to and including the one
-/// with `last`; beats behind the last wanted byte are thrown away, one per cycle. If the source ends early the job
+/// with `last`; beats after the last byte of the job are dropped, one per cycle. If the source ends early the job
 /// still makes all its output beats, with undefined bytes in place of the missing ones.
 ///
 /// Latency: job to first source beat taken 2 cycles (hidden while another job runs); source beat to output beat 2
@@ -281,7 +280,7 @@ const BUFFER_BITS: usize = 2;
 /// comes from a register, the beat from a LUT RAM of four, which costs less than registers with a spare.
 #[block]
 pub struct ByteAligner {
-    /// What to move.
+    /// The job.
     pub job: Sink<AlignJob>,
     /// Source bytes.
     pub source_data: BeatSink,
@@ -293,7 +292,7 @@ pub struct ByteAligner {
     pub out_last: Signal<Out, Bit>,
     /// A beat is offered.
     pub out_valid: Signal<Out, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub out_ready: Signal<In, Bit>,
     funnel: Funnel,
     output: Fifo<AlignedBeat, BUFFER_BITS>,

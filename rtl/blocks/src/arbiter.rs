@@ -10,29 +10,29 @@ use spindle_verilog::prelude::*;
 ///
 /// | ports | meaning |
 /// |---|---|
-/// | in `request` | bit i = requester i has something |
+/// | in `request` | bit i = requester i has a request |
 /// | in `accept` | the grant of this cycle is used |
 /// | in `lock` | together with `accept`: the same requester keeps the grant (its packet goes on) |
 /// | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 ///
 /// The grant is combinational in `request` (6 levels for N = 16, 8 for N = 32) and moves on only with `accept`; the
-/// requester granted last has the lowest priority next. While locked, nobody else is granted even if the holder pauses.
-/// At most 32 requesters.
+/// requester granted last has the lowest priority next. While locked, no other requester is granted even if the holder
+/// pauses. At most 32 requesters.
 #[block(no_default)]
 pub struct RoundRobin<const N: usize> {
-    /// Who asks.
+    /// Requests.
     pub request: Signal<In, Bits<N>>,
-    /// The grant is used.
+    /// The grant of this cycle is used.
     pub accept: Signal<In, Bit>,
-    /// The holder keeps it.
+    /// With `accept`: the requester keeps the grant.
     pub lock: Signal<In, Bit>,
-    /// Who gets it.
+    /// The grant, one-hot.
     pub grant: Signal<Out, Bits<N>>,
-    /// Its number.
+    /// Number of the granted requester.
     pub index: Signal<Out, Bits<8>>,
-    /// Somebody gets it.
+    /// A requester is granted.
     pub any: Signal<Out, Bit>,
-    /// Requesters behind the one granted last.
+    /// Requesters after the one granted last.
     after_last: Reg<Bits<N>>,
     holder: Reg<Bits<N>>,
     locked: Reg<Bit>,
@@ -53,7 +53,7 @@ impl<const N: usize> Default for RoundRobin<N> {
 #[hdl]
 impl<const N: usize> RoundRobin<N> {
     fn update(&mut self) {
-        // Two priority choices side by side: among those behind the last grant, and among all.
+        // Two priority choices side by side: among the requesters after the last grant, and among all.
         let later = self.request.val() & self.after_last.q.val();
         let mut later_seen: Bits<N> = later;
         let mut all_seen: Bits<N> = self.request.val();
@@ -111,7 +111,7 @@ pub struct StreamArbiter {
     pub sink_tail: Vec<Signal<In, Bits<6>>>,
     /// A beat is offered.
     pub sink_valid: Vec<Signal<In, Bit>>,
-    /// It is taken.
+    /// The beat is taken.
     pub sink_ready: Vec<Signal<Out, Bit>>,
     /// Bytes.
     pub source: FrameSource,
@@ -127,7 +127,7 @@ pub struct StreamArbiter {
     _n: usize,
 }
 
-/// A beat as it comes in.
+/// A beat of an input.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct SunkBeat {
     /// Bytes.
@@ -138,7 +138,7 @@ pub struct SunkBeat {
     pub tail: Bits<6>,
 }
 
-/// A beat and where it came from.
+/// A beat and its input.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TaggedBeat {
     /// The beat.
@@ -206,7 +206,7 @@ impl StreamArbiter {
         self.arbiter.accept.next = room;
         let chosen = self.chosen.val();
         self.arbiter.lock.next = !chosen.last;
-        // The mask is made once, behind the choice.
+        // The mask is made once, after the choice.
         let partial = chosen.last & chosen.tail.any();
         let keep = if partial { !(repeat::<64>(true) << chosen.tail) } else { repeat::<64>(true) };
         self.output.write.next = TaggedBeat { beat: Beat { data: chosen.data, keep, last: chosen.last }, index };

@@ -6,16 +6,17 @@ use spindle_verilog::prelude::*;
 /// Address bits.
 const BITS: usize = 7;
 
-/// Up to 128 counters of 32 bits, of which one is visited in each cycle, round and round.
+/// Up to 128 counters of 32 bits, one of which is visited in each cycle, round and round.
 ///
 /// | ports | neighbour |
 /// |---|---|
-/// | in `last`, constant: the highest number; in `start`, constant: what all start from after reset | who has built it |
-/// | out `visited` / in `more`, `is_low`, the same cycle | sources: each counts for itself what comes between two visits and hands it over here, modulo 2^32; the counter behind one that `is_low` counts in addition how often that one wraps upwards |
+/// | in `last`, constant: the highest number; in `start`, constant: count of all counters after reset | its owner |
+/// | out `visited` / in `more`, `is_low`, the same cycle | sources: each counts its events between two visits |
+/// | | `more` is that count, modulo 2^32; the counter after one that `is_low` counts the upward wraps of that one in addition |
 /// | out `at`, `count` | readers: the number visited 3 cycles ago, and its count |
 ///
-/// Beside it a source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has
-/// no reset: the first round does not look at what is there. Never stalls; levels: an adder of 34 bits.
+/// A source needs a counter for one round only, and a reader no multiplexer. Counts wrap at 2^32. LUT RAM has no reset:
+/// the first round ignores its contents. Never stalls; levels: an adder of 34 bits.
 #[block]
 pub struct CountMemory {
     /// Highest number.
@@ -24,20 +25,20 @@ pub struct CountMemory {
     pub start: Signal<In, Bits<32>>,
     /// The counter that is visited.
     pub visited: Signal<Out, Bits<BITS>>,
-    /// What has come since its last visit.
+    /// Events since its last visit.
     pub more: Signal<In, Bits<32>>,
     /// The next one counts how often it wraps.
     pub is_low: Signal<In, Bit>,
-    /// A counter.
+    /// Number of a counter.
     pub at: Signal<Out, Bits<BITS>>,
     /// Its count.
     pub count: Signal<Out, Bits<32>>,
     visit: Reg<Bits<BITS>>,
-    /// First stage: what is to be added, and to which.
+    /// First stage: the summand and the number.
     more_1: DFF<Bits<32>>,
     low_1: Reg<Bit>,
     at_1: Reg<Bits<BITS>>,
-    /// Second stage: beside what has been counted so far.
+    /// Second stage: with the count so far.
     more_2: DFF<Bits<32>>,
     old_2: DFF<Bits<32>>,
     low_2: Reg<Bit>,
@@ -52,11 +53,11 @@ pub struct CountMemory {
 }
 
 impl CountMemory {
-    /// So many counters.
+    /// This number of counters.
     pub fn new(counters: usize) -> Self {
         assert!(
             (2..=1 << BITS).contains(&counters),
-            "CountMemory: {counters} counters cannot be had; choose 2 to {}",
+            "CountMemory: {counters} counters are not possible; choose 2 to {}",
             1 << BITS
         );
         Self { store: LutMemory::with_depth(counters.next_power_of_two()), ..Self::blank() }

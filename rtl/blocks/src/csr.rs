@@ -7,21 +7,21 @@ use spindle_verilog::prelude::*;
 
 /// AXI response: done.
 const OKAY: u64 = 0;
-/// AXI response: nobody answered, or a write of less than a word.
+/// AXI response: no block answered, or a write of less than a word.
 const SLVERR: u64 = 2;
 /// AXI response: no such register.
 const DECERR: u64 = 3;
 /// Cycles after which an unanswered access is ended, minus one.
 const PATIENCE: u64 = 1023;
 
-/// What the slave does.
+/// State of the slave.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
 pub enum CsrState {
     /// Waits for an address.
     Idle,
-    /// The request stands at the blocks.
+    /// The request is offered to the blocks.
     Access,
-    /// The answer stands at the host.
+    /// The response is offered to the host.
     Respond,
 }
 
@@ -30,7 +30,7 @@ pub enum CsrState {
 /// | ports | neighbour |
 /// |---|---|
 /// | `bar_aw*`, `bar_w*`, `bar_b*`, `bar_ar*`, `bar_r*` | host (20-bit byte address, 32-bit data) |
-/// | out `csr` | the blocks, each gated by its address range by whoever connects them |
+/// | out `csr` | the blocks, gated by the address range of each where they are connected |
 /// | in `csr_answer` | OR of the blocks' answers |
 ///
 /// Address and data of a write may arrive in either order; reads and writes that wait together take turns. `csr.valid`
@@ -38,9 +38,9 @@ pub enum CsrState {
 /// An access takes 3 cycles plus the block's time from `ar` (or the later of `aw` and `w`) taken to the response
 /// offered, if the block acknowledges in the cycle of the request: taken → request → answer registered → offered.
 ///
-/// Responses: OKAY; DECERR for an unknown register (`error`); SLVERR when nobody answers within 1024 cycles, and for a
-/// write whose strobe is not 0xF, which is not passed on. Address bits 1:0 are ignored. A block that gives up an access
-/// later than 1024 cycles must not acknowledge it any more: it sees `csr.valid` fall.
+/// Responses: OKAY; DECERR for an unknown register (`error`); SLVERR when no block answers within 1024 cycles, and for
+/// a write whose strobe is not 0xF, which is not passed on. Address bits 1:0 are ignored. A block that gives up an
+/// access later than 1024 cycles must not acknowledge it any more: it sees `csr.valid` fall.
 #[block]
 pub struct CsrBlock {
     /// Write address.
@@ -68,7 +68,7 @@ pub struct CsrBlock {
 #[hdl]
 impl CsrBlock {
     fn update(&mut self) {
-        // One waiting place per channel.
+        // One register per channel.
         if !self.write_address_held.q.val() {
             self.write_address.d.next = self.bar.awaddr.val();
             self.write_address_held.d.next = self.bar.awvalid.val();
@@ -86,7 +86,7 @@ impl CsrBlock {
         self.bar.wready.next = !self.write_data_held.q.val();
         self.bar.arready.next = !self.read_address_held.q.val();
 
-        // `request.write` still tells the direction of the access before: the other one goes first.
+        // `request.write` is still the direction of the access before: the other one goes first.
         let write_waits = self.write_address_held.q.val() & self.write_data_held.q.val();
         let read_waits = self.read_address_held.q.val();
         let writes = write_waits & (!read_waits | !self.request.q.val().write);

@@ -16,7 +16,7 @@ const LUT_ADDRESS_BITS: usize = 6;
 ///
 /// `read_valid`, `write_ready` and `level` come from registers. One word in and one word out per cycle, sustained, also
 /// when nearly full or nearly empty. Latency from write to `read_valid`: 1 cycle in LUT RAM (`read` is the LUT RAM's
-/// output), 3 in block RAM (`read` is a register behind the RAM). A full FIFO takes a word in the cycle after one was
+/// output), 3 in block RAM (`read` is a register after the RAM). A full FIFO takes a word in the cycle after one was
 /// read.
 #[block(no_default)]
 pub struct Fifo<T: Synth, const A: usize> {
@@ -65,20 +65,12 @@ impl<T: Synth, const A: usize> Fifo<T, A> {
 impl<T: Synth, const A: usize> Fifo<T, A> {
     fn update(&mut self) {
         if self._in_luts {
-            self.lut[0].write.next = self.write.val();
-            self.lut[0].write.valid.next = self.write.valid.val();
-            self.lut[0].read.ready.next = self.read.ready.val();
-            self.write.ready.next = self.lut[0].write.ready.val();
-            self.read.next = self.lut[0].read.val();
-            self.read.valid.next = self.lut[0].read.valid.val();
+            self.write.join(&mut self.lut[0].write);
+            self.lut[0].read.join(&mut self.read);
             self.level.next = self.lut[0].level.val();
         } else {
-            self.block[0].write.next = self.write.val();
-            self.block[0].write.valid.next = self.write.valid.val();
-            self.block[0].read.ready.next = self.read.ready.val();
-            self.write.ready.next = self.block[0].write.ready.val();
-            self.read.next = self.block[0].read.val();
-            self.read.valid.next = self.block[0].read.valid.val();
+            self.write.join(&mut self.block[0].write);
+            self.block[0].read.join(&mut self.read);
             self.level.next = self.block[0].level.val();
         }
     }
@@ -115,8 +107,8 @@ impl<T: Synth, const A: usize> LutFifo<T, A> {
         if pop {
             self.read_pointer.d.next = read_next;
         }
-        // Full and filled are known from the pointers: the counter is there for `level` alone, and not at all where
-        // nobody looks at it.
+        // Full and filled follow from the pointers: the counter serves `level` alone, and is removed where `level` is
+        // not read.
         if push & !pop {
             self.used.d.next = self.used.q.val() + 1;
             self.full.d.next = write_next == self.read_pointer.q.val();
@@ -139,7 +131,7 @@ impl<T: Synth, const A: usize> LutFifo<T, A> {
     }
 }
 
-/// The FIFO in block RAM: two words are fetched ahead, one in the RAM's output latch and one in a register behind it.
+/// The FIFO in block RAM: two words are fetched ahead, one in the RAM's output latch and one in a register after it.
 #[block(no_default)]
 pub struct BlockFifo<T: Synth, const A: usize> {
     /// Word from the source.
@@ -154,7 +146,7 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     read_pointer: Reg<Bits<A>>,
     /// Words inside, modulo 2^A.
     used: Reg<Bits<A>>,
-    /// As many as there is room for.
+    /// There is no room for a word.
     full: Reg<Bit>,
     /// The RAM has words that were not fetched.
     stored_any: Reg<Bit>,
@@ -172,7 +164,7 @@ impl<T: Synth, const A: usize> Default for BlockFifo<T, A> {
 }
 
 impl<T: Synth, const A: usize> BlockFifo<T, A> {
-    /// A FIFO in block RAM or UltraRAM, or in LUT RAM that is read as they are.
+    /// A FIFO in block RAM or UltraRAM, or in LUT RAM with the same latency.
     pub fn new(style: RamStyle) -> Self {
         Self::with_depth(style, 1 << A)
     }
@@ -203,7 +195,7 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
         if fetch {
             self.read_pointer.d.next = read_next;
         }
-        // Less one is written by complements, or synthesis shares one adder and puts it behind `read_ready`, which
+        // Less one is written by complements, so that synthesis does not share one adder after `read.ready`, which
         // comes late.
         let used = self.used.q.val();
         let used_less = !(!used + 1);

@@ -1,4 +1,5 @@
-//! Extractors of header fields: `ipv4_total_length(header)` and its kin, as `spindle_contract::wire` declares the headers.
+//! Extractors of header fields: `ipv4_total_length(header)` and its kin, as `spindle_contract::wire` declares the
+//! headers.
 //!
 //! `header` is the first [`HEADER_BITS`] bits of a frame without VLAN tag, byte 0 in bits 7:0.
 

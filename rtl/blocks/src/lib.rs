@@ -1,6 +1,6 @@
 //! Building blocks of the engines: streams, FIFOs, RAMs, arbiters, the byte aligner and the register slave.
 //!
-//! | module | what it gives |
+//! | module | contents |
 //! |---|---|
 //! | [`desc`] | hardware structs of every descriptor of `spindle-contract` |
 //! | [`stream`] | the stream law and its monitor |
@@ -12,7 +12,7 @@
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
 //! | [`pages`] | register pages |
 //! | [`headers`] | extractors of header fields |
-//! | [`shift_count`] | counters without adders, for values that nobody reads as numbers |
+//! | [`shift_count`] | a counter without an adder, for values that are not read as numbers |
 //! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.

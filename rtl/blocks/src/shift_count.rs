@@ -1,13 +1,13 @@
-//! A counter that is no adder: a shift register that walks through all its values, one LUT for all bits.
+//! A counter without an adder: a shift register that walks through all its values, one LUT for all bits.
 //!
-//! For places, turns and lengths whose values nobody reads as numbers. A step shifts one to the left; what comes in is
-//! the sum of the taps of a primitive polynomial, turned over where all bits but the highest are zero, which puts 0
-//! between `10..0` and `0..01` (a de Bruijn sequence). The lower four bits of a value come twice in a round, at most 31
-//! steps apart.
+//! For positions and turns whose values are not read as numbers. A step shifts one to the left; the new bit is the sum
+//! of the taps of a primitive polynomial, inverted where all bits but the highest are zero, which puts 0 between
+//! `10..0` and `0..01` (a de Bruijn sequence). The lower four bits of a value come twice in a round, at most 31 steps
+//! apart.
 
 use spindle_verilog::prelude::*;
 
-/// The value behind this one, of 32; 0 comes behind 16.
+/// The value after this one, of 32; 0 comes after 16.
 #[hdl_fn]
 pub fn next_of_32(x: Bits<5>) -> Bits<5> {
     (x.get_bits::<4>(0), x.get_bit(4) ^ x.get_bit(2) ^ !x.get_bits::<4>(0).any()).cat::<5>()

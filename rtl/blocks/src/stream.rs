@@ -23,7 +23,7 @@ pub struct Beat {
     pub last: Bit,
 }
 
-/// Watches one stream and keeps what it saw of violations until reset.
+/// Watches one stream, and keeps its violations until reset.
 ///
 /// All ports are inputs except `violation`, one sticky bit each, one cycle after the offending cycle:
 ///
@@ -43,7 +43,7 @@ pub struct StreamMonitor {
     pub last: Signal<In, Bit>,
     /// A beat is offered.
     pub valid: Signal<In, Bit>,
-    /// It is taken.
+    /// The beat is taken.
     pub ready: Signal<In, Bit>,
     /// Sticky breaches.
     pub violation: Signal<Out, Bits<4>>,

@@ -16,13 +16,13 @@ use spindle_verilog::prelude::*;
 pub struct ByteRam<const A: usize, const B: usize, const W: usize> {
     /// Bytes to write in this cycle.
     pub write_strobe: Signal<In, Bits<B>>,
-    /// Where.
+    /// Its address.
     pub write_address: Signal<In, Bits<A>>,
-    /// What.
+    /// The word.
     pub write_data: Signal<In, Bits<W>>,
     /// Read in this cycle.
     pub read_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub read_address: Signal<In, Bits<A>>,
     /// The word read.
     pub read_data: Signal<Out, Bits<W>>,

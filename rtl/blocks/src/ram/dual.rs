@@ -5,14 +5,14 @@ use super::{check, storage, unread_bits, word, RamStyle};
 use spindle_verilog::custom_with;
 use spindle_verilog::prelude::*;
 
-/// `2^A` words of W bits, B bytes of one width, with two ports `a` and `b`, each of which reads or writes in a cycle;
-/// behind each the output register of the block RAM: read latency 2, and a clock enable per stage.
+/// `2^A` words of W bits, B bytes of one width, with two ports `a` and `b`, each of which reads or writes in a cycle.
+/// After each port comes the output register of the block RAM: read latency 2, and a clock enable per stage.
 ///
 /// | ports (same for `b`) | meaning |
 /// |---|---|
 /// | in `a_enable` | the array of the port works in this cycle |
 /// | in `a_strobe` | bytes to write; all zero = only read |
-/// | in `a_address`, `a_write` | where, what |
+/// | in `a_address`, `a_write` | address, word |
 /// | in `a_advance` / out `a_read` | the word that the array held goes to the output register; without it the register holds |
 ///
 /// With `a_advance` high all the time, the word of a read is valid 2 cycles after `a_enable`. With `a_enable` and
@@ -102,7 +102,8 @@ impl<const A: usize, const B: usize, const W: usize> Logic for TdpRam<A, B, W> {
         let port = |p: &str| {
             format!(
                 "  logic [{byte}*BYTES-1:0] {p}_fetched;\n  always @(posedge clock) begin\n    if ({p}_enable) begin\n      \
-                 for (int i = 0; i < BYTES; i++)\n        if ({p}_strobe[i]) {word}[{byte} * i +: {byte}] <= {p}_write[{byte} * i +: {byte}];\n      \
+                 for (int i = 0; i < BYTES; i++)\n        \
+                 if ({p}_strobe[i]) {word}[{byte} * i +: {byte}] <= {p}_write[{byte} * i +: {byte}];\n      \
                  {p}_fetched <= {word};\n    end\n    if ({p}_advance) {p}_read <= {p}_fetched;\n  end\n",
                 word = word(&format!("{p}_address")),
             )

@@ -12,13 +12,13 @@ use spindle_verilog::prelude::*;
 pub struct LutMemory<T: Synth, const A: usize> {
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub write_address: Signal<In, Bits<A>>,
-    /// What.
+    /// The word.
     pub write_data: Signal<In, T>,
-    /// Where to read.
+    /// Address to read.
     pub read_address: Signal<In, Bits<A>>,
-    /// The word there.
+    /// The word at that address.
     pub read_data: Signal<Out, T>,
     _words: Vec<T>,
 }
@@ -82,13 +82,13 @@ impl<T: Synth, const A: usize> Logic for LutMemory<T, A> {
 pub struct LutRam<const A: usize, const W: usize, const R: usize> {
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub write_address: Signal<In, Bits<A>>,
-    /// What.
+    /// The word.
     pub write_data: Signal<In, Bits<W>>,
-    /// Where to read.
+    /// Address to read.
     pub read_address: [Signal<In, Bits<A>>; R],
-    /// The words there.
+    /// The words at these addresses.
     pub read_data: [Signal<Out, Bits<W>>; R],
     copies: [LutMemory<Bits<W>, A>; R],
 }

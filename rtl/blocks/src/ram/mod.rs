@@ -54,8 +54,8 @@ pub enum RamStyle {
 const HALF_BLOCK_WORDS: usize = 256;
 
 impl RamStyle {
-    /// For a memory of so many words where block RAM is what a device runs out of first: LUT RAM if half of each block
-    /// RAM would stay empty.
+    /// For a memory of this many words where block RAM is what a device runs out of first: LUT RAM if half of each
+    /// block RAM would stay empty.
     pub fn sparing(words: usize) -> Self {
         if words <= HALF_BLOCK_WORDS {
             RamStyle::Distributed
@@ -64,7 +64,7 @@ impl RamStyle {
         }
     }
 
-    /// For a memory of so many words of `bits` bits that grows with the device: LUT RAM as long as it would fill less
+    /// For a memory of this many words of `bits` bits that grows with the device: LUT RAM as long as it would fill less
     /// than half a block RAM's bits.
     pub fn by_size(words: usize, bits: usize) -> Self {
         if words <= 16 * HALF_BLOCK_WORDS && words * bits <= 16 << 10 {
@@ -74,8 +74,8 @@ impl RamStyle {
         }
     }
 
-    /// For a memory of so many words on the device of `config`: one with UltraRAM for its large memories has block RAM
-    /// for all others.
+    /// For a memory of this many words on the device of `config`: one with UltraRAM for its large memories has block
+    /// RAM for all others.
     pub fn on(config: &Config, words: usize) -> Self {
         if config.has_ultra_ram() {
             RamStyle::Block
@@ -119,7 +119,7 @@ fn word(address: &str) -> String {
     format!("words[{address}[$clog2(DEPTH)-1:0]]")
 }
 
-/// Takes notice of address bits that may be unread, for the lint's sake.
+/// Uses address bits that may be unread, so that the lint is quiet.
 fn unread_bits(addresses: &[&str]) -> String {
     format!("  wire _unused_ok = &{{1'b0, {}}};\n", addresses.join(", "))
 }
@@ -132,7 +132,7 @@ fn output_register(width: &str, output: &str) -> String {
     )
 }
 
-/// Panics with a sentence when a memory cannot be built as asked.
+/// Panics with a sentence when a memory cannot be built.
 fn check(what: &str, address_bits: usize, depth: usize, latency: usize) {
     assert!(
         (1..=24).contains(&address_bits),

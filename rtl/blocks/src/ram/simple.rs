@@ -20,13 +20,13 @@ pub type SdpRam<const A: usize, const W: usize> = SdpMemory<Bits<W>, A>;
 pub struct SdpMemory<T: Synth, const A: usize> {
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub write_address: Signal<In, Bits<A>>,
-    /// What.
+    /// The word.
     pub write_data: Signal<In, T>,
     /// Read in this cycle.
     pub read_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub read_address: Signal<In, Bits<A>>,
     /// The word read.
     pub read_data: Signal<Out, T>,
@@ -127,19 +127,19 @@ impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
 pub struct Ram1w2r<const A: usize, const W: usize> {
     /// Write in this cycle.
     pub write_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub write_address: Signal<In, Bits<A>>,
-    /// What.
+    /// The word.
     pub write_data: Signal<In, Bits<W>>,
     /// Read port a in this cycle.
     pub a_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub a_address: Signal<In, Bits<A>>,
     /// The word read by port a.
     pub a_data: Signal<Out, Bits<W>>,
     /// Read port b in this cycle.
     pub b_enable: Signal<In, Bit>,
-    /// Where.
+    /// Its address.
     pub b_address: Signal<In, Bits<A>>,
     /// The word read by port b.
     pub b_data: Signal<Out, Bits<W>>,

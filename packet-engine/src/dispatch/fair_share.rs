@@ -1,23 +1,23 @@
 //! Shares of HPU cycles: deficit round robin by the cycles that handlers take.
 //!
-//! Each context has a balance. A task costs its context what its last task took; when it has ended, the balance is corrected to what it
-//! really took. A context is *funded* while its balance is not negative. When tasks could leave and none of their contexts is funded, every
-//! context that waits and is not funded is given its weight times a quantum. The quantum is 4096 cycles, and doubles up to 16 times that as
-//! long as it funds nobody, so that long handlers need few rounds. What a context overdraws it owes, whoever was idle meanwhile; what it
-//! is given is never more than one round above zero.
+//! Each context has a balance. A task costs its context the cycles of the context's last task; when the task has ended, the balance
+//! is corrected to the cycles that it took. A context is *funded* while its balance is not negative. When tasks could leave and
+//! none of their contexts is funded, every context that waits and is not funded is granted its weight times a quantum. The quantum
+//! is 4096 cycles, and doubles up to 16 times that as long as no context becomes funded, so that long handlers need few rounds. A
+//! context owes what it overdraws, whichever context was idle meanwhile; a grant never lifts it more than one round above zero.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `weight`, `policy_index`, `policy_valid` | HPU array: a context is installed |
-//! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; `cost`, 1 cycle later: what it was charged |
-//! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: remember this cost until the packet's task ends |
+//! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; its charge, 1 cycle later |
+//! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: the charge is kept until the packet's task ends |
 //! | in `ended`, `ended_context`, `ended_pkt`, `ended_cycles` | scheduler: a task came back |
-//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; some could go and none of them is funded; one that is funded could |
+//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; some could go and none of them is funded; a funded one could go |
 //! | out `funded` | dispatch |
 //!
-//! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost counts up to 2^18 - 1 cycles.
-//! The balance is the sum of two memories, one for each kind of change, so that both can change in one cycle; only the sum has a meaning.
-//! After reset the balances are cleared, which takes 16 cycles; tasks come later.
+//! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost saturates at
+//! 2^18 - 1 cycles. The balance is the sum of two memories, one for each kind of change, so that both can change in one cycle; only
+//! the sum has a meaning. After reset the balances are cleared, which takes 16 cycles; tasks come later.
 
 use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
 use spindle_contract::{memory_map::WATCHDOG_BITS, params::Config};
@@ -27,7 +27,7 @@ use spindle_verilog::prelude::*;
 const QUANTUM_SHIFT: usize = 12;
 /// It is doubled so often at most.
 const DOUBLINGS: u64 = 4;
-/// Cycles from a gift to its effect on `funded`.
+/// Cycles from a grant to its effect on `funded`.
 const GRANT_LATENCY: u64 = 5;
 
 /// A change of a context's balance.
@@ -91,7 +91,7 @@ pub struct FairShare {
     last: LutMemory<Bits<18>, 4>,
     /// What the task of a packet was charged.
     costs: SdpMemory<Bits<18>, 10>,
-    /// Charges and gifts; the first copy is read for a charge, the second for a correction.
+    /// Charges and grants; the first copy is read for a charge, the second for a correction.
     given: LutRam<4, 26, 2>,
     /// Corrections, likewise.
     corrected: LutRam<4, 26, 2>,
@@ -102,7 +102,7 @@ pub struct FairShare {
     ending: [Reg<Bit>; 2],
     ending_context: [DFF<Bits<4>>; 2],
     ending_cost: [DFF<Bits<18>>; 2],
-    /// A charge and a correction, step by step: alone, of different contexts, beside a gift, with it.
+    /// A charge and a correction, step by step: alone, of different contexts, beside a grant, with it.
     raw_charge: DFF<Change>,
     raw_charge_valid: Reg<Bit>,
     raw_correction: DFF<Change>,
@@ -128,13 +128,13 @@ pub struct FairShare {
     correction_of: DFF<Bits<4>>,
     correction_done: Reg<Bit>,
     funded_now: Reg<Bits<16>>,
-    /// Contexts that a gift is on its way to.
+    /// Contexts that a grant is on its way to.
     due: Reg<Bits<16>>,
     /// The first of them, a cycle late when a round begins.
     next_due: DFF<Bits<4>>,
     grant_delay: Reg<Bits<3>>,
     doublings: Reg<Bits<3>>,
-    /// The last round of gifts funded somebody.
+    /// The last round of grants funded a context.
     funded_one: Reg<Bit>,
 }
 
@@ -199,7 +199,7 @@ impl FairShare {
         self.own_correction_valid.d.next = self.raw_correction_valid.q.val() & !meet;
         self.own_correction.load(self.raw_correction_valid.q.val(), raw_correction);
 
-        // Step 3: a gift comes with the charge of its context, or alone, unless the context is being corrected.
+        // Step 3: a grant comes with the charge of its context, or alone, unless the context is being corrected.
         let own = self.own_charge.q.val();
         let charges = self.own_charge_valid.q.val();
         let account = if charges { own.context } else { self.next_due.q.val() };

@@ -1,8 +1,8 @@
-//! Which HPU a task goes to.
+//! Chooses the HPU of a task.
 //!
-//! An HPU can be given a task when it has room: the array says so by a pulse each time the place for its next launch is free, so a task
-//! that leaves here never waits for another context's handler. Of the HPUs with room that the context may use, those with the fewest tasks
-//! come first; among these the first one of cluster `from` or behind it, else the lowest.
+//! An HPU can be given a task when it has room: the array sends a pulse each time the slot for its next launch is free, so a task
+//! that leaves here never waits for another context's handler. Of the HPUs with room that the context may use, those with the
+//! fewest tasks come first; among these the first one from cluster `from` on, else the lowest.
 //!
 //! | ports | neighbour |
 //! |---|---|
@@ -11,10 +11,11 @@
 //! | in `ended`, `ended_cluster`, `ended_hpu` | scheduler: a task came back |
 //! | in `request`, `request_context`, `from` | dispatch, cycle 0 |
 //! | out `found`, `cluster`, `hpu` / in `accept` | dispatch, cycle 1: the answer, and whether it is used |
-//! | in `funded` / out `eligible`, `eligible_funded` | dispatch: contexts for which some HPU has room, and which of them have funds; 1 cycle old |
+//! | in `funded` / out `eligible`, `eligible_funded` | dispatch: contexts for which an HPU has room, and those with funds; 1 cycle old |
 //!
-//! One question per cycle. An HPU that is given a task in one cycle is not offered in the next; so the answer may be an HPU with more tasks
-//! than another one has, or none, although that other one is the same HPU. No HPU is given two tasks for one pulse of room.
+//! One request per cycle. An HPU that is given a task in one cycle is not offered in the next. So the answer may be an HPU with
+//! more tasks than another one has, or none, although the other one is free again. No HPU is given two tasks for one pulse of
+//! room.
 
 use spindle_blocks::ram::LutMemory;
 use spindle_contract::params::Config;

@@ -1,41 +1,42 @@
 //! Turns orders into descriptors: tasks to the HPU array, placements to the RVMA engine.
 //!
-//! The scheduler decides and never waits for the array or for host memory: what cannot leave at once is kept here, and its descriptor is
-//! made from the packet's stored fields when it goes. A task goes to an HPU that has room for it, which the array says by `room`; so the
-//! array takes every task at once, and no task waits there for another context's handler. A packet has at most one task and one placement
-//! under way (a completion is a task of its message's last packet), so no queue overflows.
+//! The scheduler decides and never waits for the array or for host memory: an order that cannot leave at once is kept here, and its
+//! descriptor is made from the packet's stored fields when it leaves. A task goes to an HPU that has room for it, which the array
+//! shows by `room`; so the array takes every task at once, and no task waits there for another context's handler. A packet has at
+//! most one task and one placement under way (a completion is a task of its message's last packet), so no queue overflows.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: remember a packet, at the latest two cycles before its first order |
-//! | in `redirect`, `redirection` | scheduler, with an order to place: a handler says where; never in the cycle of a `store` |
-//! | in `prefetch` | scheduler: what an order of the next cycle would be about |
+//! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: a packet, at the latest two cycles before its first order |
+//! | in `redirect`, `redirection` | scheduler, with an order to place: destination of a REDIRECT; never in the cycle of a `store` |
+//! | in `prefetch` | scheduler: packet and context that an order of the next cycle may have |
 //! | in `order`, `task_push`, `placement_push` | scheduler: an order |
 //! | in `ended`, `ended_task` | scheduler: a task came back |
-//! | in `fast`, `fast_valid` / out `fast_ready` | packets that need no scheduling, straight to `placement` |
-//! | in `policy`, `policy_index`, `policy_valid`, `room` | HPU array |
+//! | in `fast` | packets that need no scheduling, straight to `placement` |
+//! | in `policy`, `room` | HPU array |
 //! | out `task_desc`, `task_valid` | HPU array: always taken |
-//! | out `placement`, `placement_valid` / in `placement_ready` | RVMA engine |
+//! | out `placement` | RVMA engine |
 //!
 //! ```text
-//! order -> task_queues -> choose -> ask -> pick -> read order -> read packet -> task_desc
-//! ahead -----------------------------^ (nothing waits: the packet is read meanwhile)
+//! order -> task_queues -> choose -> request -> pick -> read order -> read packet -> task_desc
+//! prefetch --------------------------^ (nothing waits: the packet is read meanwhile)
 //! ```
 //!
 //! | cycle | what, of a task that waits |
 //! |---|---|
-//! | 0 | a context is chosen, in turn: a funded one ([`crate::dispatch::fair_share`]), or the only one, of those for which an HPU has room |
+//! | 0 | a context is chosen in turn, of those with an HPU that has room: a funded one ([`crate::dispatch::fair_share`]), or the only one |
 //! | 1, 2 | an HPU is chosen ([`crate::dispatch::hpu_choice`]); the context's oldest task leaves its queue |
-//! | 4 | its order is there; the packet is read |
+//! | 4 | the order is there; the packet is read |
 //! | 6 | `task_valid` |
 //!
-//! If there is neither HPU nor task after all, since what the choice saw was 3 cycles old, nothing happens but a lost cycle. An ordered task
-//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, an HPU is asked
-//! for ahead of the order, whether or not there will be one: `task_valid` 1 cycle after it. Rate: a task per cycle, of one context or of several, less the cycles in which queued placements read.
+//! The choice uses values that are 3 cycles old; if there is neither HPU nor task after all, only a cycle is lost. An ordered task
+//! is chosen in the next cycle at the earliest: `task_valid` 7 cycles after the order. When no task waits or is being chosen, an
+//! HPU is requested ahead of every possible order: `task_valid` 1 cycle after it. Rate: a task per cycle, of one context or of
+//! several, less the cycles in which queued placements read.
 //!
-//! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per cycle; one
-//! queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one fast one through
-//! between two of theirs. Tasks of a context and placements leave in the order of their orders.
+//! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per
+//! cycle; one queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one
+//! fast one through between two of theirs. Tasks of a context and placements leave in the order of their orders.
 
 pub mod fair_share;
 pub mod hpu_choice;
@@ -125,7 +126,7 @@ fn behind_of(number: Bits<4>) -> Bits<16> {
 /// See the head of this file.
 #[block]
 pub struct Dispatch {
-    /// Remember `store_packet`.
+    /// A packet is stored.
     pub store: Signal<In, Bit>,
     /// Under this head cell.
     pub store_pkt: Signal<In, Bits<10>>,
@@ -157,17 +158,17 @@ pub struct Dispatch {
     pub room: Signal<In, Bits<32>>,
     /// Task for the array.
     pub task_desc: Signal<Out, TaskDesc>,
-    /// There is one.
+    /// A task leaves.
     pub task_valid: Signal<Out, Bit>,
     /// Placement for the RVMA engine.
     pub placement: Source<PlacementDesc>,
     queues: TaskQueues,
     share: FairShare,
     hpus: HpuChoice,
-    /// Contexts behind the one that had the last turn.
+    /// Contexts after the one that had the last turn.
     later: Reg<Bits<16>>,
     packets: SdpMemory<StoredPacket, 10>,
-    /// Terms of each packet, or where it is redirected.
+    /// Terms of each packet, or the destination of its REDIRECT.
     terms: SdpMemory<Bits<TERMS_BITS>, 10>,
     /// At most one context can go, as of the last cycle.
     at_most_one: Reg<Bit>,
@@ -178,7 +179,7 @@ pub struct Dispatch {
     /// For a task that may be ordered now.
     requesting_direct: Reg<Bit>,
     requested_context: DFF<Bits<4>>,
-    /// Cluster that had the last task: the next search begins behind it.
+    /// Cluster that had the last task: the next search begins after it.
     last_cluster: Reg<Bits<3>>,
     /// A task of a queue: its order is read in the first two, its packet from the third on.
     step: [Reg<Bit>; 3],

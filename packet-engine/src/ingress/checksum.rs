@@ -163,15 +163,16 @@ impl<const N: usize> Compressor<N> {
 /// | neighbour | ports |
 /// |---|---|
 /// | parser (input registers) | in `data`, `valid`, `first` (of a frame), `vlan` (of the frame, with the first beat); no ready |
-/// | header check | out `ip_end` 1 cycle after the first beat: index of the last byte that IPv4 claims, counted from the start of the frame; out `sum`, `carry` 2 cycles after a beat: everything up to it |
+/// | header check | out `ip_end` 1 cycle after the first beat: index in the frame of the last byte that IPv4 claims |
+/// | header check | out `sum`, `carry` 2 cycles after a beat: everything up to it |
 ///
-/// The sum begins behind a 20-byte IP header and ends where the total length says; padding does not count. For UDP the pseudo header
+/// The sum begins after a 20-byte IP header and ends by the total length; padding does not count. For UDP the pseudo header
 /// is in it. It means nothing for other frames. Never stalls.
 #[block(no_reset)]
 pub struct TransportSum {
     /// Beat.
     pub data: Signal<In, Bits<512>>,
-    /// There is one.
+    /// A beat is there.
     pub valid: Signal<In, Bit>,
     /// It is the first of its frame.
     pub first: Signal<In, Bit>,
@@ -212,7 +213,7 @@ impl TransportSum {
         let total_raw = if vlan { data.get_bits::<16>(TOTAL_AT + TAG_BITS) } else { data.get_bits::<16>(TOTAL_AT) };
         let total = (total_raw.get_bits::<8>(0), total_raw.get_bits::<8>(8)).cat::<16>();
         let stop = zext::<17, 16>(total) + (if vlan { bits::<17>(17) } else { bits::<17>(13) });
-        // The packet goes on behind the first beat: told without waiting for `stop`.
+        // The packet goes on after the first beat: decided without waiting for `stop`.
         let low = total.get_bits::<6>(0);
         let above_46 = low.get_bit(5) & (low.get_bit(4) | low.get_bits::<4>(0).all());
         let above_50 = low.get_bits::<2>(4).all() & (low.get_bits::<2>(2).any() | low.get_bits::<2>(0).all());

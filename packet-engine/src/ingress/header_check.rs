@@ -2,10 +2,11 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header window, parser | in `header`, `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `valid` (pulse), `ip_end`: of one frame, together |
+//! | header window | in `header`, `valid` |
+//! | parser | in `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `ip_end`: with `valid` |
 //! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: 1 cycle after `valid` |
-//! | header matcher | out `parsed_flags` 1 cycle, `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid` 2 cycles after `valid` |
+//! | header matcher | out `parsed_flags` 1 cycle, `parsed` 2 cycles after `valid` |
 //!
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
 
@@ -20,7 +21,7 @@ use spindle_verilog::prelude::*;
 
 const LIMIT: u64 = MAX_FRAME as u64;
 
-/// What stage 1 knows of a frame.
+/// Facts of stage 1 about a frame.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     frame: Bits<16>,
@@ -31,7 +32,7 @@ pub struct Facts {
     runt: Bit,
     too_long: Bit,
     length: Bits<14>,
-    /// Bytes behind the Ethernet header.
+    /// Bytes after the Ethernet header.
     raw_len: Bits<14>,
     ip: Bit,
     ip_header_good: Bit,
@@ -66,7 +67,7 @@ struct Layers {
     spindle: Bit,
 }
 
-/// The check. See the module text.
+/// See the head of this file.
 #[block]
 pub struct HeaderCheck {
     /// Header without tag, byte 0 lowest.

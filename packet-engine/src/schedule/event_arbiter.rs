@@ -58,9 +58,9 @@ pub struct EventArbiter {
     pub ready_packet: Sink<Link>,
     /// Message whose age is checked, or slot that gets its first state: then nothing else is chosen.
     pub age_check: AgeCheckSink,
-    /// There is room for what an event may leave behind.
+    /// There is room for what an event may release.
     pub room: Signal<In, Bit>,
-    /// Head cell of the packet in each of the stages behind the choice.
+    /// Head cell of the packet in each of the stages after the choice.
     pub flight_pkt: [Signal<In, Bits<10>>; PIPELINE_STAGES],
     /// The event, as far as it is known without the message.
     pub chosen: Pulse<Event>,
@@ -71,11 +71,11 @@ pub struct EventArbiter {
     done_in: Skid<TaskDone>,
     place_in: Skid<Command>,
     placed_in: Skid<PlacementDone>,
-    /// Stages that hold the event of a packet, the first behind the choice in bit 0.
+    /// Stages that hold the event of a packet, the first after the choice in bit 0.
     in_flight: Reg<Bits<PIPELINE_STAGES>>,
     /// Sources that come after the one that was served last in this round.
     later: Reg<Bits<5>>,
-    /// Stages that hold a REDIRECT, the first behind the choice in bit 0, stage A in bit 3.
+    /// Stages that hold a REDIRECT, the first after the choice in bit 0, stage A in bit 3.
     redirecting: Reg<Bits<4>>,
     redirection: DFF<RedirectTo>,
 }
@@ -99,7 +99,7 @@ impl EventArbiter {
             ready_waits = ready_waits | (occupied & (self.flight_pkt[i].val() == self.ready_packet.val().pkt));
         }
 
-        // The first source behind the one served last, else the first of all.
+        // The first source after the one served last, else the first of all.
         let has_ready = self.ready_packet.valid.val() & !ready_waits;
         let redirecting = self.redirecting.q.val();
         let redirects = command.opcode == bits(command::REDIRECT);

@@ -1,21 +1,21 @@
-//! Header extractor: takes the words that rules look at out of the first 128 bytes of a frame, and decides which of the two
-//! sets of words, terms and rules judges it.
+//! Header extractor: takes the words that rules test out of the first 128 bytes of a frame, and selects which of the two sets of
+//! words, terms and rules judges the frame.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser | in `beat_data` (0 behind the end of the frame), `beat_valid`, `beat_first`, `beat_second`, `beat_last`, `beat_vlan`, `beat_end`; no ready |
+//! | parser | in `beat`; no ready |
 //! | registers | in `commit` (pulse; ignored while `committing`) / out `committing` |
 //! | compilers | out `start` (pulse), `target`: the set to write / in `compiling`; in `source`, `source_word`, `source_write` |
-//! | term tables | out `words`, `words_set`: of a frame in the cycle behind its last beat |
+//! | term tables | out `words`, `words_set`: of a frame in the cycle after its last beat |
 //! | header matcher | out `compiled`: the sets that have been written since reset |
 //!
 //! Each word is two halves of 16 bits: one of the 32 even half-words of the 128 bytes and one of the 32 odd ones, so every
-//! 32-bit word at an even place can be had. The two beats bring 16 candidates each, so that a selector has 16 inputs, not 32:
-//! a half takes its candidate with the first beat or with the second one; what does not come reads 0. The word is put together
-//! behind the registers: even half first, odd half first, or the length of the frame instead.
+//! 32-bit word at an even place can be selected. The two beats bring 16 candidates each, so a selector has 16 inputs, not 32: a
+//! half takes its candidate with the first beat or with the second one; missing bytes read 0. The word is put together after the
+//! registers: even half first, odd half first, or the length of the frame instead.
 //!
 //! A frame is judged by the set that is active at its first beat, whatever happens until its last one. After a commit, when no
-//! frame has been open with the other set for [`DRAIN`] cycles, so that none can look at it any more, the compilers write that
+//! frame has been open with the other set for [`DRAIN`] cycles, so that no frame is judged by it any more, the compilers write that
 //! set, and it becomes the active one. Never stalls.
 
 use super::types::MatchSource;
@@ -24,7 +24,7 @@ use crate::bundles::ParserBeatSink;
 use spindle_contract::params::MATCH_WORDS;
 use spindle_verilog::prelude::*;
 
-/// Longer than a frame's way from its last beat through the tables.
+/// Longer than a frame takes from its last beat through the tables.
 const DRAIN: u64 = 8;
 
 /// What becomes of a commit.
@@ -40,7 +40,7 @@ pub enum Phase {
     Compile,
 }
 
-/// The extractor. See the module text.
+/// See the head of this file.
 #[block]
 pub struct HeaderExtractor {
     /// Beat of a frame.

@@ -1,14 +1,15 @@
-//! Header matcher: finds the rule that wants a frame.
+//! Header matcher: finds the first rule that holds for a frame.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser | in `beat_*` (see [`extractor`]); `parsed_flags`, one cycle before `parsed`, `parsed_drop`, `parsed_reason`, `parsed_valid`; no ready |
-//! | ingress join | out `matched` (with `action`, `context`, `per_message`, `rule`, `by_field`, `msg_id`, `ends`, `to_host`), `matched_drop`, `matched_reason`, `matched_valid`: one pulse per pulse, [`LATENCY`] cycles later; no ready |
-//! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet; `commit` (pulse) / out `committing`: what is in the slots decides once it falls; no other pulse until then |
+//! | parser | in `beat`; in `parsed`, and `parsed_flags` one cycle before; no ready |
+//! | ingress join | out `matched`: one pulse per `parsed`, [`LATENCY`] cycles later, with the fields of the rule's action; no ready |
+//! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet |
+//! | registers | in `commit` (pulse) / out `committing`: the slots decide once `committing` falls; no other pulse until then |
 //!
 //! ```text
-//! beats -> extractor -> term_tables x 16 -> rule_tables -> first rule -> what it says
-//!              ^            ^   parsed_flags --^                              ^
+//! beats -> extractor -> term_tables x 16 -> rule_tables -> first rule -> action
+//!              ^            ^   parsed_flags --^                           ^
 //!              +-- term_compiler (staged)      +---- rule_compiler (staged) --+
 //! ```
 //!
@@ -16,14 +17,14 @@
 //! `low <= (word & mask) <= high`. A rule holds when it is valid, all its positive literals hold and none of its negative ones
 //! does; literals are the 80 terms and 5 flags of the parser. A rule without literals holds for every frame. The valid rule
 //! with the lowest number wins. No rule: dropped as NO_RULE; action 0 or 3: RULE_DROP. A frame that the parser drops keeps its
-//! reason. The fields of `rule_action` are those of the register RULE_ACTION.
+//! reason. The fields of `rule_action` are those of `registers::rule_action`.
 //!
-//! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle behind the last beat: words and
-//! terms; rules (`parsed_valid` comes here); the first rule; what it says.
+//! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle after the
+//! last beat: words and terms; rules (`parsed_valid` comes here); the first rule; its action.
 //!
-//! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators a term took 12,000 LUT6
-//! for 16 rules. Here a term sees one word only, and the freedom is in where words come from; comparing a nibble with
-//! anything is one LUT RAM bit, whose second half is the shadow copy. `docs/decisions/0002-header-matcher-tables.md` has the reasons.
+//! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators per term took 12,000 LUT6
+//! for 16 rules. Here a term tests one word only, and any word can come from anywhere; comparing a nibble with anything is one LUT
+//! RAM bit, whose second half is the shadow copy. `docs/decisions.md` has the reasoning and the figures.
 
 pub mod extractor;
 pub mod rule_compiler;
@@ -56,7 +57,7 @@ const CHOICE: usize = 8;
 /// First bit of the words that can be a message id.
 const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 
-/// The matcher. See the module text.
+/// See the head of this file.
 #[block]
 pub struct HeaderMatcher {
     /// Beat of a frame.

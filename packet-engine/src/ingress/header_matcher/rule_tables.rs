@@ -2,14 +2,15 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | header matcher | in `terms`, `bank`, `valid`; in the cycle behind it `flags` / out `hits`: the rules that hold, the last in the highest bit |
+//! | header matcher | in `terms`, `bank`, `valid`; one cycle later `flags` / out `hits`: the rules that hold, the last one highest |
 //! | rule compiler | in `row`, `flag_row`, `row_address` (set, literals), `row_write` |
 //!
-//! The terms are cut into groups. A table tells for the terms of a group which of the rules they do not break; a rule holds when
-//! neither a group nor the flags break it. One half of every table judges while the other one is written. Never stalls.
+//! The terms are cut into groups. A table has, for each value of the terms of a group, the rules that the value does not break; a
+//! rule holds when neither a group nor the flags break it. One half of every table judges while the other one is written. Never
+//! stalls.
 //!
 //! A device short of LUTs has ten tables of eight terms each in block RAM, whose read is the register between terms and rules;
-//! others have that register, and twenty tables of four terms in LUT RAM behind it. The flags come too late for block RAM.
+//! others have that register, and after it twenty tables of four terms in LUT RAM. The flags come too late for block RAM.
 
 use super::types::{BROAD, NARROW, ROWS, RULE_LANES};
 use spindle_blocks::{LutMemory, RamStyle, SdpMemory};

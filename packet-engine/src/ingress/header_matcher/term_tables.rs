@@ -6,10 +6,10 @@
 //! | term compiler | in `row`, `row_address` (set, nibble), `row_write` |
 //! | header matcher | out `holds`: term k of the word, same cycle |
 //!
-//! The word is cut into eight nibbles. A table of 2 × 16 rows tells of a nibble, for each term and already masked, how it
-//! stands to the nibbles of the term's two bounds: above the lower, equal to it, below the upper, equal to it; of the lowest
-//! nibble, not below the lower and not above the upper. What remains is to find the highest nibble that decides. One half of
-//! every table judges while the other one is written.
+//! The word is cut into eight nibbles. A table of 2 × 16 rows has the comparison of a masked nibble, for each term, with the
+//! nibbles of the term's two bounds: above the lower, equal to it, below the upper, equal to it; for the lowest nibble, not below
+//! the lower and not above the upper. The highest nibble that differs decides. One half of every table judges while the other one
+//! is written.
 
 use super::types::{TermRow, LOW_ROW, ROW};
 use spindle_blocks::LutMemory;

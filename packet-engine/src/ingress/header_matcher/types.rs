@@ -48,7 +48,7 @@ pub struct TermRow {
     pub upper: Bits<140>,
 }
 
-/// What a rule says when it wins.
+/// The action of a rule.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct RuleAction {
     /// `descriptors::action`.
@@ -61,7 +61,7 @@ pub struct RuleAction {
     pub message_word: Bits<2>,
     /// Term that ends a message.
     pub end_term: Bits<7>,
-    /// There is one.
+    /// The rule has such a term.
     pub has_end: Bit,
     /// The packet also goes to the host.
     pub to_host: Bit,
@@ -74,7 +74,7 @@ pub struct MatchRule {
     pub positive: Bits<MATCH_LITERALS>,
     /// Literals that must not hold.
     pub negative: Bits<MATCH_LITERALS>,
-    /// What it says.
+    /// Its action.
     pub says: RuleAction,
     /// It takes part.
     pub valid: Bit,

@@ -1,12 +1,13 @@
-//! One word that rules look at: two half-words of the first 128 bytes of a frame, as its source says.
+//! One word that rules test: two half-words of the first 128 bytes of a frame, selected by its source.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `write` (of set 0, of set 1), `source` | term compiler |
-//! | in `evens`, `odds`, `first`, `second`, `vlan`, `set_now` (of the frame that is on the beat), `set_held` (of the one behind it), `length` | extractor |
-//! | out `word` | extractor: in the cycle behind a frame's last beat |
+//! | in `evens`, `odds`, `first`, `second`, `vlan` | extractor: half-words of the beat |
+//! | in `set_now` (set of the frame of the beat), `set_held`, `length` (of the frame before) | extractor |
+//! | out `word` | extractor: in the cycle after a frame's last beat |
 //!
-//! A half takes its candidate with the first beat or with the second one; what does not come reads 0. Never stalls.
+//! A half takes its candidate with the first beat or with the second one; missing bytes read 0. Never stalls.
 
 use super::types::MatchSource;
 use spindle_contract::registers::packet::WordSource;

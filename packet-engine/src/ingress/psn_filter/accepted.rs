@@ -1,18 +1,18 @@
-//! The accepted numbers of each peer, and the lowest that has not been accepted: its base.
+//! The accepted numbers of each peer, and the lowest number that has not been accepted: the base.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `op`, `op_valid` / out `ready` | filter, sequencer; not ready in the cycle in which a base goes on to its next row |
-//! | out `row`, `was_accepted` | 2 cycles later, from registers: the row as the operation left it, and whether `index` was accepted in it |
+//! | in `op` / out `ready` | filter, sequencer; not ready in the cycle in which a base advances to its next row |
+//! | out `row`, `was_accepted` | 2 cycles later, from registers: the row after the operation, and whether `index` was accepted in it |
 //! | out `base_write`, `base_peer`, `base` | filter: 2 cycles later: a base has changed |
 //!
 //! One operation per cycle. The base is a row and an offset in it. Bits below the offset already belong to the next lap; the
 //! first number of the row above it that has not been accepted is the new base. A row without one
-//! sends the base to the next row, whose bits may be set already: it is looked at in an operation of its own.
+//! sends the base to the next row, whose bits may be set already: that row is checked in an operation of its own.
 //!
-//! An operation sees the base as it was up to 2 cycles before. That does no harm. A smaller offset hides less: but a number of the next
-//! lap can only be held once the new base is known, and accepted after that. A row before the base's is found to be full again, which says
-//! the same; one that the base has come to meanwhile will be looked at behind it.
+//! An operation uses the base of up to 2 cycles before. That does no harm. A smaller offset hides less: but a number of the next
+//! lap can only be held once the new base is known, and accepted after that. A row before the base's is found full again, which has
+//! the same result; a row that the base has reached meanwhile is checked afterwards.
 
 use crate::ingress::header_matcher::types::lowest;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -45,7 +45,7 @@ pub struct AcceptedOp {
 pub struct AcceptedNumbers {
     /// Operation.
     pub op: PulseSink<AcceptedOp>,
-    /// It is taken.
+    /// The operation is taken.
     pub ready: Signal<Out, Bit>,
     /// Row of the operation two cycles before.
     pub row: Signal<Out, Bits<64>>,

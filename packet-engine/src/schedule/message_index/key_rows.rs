@@ -1,17 +1,18 @@
-//! The hash table: rows of 4 places, each with a key and its slot.
+//! The hash table: rows of 4 ways, each with a key and its slot.
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `lookup_row`; `sought`, 1 cycle later / out `fits`, `fitting_slot`, `row_has_room` | look-up: beside `sought`, behind the memories' registers and one comparison |
-//! | in `next_row`; `candidate`, `candidate_valid` / out `moves` | stash: the row of the next cycle's candidate; `moves` = it is written to its row in this cycle; seen by `lookup_row` from the next cycle on |
-//! | in `remove`, `remove_slot` | this slot's key goes, which is in a row; it does not fit any more, from this cycle on |
-//! | in `clear`, `clear_row` | the clearing behind reset; nothing fits meanwhile |
+//! | in `lookup_row`; in `sought`, 1 cycle later / out `fits`, `fitting_slot`, `row_has_room` | look-up: with `sought` |
+//! | in `next_row`; `candidate` / out `moves` | stash: row of the next cycle's candidate; this cycle's candidate is written to its row |
+//! | in `remove`, `remove_slot` | the key of this slot, which is in a row, goes; it does not fit any more, from this cycle on |
+//! | in `clear`, `clear_row` | the clearing after reset; no key fits meanwhile |
 //!
-//! No two keys are the same, so at most one place fits. All four places are read and compared at once: a row is one word of four block
-//! RAMs, and a comparison costs less than finding by a tag which key to read.
+//! A key that moves is found by `lookup_row` from the next cycle on. No two keys are the same, so at most one way fits. All four
+//! ways are read and compared at once: a row is one word of four block RAMs, and a comparison costs less than a tag that selects
+//! which key to read.
 //!
-//! Never stalls. Removing has the way it needs; a key is written to another way, or later. A candidate whose row was written in the
-//! cycle before has to come again: what it is judged by was read before that.
+//! Never stalls. Removing has priority in its way; a key is written to another way, or later. A candidate whose row was written in
+//! the cycle before has to come again, because its vacant ways were read before that.
 
 use super::key_match::KeyMatch;
 use super::key_stash::Candidate;
@@ -113,7 +114,7 @@ impl KeyRows {
         self.emptying.d.next = self.remove.val();
         let emptied = self.locations.read_data.val();
 
-        // Look up: read the row. A place that is emptied as it is read, or in the cycle behind, looks alive.
+        // Look up: read the row. A way that is emptied as it is read, or one cycle later, looks alive.
         self.looked_up.d.next = lookup_row;
         let leaves_now = self.emptying.q.val() & (emptied.row == lookup_row);
         let left_before = self.emptying.q.val() & (emptied.row == self.looked_up.q.val());

@@ -1,14 +1,14 @@
-//! The keys that are not in a row yet: new ones on their way, and those whose row is full.
+//! The keys that are not in a row yet: new ones, and those whose row is full.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `sought` / out `hit`, `hit_slot` | look-up, second stage: in the same cycle; `hit_slot` is 0 without a hit |
-//! | in `insert`, `insert_key`, `insert_row`, `insert_slot` | a new key; seen from the next cycle on; with a place free only |
-//! | in `remove`, `remove_slot` / out `remove_here` | this slot's key goes, at once, also for `sought` of this cycle; `remove_here`: it was here and not in a row |
-//! | out `next_row`; `candidate`, `candidate_valid` / in `moves` | rows: the row of the key tried in the next cycle; the key tried in this cycle, and that it is written to its row in this cycle |
-//! | out `room`, `ample_room` | 4, 6 places are free |
+//! | in `insert`, `insert_key`, `insert_row`, `insert_slot` | a new key; found from the next cycle on; only while an entry is free |
+//! | in `remove`, `remove_slot` / out `remove_here` | the key of this slot goes, at once, also for `sought` of this cycle; it was here |
+//! | out `next_row`; `candidate` / in `moves` | rows: row of the next cycle's candidate; this cycle's candidate, and that it is written |
+//! | out `room`, `ample_room` | 4, 6 entries are free |
 //!
-//! A key that moves stays for one more cycle, so that a look-up whose row was read before the write meets it here. One key is
+//! A key that moves stays for one more cycle, so that a look-up whose row was read before the write finds it here. One key is
 //! tried per cycle: one that was not tried yet, else the others again in turn, so keys that are stuck do not delay new ones.
 
 use super::key_match::KeyMatch;

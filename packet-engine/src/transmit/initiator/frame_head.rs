@@ -15,7 +15,7 @@ pub const SECOND_BYTES: usize = HEADER_BYTES - 64;
 pub const SECOND_BITS: usize = 8 * SECOND_BYTES;
 /// Payload bytes that the second beat has room for.
 pub const SECOND_ROOM: usize = 64 - SECOND_BYTES;
-/// Bytes that a GET carries behind the header that it shares with a PUT.
+/// Bytes that a GET carries after the header that it shares with a PUT.
 pub const GET_BYTES: usize = wire::SPINDLE_GET_BYTES - wire::SPINDLE_BYTES;
 /// What an IPv4 packet has besides the payload.
 pub const IP_OVERHEAD: usize = HEADER_BYTES - wire::ETH_BYTES;
@@ -131,7 +131,7 @@ pub struct FrameHead {
     pub record: Bits<10>,
 }
 
-/// All frames of a put or get that nobody acknowledges.
+/// All frames of a put or get that is not acknowledged.
 #[hdl_fn]
 pub fn unsequenced(put: PutDesc) -> FrameJob {
     let get = put.op == bits(put_op::GET);
@@ -230,7 +230,7 @@ pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
     header_bytes(fields)
 }
 
-/// The 16 bytes behind the header of a GET, byte 0 in bits 7:0.
+/// The 16 bytes after the header of a GET, byte 0 in bits 7:0.
 #[hdl_fn]
 pub fn get_beat(head: FrameHead) -> Bits<128> {
     (reversed_8(head.reply.get_bits::<64>(0)), reversed_8(head.reply.get_bits::<64>(64))).cat::<128>()

@@ -2,20 +2,21 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `array`, `array_valid` / out `array_ready` | array: beats of frames, of payloads marked `put`, and of segments of context memory marked `segment` |
-//! | in `device`, `device_valid` / out `device_ready` | planner of device puts: their heads |
-//! | in `host`, `host_valid` / out `host_ready` | queue of heads of host puts, puts of context memory and gets |
-//! | in `reply`, `reply_valid` / out `reply_ready` | planner of acknowledgements: frames without payload |
-//! | in `data`, `data_valid` / out `data_ready` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
+//! | in `array` | array: beats of frames, of payloads marked `put`, and of segments of context memory marked `segment` |
+//! | in `device` | planner of device puts: their heads |
+//! | in `host` | queue of heads of host puts, puts of context memory and gets |
+//! | in `reply` | planner of acknowledgements: frames without payload |
+//! | in `data` | RVMA engine: bytes of host puts, a segment at a time, without gaps |
 //! | in `own_node` | node page |
-//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | out `beat` | egress |
 //! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
 //! | out `lost`, `lost_record` | sender: the frame of a send record cannot be made |
 //!
-//! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes as it is. Frames of puts begin with a beat of headers;
-//! the second one has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats: a fixed rotation, wires. Frames of the
-//! array and of the host side take turns when both wait; a reply, two beats, goes before both unless the frame before was one. A segment of context memory
-//! waits on the array's stream until its head is the next of the host side.
+//! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes unchanged. Frames of puts begin with a
+//! beat of headers; the second beat has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats:
+//! a fixed rotation, wires. Frames of the array and of the host side take turns when both wait; a reply, two beats, goes before
+//! both unless the previous frame was a reply. A segment of context memory waits on the array's stream until its head is the next
+//! of the host side.
 
 use super::frame_head::*;
 use super::{ArrayBeat, HostBeat};
@@ -35,7 +36,7 @@ enum Framing {
     Pass,
     /// Second beat of a frame of ours.
     Second,
-    /// Beats behind it.
+    /// Beats after it.
     Body,
     /// Payload that is not sent.
     Swallow,

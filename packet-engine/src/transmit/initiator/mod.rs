@@ -1,4 +1,4 @@
-//! The initiator: frames that the NIC makes itself, for puts and gets of handlers.
+//! The initiator: frames that the NIC makes itself, for puts and gets.
 //!
 //! ```text
 //!  put ------> planner (device) ------------------+
@@ -13,27 +13,28 @@
 //!
 //! | ports | neighbour |
 //! |---|---|
-//! | in `egress_data`, `egress_keep`, `egress_last`, `egress_frame`, `egress_put`, `egress_segment`, `egress_valid` / out `egress_ready` | array: frames as they are, payloads of device puts, and segments of context memory in the order in which they were asked for |
-//! | in `put`, `put_valid` / out `put_ready` | array: a device put, before the first beat of its payload and in the order of the payloads |
-//! | in `host_put`, `host_put_valid` / out `host_put_ready` | array: a put from host memory or of context memory, or a get |
-//! | in `parsed`, `parsed_drop`, `parsed_valid` | parser: acknowledgements and refusals for the sender |
-//! | out `send` | PSN filter: they go no further |
-//! | out `put_event`, `put_event_valid` / in `put_event_ready` | RVMA engine: ends of puts of the host |
-//! | in `reply`, `reply_valid` / out `reply_ready` | responder |
-//! | out `put_read`, `put_read_valid` / in `put_read_ready`; in `put_data`, `put_data_last`, `put_data_error`, `put_data_valid` / out `put_data_ready` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
-//! | out `segment`, `segment_valid` / in `segment_ready` | array: a segment of context memory, which comes on the egress stream |
-//! | out `put_done`, `put_done_valid` | array: a put or get is over |
-//! | out `beat`, `beat_valid` / in `beat_ready` | egress |
+//! | in `egress` | array: frames, payloads of device puts, and segments of context memory in the order of the requests |
+//! | in `put` | array: a device put, before the first beat of its payload and in the order of the payloads |
+//! | in `host_put` | array: a put from host memory or of context memory, or a get |
+//! | in `parsed` | parser: acknowledgements and refusals for the sender |
+//! | out `send` | PSN filter: acknowledgements and refusals go no further |
+//! | out `put_event` | RVMA engine: ends of puts of the host |
+//! | in `reply` | responder |
+//! | out `put_read`; in `put_data` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
+//! | out `segment` | array: a segment of context memory, which comes on the egress stream |
+//! | out `put_done` | array: a put or get is over |
+//! | out `beat` | egress |
 //! | out `acks` | responder: its registers, and what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
-//! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM (a [`Skid`] takes twice the LUTs of
-//! 512 bits), the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
-//! framer behind them is one stage of logic up to egress.
+//! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM,
+//! the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
+//! framer after these queues is one stage of logic up to egress.
 //!
-//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put` is taken, its payload
-//! behind it at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) asked for ahead. Puts of context memory stand among them: their
-//! segments are asked of the array instead, and come on its stream. Device puts are UNSEQ: nobody acknowledges them; the [`Sender`] makes the others reliable.
+//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put`
+//! is taken, its payload follows at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) requested
+//! ahead. Puts of context memory are among them: their segments are requested from the array instead, and come on its stream.
+//! Device puts are UNSEQ: no node acknowledges them; the [`Sender`] makes the others reliable.
 
 pub mod frame_head;
 pub mod framer;
@@ -130,8 +131,8 @@ pub struct Initiator {
 }
 
 impl Initiator {
-    /// An initiator whose small memories, those of its sender too, are of the kind `small` (see [`Sender::new`]), and whose host side waits in memories of
-    /// the kind `waiting`.
+    /// An initiator whose small memories, those of its sender too, are of the kind `small` (see [`Sender::new`]), and whose
+    /// host side waits in memories of the kind `waiting`.
     pub fn new(small: RamStyle, waiting: RamStyle) -> Self {
         Self {
             sender: Sender::new(small),

@@ -11,7 +11,7 @@ const CODE_2: u64 = code_bit(2);
 const CODE_3: u64 = code_bit(3);
 const CODE_4: u64 = code_bit(4);
 
-/// Bit r: the given bit of the refusal's code for reason r; 0 if nobody is told.
+/// Bit r: the given bit of the refusal's code for reason r; 0 if the source gets no refusal.
 const fn code_bit(bit: usize) -> u64 {
     let (mut bits, mut reason) = (0, 0);
     while reason < DROP_COUNT {
@@ -24,7 +24,7 @@ const fn code_bit(bit: usize) -> u64 {
     bits
 }
 
-/// The code of the refusal for a reason; 0 if nobody is told.
+/// The code of the refusal for a reason; 0 if the source gets no refusal.
 #[hdl_fn]
 pub fn nack_code(reason: Bits<5>) -> Bits<8> {
     (

@@ -34,12 +34,12 @@ impl Parse for Headers {
             let inner;
             braced!(inner in input);
             let mut fields: Vec<Field> = vec![];
-            let mut at = 0;
+            let mut at: usize = 0;
             while !inner.is_empty() {
                 let name: Ident = inner.parse()?;
                 let bits: usize = inner.parse::<LitInt>()?.base10_parse()?;
-                let whole = at % 8 == 0 && bits % 8 == 0;
-                if !whole && at / 8 != (at + bits - 1) / 8 && !(at % 8 != 0 && (at + bits) % 8 == 0 && bits < 16) {
+                let whole = at.is_multiple_of(8) && bits.is_multiple_of(8);
+                if !whole && at / 8 != (at + bits - 1) / 8 && !(!at.is_multiple_of(8) && (at + bits).is_multiple_of(8) && bits < 16) {
                     let sentence = format!("{name} is neither whole bytes nor within two bytes; reorder the fields");
                     return Err(Error::new(name.span(), sentence));
                 }
@@ -48,7 +48,7 @@ impl Parse for Headers {
                 fields.push(Field { name, at, bits, doc });
                 at += bits;
             }
-            if at % 8 != 0 {
+            if !at.is_multiple_of(8) {
                 return Err(Error::new(name.span(), format!("{name} has {at} bits, not whole bytes")));
             }
             headers.push(Header { name, start, doc, fields });
@@ -144,7 +144,7 @@ fn software(header: &Header) -> TokenStream {
     let Header { name, start, doc, fields } = header;
     let (ty, table) = (Ident::new(&camel(&name.to_string()), name.span()), name.to_string().to_uppercase());
     let (table_name, bytes) = (format_ident!("{table}_FIELDS"), header.bytes());
-    let offsets = fields.iter().filter(|field| field.at % 8 == 0).map(|field| {
+    let offsets = fields.iter().filter(|field| field.at.is_multiple_of(8)).map(|field| {
         let (constant, at) = (format_ident!("{}", field.name.to_string().to_uppercase()), field.at / 8);
         let doc = format!("Byte offset of `{}`: {}.", field.name, field.doc);
         quote!(#[doc = #doc] pub const #constant: usize = #at;)

@@ -3,7 +3,7 @@
 //! One packet is `PlacementDesc` → [`Packet`] → [`LookedUpPacket`] → [`BoundPacket`] → [`HostWrite`] → [`WriteOrigin`]
 //! → [`BytesAcked`].
 
-use spindle_blocks::desc::PlacementDone;
+use spindle_blocks::desc::{CommandIssuer, PlacementDone};
 use spindle_verilog::prelude::*;
 
 /// Bits of a mailbox number (at most 4096 mailboxes).
@@ -422,4 +422,10 @@ pub fn verdict_of(packet: Packet, placed: Bit, reason: Bits<5>) -> PlacementDone
         reason: reason,
         spare: bits::<7>(0),
     }
+}
+
+/// The issuer that a tag of `HANDLER` or `ATOMIC` names.
+#[hdl_fn]
+pub fn issuer_of(tag: Bits<10>) -> CommandIssuer {
+    CommandIssuer { cluster: tag.get_bits::<3>(7), hpu: tag.get_bits::<3>(4), handle: tag.get_bits::<4>(0) }
 }

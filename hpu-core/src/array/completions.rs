@@ -40,7 +40,7 @@ impl Completions {
     fn update(&mut self) {
         self.puts.write.next = self.put_done.val();
         self.puts.write.valid.next =
-            self.put_done.valid.val() & (self.put_done.val().handle != bits(put_op::HOST_HANDLE));
+            self.put_done.valid.val() & (self.put_done.val().issuer.handle != bits(put_op::HOST_HANDLE));
         self.atomics.write.next = self.atomic_done.val();
         self.atomics.write.valid.next = self.atomic_done.valid.val();
         let free = !self.done_reg_valid.q.val() | self.done.ready.val();
@@ -57,16 +57,16 @@ impl Completions {
             self.done_reg_valid.d.next = by_put | by_atomic | by_read;
             self.done_reg.d.next = if by_put {
                 OffClusterDone {
-                    cluster: put.cluster,
-                    issuer: Issuer { hpu: put.hpu, handle: put.handle.get_bits::<2>(0) },
+                    cluster: put.issuer.cluster,
+                    issuer: Issuer { hpu: put.issuer.hpu, handle: put.issuer.handle.get_bits::<2>(0) },
                     error: put.error,
                     has_result: false,
                     result: atomic.value,
                 }
             } else if by_atomic {
                 OffClusterDone {
-                    cluster: atomic.cluster,
-                    issuer: Issuer { hpu: atomic.hpu, handle: atomic.handle.get_bits::<2>(0) },
+                    cluster: atomic.issuer.cluster,
+                    issuer: Issuer { hpu: atomic.issuer.hpu, handle: atomic.issuer.handle.get_bits::<2>(0) },
                     error: atomic.error,
                     has_result: !atomic.error,
                     result: atomic.value,

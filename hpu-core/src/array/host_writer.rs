@@ -123,7 +123,7 @@ impl HostWriter {
             self.write_beat.d.next = bit_cast::<14, 10>(self.copy_beat.val());
             self.to_l2.d.next = false;
         } else if begins {
-            self.cluster.d.next = bits::<8>(1) << tag.cluster;
+            self.cluster.d.next = bits::<8>(1) << tag.issuer.cluster;
             self.write_beat.d.next = target.get_bits::<14>(0);
             self.to_l2.d.next = target.get_bit(14);
             self.tail.d.next = tag.length.get_bits::<6>(0);
@@ -170,8 +170,8 @@ impl HostWriter {
         // The end.
         if ends & !is_copy {
             self.done_reg.d.next = OffClusterDone {
-                cluster: tag.cluster,
-                issuer: Issuer { hpu: tag.hpu, handle: tag.handle.get_bits::<2>(0) },
+                cluster: tag.issuer.cluster,
+                issuer: Issuer { hpu: tag.issuer.hpu, handle: tag.issuer.handle.get_bits::<2>(0) },
                 error: self.host_error.val(),
                 has_result: false,
                 result: bits::<64>(0),

@@ -154,7 +154,7 @@ impl L2Copy {
             self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
             self.segment_reg_valid.d.next = self.segment.valid.val();
             if self.segment.valid.val() {
-                self.lend_mask.d.next = bits::<8>(1) << segment.cluster;
+                self.lend_mask.d.next = bits::<8>(1) << segment.issuer.cluster;
             }
         } else {
             self.segment_reg_valid.d.next = !self.segment_left.val();

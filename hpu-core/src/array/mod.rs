@@ -414,7 +414,7 @@ impl HpuArray {
         self.put.next = self.off_cluster_unit.put.val();
         self.put.valid.next = self.off_cluster_unit.put.valid.val() & ordered;
         self.off_cluster_unit.put.ready.next = self.put.ready.val() & ordered;
-        self.put_order.write.next = self.off_cluster_unit.put.val().cluster;
+        self.put_order.write.next = self.off_cluster_unit.put.val().issuer.cluster;
         self.put_order.write.valid.next = self.off_cluster_unit.put.valid.val() & self.put.ready.val();
         self.off_cluster_unit.host_put.join(&mut self.host_put);
         self.host_writer.target.valid.next = self.off_cluster_unit.host_read.valid.val() & self.host_read.ready.val();

@@ -23,7 +23,7 @@
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
-use spindle_blocks::{replicate, ContextPolicy, HostAtomic, HostRead, LutFifo, LutMemory, PutDesc};
+use spindle_blocks::{replicate, CommandIssuer, ContextPolicy, HostAtomic, HostRead, LutFifo, LutMemory, PutDesc};
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
@@ -90,9 +90,7 @@ fn put_desc(put: WaitingPut, pid: Bits<6>) -> PutDesc {
         key: put.key,
         buf_off: put.offset,
         context: put.header.context,
-        cluster: put.cluster,
-        hpu: put.header.hpu,
-        handle: bit_cast::<4, 2>(put.header.handle),
+        issuer: CommandIssuer { cluster: put.cluster, hpu: put.header.hpu, handle: zext::<4, 2>(put.header.handle) },
         frame: put.header.frame,
         ..Default::default()
     }
@@ -167,8 +165,8 @@ pub struct GatheredCommand {
     pub opcode: Bits<4>,
     /// ADDR.
     pub address: Bits<64>,
-    /// Handle.
-    pub handle: Bits<4>,
+    /// Issuer of the command.
+    pub issuer: CommandIssuer,
     /// PUT.
     pub is_put: Bit,
     /// PUT_HOST, PUT_CONTEXT or GET.
@@ -198,14 +196,15 @@ impl OffClusterUnit {
         let header = self.header.q.val();
         let opcode = header.opcode;
         let address = (self.words[3].q.val(), self.words[2].q.val()).cat::<64>();
-        let handle = bit_cast::<4, 2>(header.handle);
+        let issuer =
+            CommandIssuer { cluster: self.number.q.val(), hpu: header.hpu, handle: zext::<4, 2>(header.handle) };
         let is_get = opcode == bits::<4>(GET);
         let is_put = whole & (opcode == bits::<4>(PUT));
         let is_host_put = whole & (reads_later(opcode) | is_get);
         let is_read = whole & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
         let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
-        GatheredCommand { opcode, address, handle, is_put, is_host_put, is_read, is_swap, is_atomic }
+        GatheredCommand { opcode, address, issuer, is_put, is_host_put, is_read, is_swap, is_atomic }
     }
 
     /// Offers reads and atomics of host memory; at most 16 atomics are in flight.
@@ -215,9 +214,7 @@ impl OffClusterUnit {
         let length = self.words[1].q.val();
         self.host_read.next = HostRead {
             client: bits::<2>(client::HANDLER),
-            cluster: number,
-            hpu: header.hpu,
-            handle: command.handle,
+            issuer: command.issuer,
             context: header.context,
             frame: header.frame,
             address: command.address,
@@ -228,9 +225,7 @@ impl OffClusterUnit {
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = command.is_atomic & may_start & self.host_atomic.ready.val();
         self.host_atomic.next = HostAtomic {
-            cluster: number,
-            hpu: header.hpu,
-            handle: command.handle,
+            issuer: command.issuer,
             op: if command.is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
             wide: length.get_bit(3),
             address: command.address,

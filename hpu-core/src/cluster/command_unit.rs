@@ -65,7 +65,7 @@ use crate::cluster::command_rules::{
     PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
-use spindle_blocks::{replicate, Command};
+use spindle_blocks::{replicate, Command, CommandIssuer};
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
@@ -458,9 +458,11 @@ impl CommandUnit {
                 version: bits::<4>(spindle_contract::VERSION),
                 opcode,
                 context: limits.origin.context,
-                cluster: self.number.val(),
-                hpu: issuer.hpu,
-                handle: bit_cast::<4, 2>(issuer.handle),
+                issuer: CommandIssuer {
+                    cluster: self.number.val(),
+                    hpu: issuer.hpu,
+                    handle: zext::<4, 2>(issuer.handle),
+                },
                 frame: limits.origin.frame,
                 msg_slot: limits.origin.msg_slot,
                 pkt: limits.origin.pkt,
@@ -474,7 +476,7 @@ impl CommandUnit {
         self.place.next = place_reg;
         self.place.valid.next = place_full;
         self.placed.valid.next = place_full & self.place.ready.val();
-        self.placed.next = Issuer { hpu: place_reg.hpu, handle: place_reg.handle.get_bits::<2>(0) };
+        self.placed.next = Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<2>(0) };
     }
 
     /// Hands a PRINT, EVENT or COMPLETE to the reports.

@@ -19,7 +19,7 @@
 
 use crate::bundles::WideRead;
 use crate::types::{Destination, Issuer, MoveJob};
-use spindle_blocks::{BeatSource, DmaDesc, LutFifo, TailedSource};
+use spindle_blocks::{BeatSource, CommandIssuer, DmaDesc, LutFifo, TailedSource};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -155,9 +155,11 @@ impl L1ReadDma {
             self.host_write.d.next = DmaDesc {
                 version: bits::<4>(spindle_contract::VERSION),
                 context: next.context,
-                cluster: self.number.val(),
-                hpu: next.issuer.hpu,
-                handle: bit_cast::<4, 2>(next.issuer.handle),
+                issuer: CommandIssuer {
+                    cluster: self.number.val(),
+                    hpu: next.issuer.hpu,
+                    handle: zext::<4, 2>(next.issuer.handle),
+                },
                 frame: next.frame,
                 address: next.address,
                 length: bit_cast::<16, 12>(next.length),

@@ -296,8 +296,9 @@ impl Cluster {
         let off_cluster = self.off_cluster_done.val();
         let off_cluster_answers = self.off_cluster_done.valid.val() & (off_cluster.cluster == self.number.val());
         let mut off_cluster_taken: Bit = false;
-        let host_answers = self.dma_done.valid.val() & (self.dma_done.val().cluster == self.number.val());
-        let host_issuer = Issuer { hpu: self.dma_done.val().hpu, handle: self.dma_done.val().handle.get_bits::<2>(0) };
+        let host_answers = self.dma_done.valid.val() & (self.dma_done.val().issuer.cluster == self.number.val());
+        let host_issuer =
+            Issuer { hpu: self.dma_done.val().issuer.hpu, handle: self.dma_done.val().issuer.handle.get_bits::<2>(0) };
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
         let mut busy: Bits<8> = bits::<8>(0);

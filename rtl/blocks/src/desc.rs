@@ -7,7 +7,19 @@ use spindle_verilog::prelude::*;
 
 macro_rules! hardware_type {
     (1) => { Bit };
+    (CommandIssuer) => { CommandIssuer };
     ($bits:tt) => { Bits<$bits> };
+}
+
+/// The command of a handler: who issued it.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CommandIssuer {
+    /// Cluster of the issuer.
+    pub cluster: Bits<3>,
+    /// HPU of that cluster.
+    pub hpu: Bits<3>,
+    /// Handle of the command in the issuer's command table.
+    pub handle: Bits<4>,
 }
 
 macro_rules! hardware_structs {

@@ -2,7 +2,8 @@
 //!
 //! One list serves all: [`descriptors!`](crate::descriptors!) hands every descriptor with its fields and widths to a macro of
 //! the caller. `rtl/blocks` makes hardware structs of it, this crate the tables, the generator the documentation.
-//! Fields are packed from the least significant bit in the order of the list.
+//! Fields are packed from the least significant bit in the order of the list. The width of a field is a number, or
+//! `CommandIssuer`: a nested structure, whose members stand in the tables in the place of the field.
 
 /// Calls `$m! { ... }` with the list of descriptors.
 #[macro_export]
@@ -105,9 +106,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         opcode: 4 "as in memory_map::command",
         flags: 8 "spare",
         context: 4 "execution context",
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "slot of the issuer's command table",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
         msg_slot: 8 "message of the issuer",
         pkt: 10 "packet of the issuer",
@@ -184,9 +183,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     DmaDesc "dma_desc" {
         version: 4 "contract version",
         context: 4 "execution context",
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number",
         address: 64 "host byte address",
         length: 16 "bytes",
@@ -194,18 +191,14 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     }
     /// A DMA command has been answered by the host.
     DmaDone "dma_done" {
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         error: 1 "the host answered with an error",
         spare: 5 "zero",
     }
     /// A read of host memory; with its data it comes back as their tag.
     HostRead "host_read" {
         client: 2 "0 handler DMA, 1 initiator, 2 command ring, 3 initiator, of context memory",
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         context: 4 "execution context",
         frame: 16 "frame sequence number",
         address: 64 "host byte address; of context memory: L2 byte address [19:0], a multiple of 4",
@@ -213,9 +206,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     }
     /// An atomic operation on a word of host memory.
     HostAtomic "host_atomic" {
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         op: 2 "0 compare and swap, 1 fetch and add",
         wide: 1 "1 = 64 bits, 0 = 32 bits",
         address: 64 "host byte address, naturally aligned",
@@ -224,9 +215,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     }
     /// An atomic operation is over.
     HostAtomicDone "host_atomic_done" {
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         error: 1 "the host answered with an error; memory is as it was unless the write failed half way",
         value: 64 "value before the operation",
     }
@@ -260,16 +249,12 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         reply_key: 32 "get: mailbox key here; put with EPOCH_VALID: epoch tag [15:0]",
         flags: 16 "Spindle flags",
         context: 4 "execution context",
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
     }
     /// The last beat of a put has left, or a get has been sent.
     PutDone "put_done" {
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         error: 1 "the initiator could not do it",
         of_context: 1 "it was a put of context memory",
         spare: 4 "zero",
@@ -298,9 +283,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         reply_off: 32 "get: offset in the buffer here",
         reply_key: 32 "get: mailbox key here",
         context: 4 "execution context",
-        cluster: 3 "issuing cluster",
-        hpu: 3 "issuing HPU",
-        handle: 4 "command handle",
+        issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
         tracked: 1 "it has a send record: its end is not the end of the put",
         record: 10 "send record",
@@ -424,12 +407,51 @@ impl Descriptor {
     }
 }
 
+/// Members of `CommandIssuer`: the command of a handler.
+pub const COMMAND_ISSUER: &[Field] = &[
+    Field { name: "cluster", bits: 3, doc: "cluster of the issuer" },
+    Field { name: "hpu", bits: 3, doc: "HPU of that cluster" },
+    Field { name: "handle", bits: 4, doc: "handle of the command in the issuer's command table" },
+];
+
+/// Number of fields in all parts.
+const fn count(parts: &[&[Field]]) -> usize {
+    let (mut i, mut n) = (0, 0);
+    while i < parts.len() {
+        n += parts[i].len();
+        i += 1;
+    }
+    n
+}
+
+/// The fields of all parts, one after another.
+const fn flatten<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
+    let mut fields = [parts[0][0]; N];
+    let (mut part, mut i, mut n) = (0, 0, 0);
+    while n < N {
+        if i == parts[part].len() {
+            (part, i) = (part + 1, 0);
+        }
+        fields[n] = parts[part][i];
+        (i, n) = (i + 1, n + 1);
+    }
+    fields
+}
+
+macro_rules! part {
+    ($field:ident CommandIssuer $doc:literal) => {
+        COMMAND_ISSUER
+    };
+    ($field:ident $bits:tt $doc:literal) => {
+        &[Field { name: stringify!($field), bits: $bits, doc: $doc }]
+    };
+}
 macro_rules! table { ($(#[doc = $doc:literal] $ty:ident $name:literal { $($field:ident: $bits:tt $fdoc:literal,)* })*) => {
     /// All descriptors.
-    pub const DESCRIPTORS: &[Descriptor] = &[$(Descriptor {
-        name: $name,
-        doc: $doc,
-        fields: &[$(Field { name: stringify!($field), bits: $bits, doc: $fdoc }),*],
+    pub const DESCRIPTORS: &[Descriptor] = &[$({
+        const PARTS: &[&[Field]] = &[$(part!($field $bits $fdoc)),*];
+        const FIELDS: [Field; count(PARTS)] = flatten(PARTS);
+        Descriptor { name: $name, doc: $doc, fields: &FIELDS }
     }),*];
 } }
 descriptors!(table);

@@ -262,8 +262,7 @@ impl CommandUnit {
             reply_off: staged.size,
             reply_key: staged.record.get_bits::<32>(0),
             // No processor waits for the end of this put.
-            cluster: bits::<3>(7),
-            hpu: bits::<3>(7),
+            issuer: CommandIssuer { cluster: bits::<3>(7), hpu: bits::<3>(7), handle: bits::<4>(0) },
             ..PutDesc::default()
         };
         if self.code.q.val() == bits(GET) {

@@ -72,7 +72,7 @@ impl PutArbiter {
         self.waiting.write.next = self.array_put.val();
         if process_put {
             self.waiting.write.next = self.process_put.val();
-            self.waiting.write.next.handle = bits::<4>(put_op::HOST_HANDLE);
+            self.waiting.write.next.issuer.handle = bits::<4>(put_op::HOST_HANDLE);
             self.waiting.write.next.frame = self.next_number.q.val();
         } else if answers {
             self.waiting.write.next = self.get_answer.val();
@@ -97,7 +97,7 @@ impl PutArbiter {
         self.host_put.next = self.offered.q.val();
         self.host_put.valid.next = self.offers.q.val();
 
-        let from_process = self.put_done.valid.val() & (self.put_done.val().handle == bits(put_op::HOST_HANDLE));
+        let from_process = self.put_done.valid.val() & (self.put_done.val().issuer.handle == bits(put_op::HOST_HANDLE));
         self.ended_out.d.next = from_process;
         self.failed_out.d.next = from_process & self.put_done.val().error;
         self.ended.next = self.ended_out.q.val();

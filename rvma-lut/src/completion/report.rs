@@ -128,13 +128,7 @@ impl Report {
         };
         self.placed.write.valid.next = packet;
         self.ended_valid.d.next = self.finished.valid.val() & (origin.kind == HANDLER);
-        self.ended.d.next = DmaDone {
-            cluster: origin.tag.get_bits::<3>(7),
-            hpu: origin.tag.get_bits::<3>(4),
-            handle: origin.tag.get_bits::<4>(0),
-            error: !good,
-            spare: bits::<5>(0),
-        };
+        self.ended.d.next = DmaDone { issuer: issuer_of(origin.tag), error: !good, spare: bits::<5>(0) };
         self.dma_done.next = self.ended.q.val();
         self.dma_done.valid.next = self.ended_valid.q.val();
         self.record_written.next = self.finished.valid.val() & (origin.kind == RECORD);

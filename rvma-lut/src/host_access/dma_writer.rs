@@ -267,7 +267,7 @@ impl DmaWriter {
                 origin: WriteOrigin {
                     kind: bits::<3>(HANDLER),
                     frame: dma.frame,
-                    tag: (dma.cluster, dma.hpu, dma.handle).cat::<10>(),
+                    tag: (dma.issuer.cluster, dma.issuer.hpu, dma.issuer.handle).cat::<10>(),
                     length: dma.length,
                     ..WriteOrigin::default()
                 },

@@ -333,8 +333,7 @@ impl GetResponder {
             host_address: get_answer.host_address,
             reply_key: get_answer.msg_id,
             // No processor waits for the end of this put.
-            cluster: bits::<3>(7),
-            hpu: bits::<3>(7),
+            issuer: CommandIssuer { cluster: bits::<3>(7), hpu: bits::<3>(7), handle: bits::<4>(0) },
             ..PutDesc::default()
         };
         self.get_answer.valid.next = self.answers.read.valid.val();

@@ -199,7 +199,7 @@ impl HostAtomics {
         if self.leaves.val() {
             self.worked.d.next = self.worked.q.val() + 1;
         }
-        let issuer = (job.cluster, job.hpu, job.handle).cat::<10>();
+        let issuer = (job.issuer.cluster, job.issuer.hpu, job.issuer.handle).cat::<10>();
         let slot_of_job = bit_cast::<14, 2>(present);
         self.write.valid.next = self.state.q.val() == AtomicState::Write;
         self.write.next = InternalWrite {
@@ -228,9 +228,7 @@ impl HostAtomics {
         let wide = if finished { origin.has_slot } else { job.wide };
         self.ended_valid.d.next = ends;
         self.ended.d.next = HostAtomicDone {
-            cluster: tag.get_bits::<3>(7),
-            hpu: tag.get_bits::<3>(4),
-            handle: tag.get_bits::<4>(0),
+            issuer: issuer_of(tag),
             error: if finished { self.finished_error.val() } else { failed },
             value: narrowed(self.values.read_data[1].val().get_bits::<64>(0), wide),
         };

@@ -1,7 +1,7 @@
 //! The headers of a frame that the NIC makes itself: fields, and the bytes they become.
 
 use spindle_blocks::headers::{header_bytes, HeaderFields, HEADER_BITS};
-use spindle_blocks::{FrameJob, PutDesc};
+use spindle_blocks::{CommandIssuer, FrameJob, PutDesc};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{self, flag, opcode};
@@ -61,16 +61,12 @@ pub struct LocalNode {
     pub ip: Bits<32>,
 }
 
-/// Who asked for a put or a get.
+/// The command that caused a frame.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct Issuer {
-    /// Cluster.
-    pub cluster: Bits<3>,
-    /// HPU.
-    pub hpu: Bits<3>,
-    /// Handle of the command.
-    pub handle: Bits<4>,
-    /// Frame number of its packet.
+pub struct FrameIssuer {
+    /// The command.
+    pub command: CommandIssuer,
+    /// Frame number of the issuer's packet.
     pub frame: Bits<16>,
 }
 
@@ -124,7 +120,7 @@ pub struct FrameHead {
     /// GET: reply mailbox, offset and key, the first byte on the wire in the high bits.
     pub reply: Bits<128>,
     /// Who asked.
-    pub issuer: Issuer,
+    pub issuer: FrameIssuer,
     /// It has a send record: its end is not the end of the put.
     pub tracked: Bit,
     /// Send record.
@@ -165,9 +161,7 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         reply_off: put.reply_off,
         reply_key: put.reply_key,
         context: put.context,
-        cluster: put.cluster,
-        hpu: put.hpu,
-        handle: put.handle,
+        issuer: put.issuer,
         frame: put.frame,
         tracked: false,
         record: bits::<10>(0),

@@ -85,7 +85,7 @@ pub struct Framer {
     /// A put or get is over.
     pub ended: Signal<Out, Bit>,
     /// Whose.
-    pub ended_issuer: Signal<Out, Issuer>,
+    pub ended_issuer: Signal<Out, FrameIssuer>,
     /// It was not sent as a whole.
     pub ended_error: Signal<Out, Bit>,
     /// It was one of context memory.
@@ -109,7 +109,7 @@ pub struct Framer {
     /// A segment of the host put that is being sent could not be read.
     spoiled: Reg<Bit>,
     ended_out: Reg<Bit>,
-    issuer_out: DFF<Issuer>,
+    issuer_out: DFF<FrameIssuer>,
     error_out: DFF<Bit>,
     context_out: DFF<Bit>,
     lost_out: Reg<Bit>,

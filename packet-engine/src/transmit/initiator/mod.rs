@@ -237,9 +237,7 @@ impl Initiator {
         self.sender.done.ready.next = !ended;
         if ended {
             self.put_done.next = PutDone {
-                cluster: issuer.cluster,
-                hpu: issuer.hpu,
-                handle: issuer.handle,
+                issuer: issuer.command,
                 error: self.framer.ended_error.val(),
                 of_context: self.framer.ended_context.val(),
                 ..Default::default()

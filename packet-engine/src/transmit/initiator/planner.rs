@@ -182,7 +182,7 @@ impl Planner {
             self.address_high.load(!self.first.q.val() & self.address_carry.q.val(), self.address_high.q.val() + 1);
         }
 
-        let issuer = Issuer { cluster: desc.cluster, hpu: desc.hpu, handle: desc.handle, frame: desc.frame };
+        let issuer = FrameIssuer { command: desc.issuer, frame: desc.frame };
         self.head.valid.next = offers & (self.read.ready.val() | !reads);
         self.head.next = FrameHead {
             get,
@@ -215,9 +215,7 @@ impl Planner {
         self.read.valid.next = offers & reads & self.head.ready.val();
         self.read.next = HostRead {
             client: if desc.from_host { bits::<2>(client::INITIATOR) } else { bits::<2>(client::CONTEXT) },
-            cluster: desc.cluster,
-            hpu: desc.hpu,
-            handle: desc.handle,
+            issuer: desc.issuer,
             context: desc.context,
             frame: desc.frame,
             address: (self.address_high.q.val(), self.address_low.q.val()).cat::<64>(),

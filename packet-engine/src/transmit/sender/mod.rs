@@ -364,7 +364,7 @@ impl Sender {
         let over = state == Sending::Over;
         let done_sent = self.done_sent.q.val();
         let of_get_response = entry.put.op == bits(put_op::GET_RESP);
-        let by_host = (entry.put.handle == bits(put_op::HOST_HANDLE)) & !of_get_response;
+        let by_host = (entry.put.issuer.handle == bits(put_op::HOST_HANDLE)) & !of_get_response;
         let forgets = over & done_sent & (!by_host | self.put_event.ready.val());
         self.done.valid.next = over & !done_sent & !of_get_response;
         self.put_event.valid.next = over & done_sent & by_host;

@@ -323,9 +323,7 @@ pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob 
         reply_off: job.reply_off,
         reply_key: job.reply_key,
         context: job.context,
-        cluster: job.cluster,
-        hpu: job.hpu,
-        handle: job.handle,
+        issuer: job.issuer,
         frame: job.frame,
         record: job.record,
         ..Default::default()
@@ -336,9 +334,7 @@ pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob 
 #[hdl_fn]
 pub fn done_of(put: PutDesc, over: PutState) -> PutDone {
     PutDone {
-        cluster: put.cluster,
-        hpu: put.hpu,
-        handle: put.handle,
+        issuer: put.issuer,
         error: over.failed,
         of_context: !put.from_host & (put.op == bits::<2>(put_op::PUT)),
         ..Default::default()

@@ -11,8 +11,9 @@ macro_rules! descriptors_as_types {
             vec![$({
                 let mut fields = vec![];
                 $(
-                    let value = blocks::$ty { $field: Ones::ones(), ..Default::default() };
-                    fields.push(extent(value));
+                    for $field in Ones::each() {
+                        fields.push(extent(blocks::$ty { $field, ..Default::default() }));
+                    }
                 )*
                 ($name, blocks::$ty::BITS, fields)
             }),*]
@@ -21,20 +22,30 @@ macro_rules! descriptors_as_types {
 }
 spindle_contract::descriptors!(descriptors_as_types);
 
-/// A field of all ones.
-trait Ones {
-    fn ones() -> Self;
+/// A field of all ones; of a nested structure, each member in turn.
+trait Ones: Sized {
+    fn each() -> Vec<Self>;
 }
 
 impl Ones for bool {
-    fn ones() -> Self {
-        true
+    fn each() -> Vec<Self> {
+        vec![true]
     }
 }
 
 impl<const N: usize> Ones for Bits<N> {
-    fn ones() -> Self {
-        Bits::mask()
+    fn each() -> Vec<Self> {
+        vec![Bits::mask()]
+    }
+}
+
+impl Ones for blocks::CommandIssuer {
+    fn each() -> Vec<Self> {
+        vec![
+            Self { cluster: Bits::mask(), ..Default::default() },
+            Self { hpu: Bits::mask(), ..Default::default() },
+            Self { handle: Bits::mask(), ..Default::default() },
+        ]
     }
 }
 

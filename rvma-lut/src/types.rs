@@ -51,15 +51,15 @@ pub const QUERY_OLDEST: u64 = 3;
 /// Address bits of the histories: {mailbox, index}.
 pub const HISTORY_BITS: usize = MAILBOX_BITS + 3;
 
-/// [`HostWrite::kind`]: payload of a packet.
+/// [`WriteOrigin::kind`]: payload of a packet.
 pub const PACKET: u64 = 0;
-/// [`HostWrite::kind`]: DMA command of a handler.
+/// [`WriteOrigin::kind`]: DMA command of a handler.
 pub const HANDLER: u64 = 1;
-/// [`HostWrite::kind`]: completion record.
+/// [`WriteOrigin::kind`]: completion record.
 pub const RECORD: u64 = 2;
-/// [`HostWrite::kind`]: event record.
+/// [`WriteOrigin::kind`]: event record.
 pub const EVENT: u64 = 3;
-/// [`HostWrite::kind`]: word of an atomic operation.
+/// [`WriteOrigin::kind`]: word of an atomic operation.
 pub const ATOMIC: u64 = 4;
 
 /// A request to the mailbox table.

@@ -52,7 +52,6 @@ pub struct Doorbell {
     clearing: Reg<Bit>,
     clear_pid: Reg<Bits<6>>,
     clear_ring: Reg<Bit>,
-    go: Signal<Local, Bit>,
     _processes: u64,
 }
 
@@ -95,9 +94,9 @@ impl Doorbell {
             | self.command.result_valid.val()
             | self.ring_result.valid.val()
             | (known & request.write & is_command & self.command.busy.val() & !self.command.slow.val());
-        self.go.next = request.valid & mine & idle & !blocked;
-        let writes = self.go.val() & known & request.write;
-        let reads = self.go.val() & known & !request.write;
+        let go = request.valid & mine & idle & !blocked;
+        let writes = go & known & request.write;
+        let reads = go & known & !request.write;
 
         self.word_ram.write_enable.next = writes & !read_only;
         self.word_ram.write_address.next = (pid, word).cat::<11>();
@@ -143,8 +142,7 @@ impl Doorbell {
 
         // Writes are answered at once, reads a cycle later.
         self.reading.d.next = reads;
-        self.answer.d.next =
-            CsrResponse { ack: self.go.val() & !reads, error: self.go.val() & !known, rdata: bits::<32>(0) };
+        self.answer.d.next = CsrResponse { ack: go & !reads, error: go & !known, rdata: bits::<32>(0) };
         if self.reading.q.val() {
             self.answer.d.next.ack = true;
             if !is_command {

@@ -97,7 +97,6 @@ pub struct ReadRequests {
     address_valid: Reg<Bit>,
     taken: [Signal<Local, Bit>; CLIENTS],
     fits: [Signal<Local, Bit>; BUFFERED],
-    chosen: Signal<Local, ReadRun>,
 }
 
 #[hdl]
@@ -156,11 +155,11 @@ impl ReadRequests {
         self.taken[1].next = free & !urgent & take_second;
         self.taken[0].next = free & !urgent & first & !take_second;
         let client = (urgent, if urgent { !atomic } else { take_second }).cat::<2>();
-        self.chosen.next = select(
+        let chosen = select(
             client,
             [self.runs[0].q.val(), self.runs[1].q.val(), self.runs[ATOMICS].q.val(), self.runs[RINGS].q.val()],
         );
-        let run = self.chosen.val();
+        let run = chosen;
         let ends = !run.last.get_bits::<6>(10).any();
         let last = if ends { run.last.get_bits::<10>(0) } else { bits::<10>(1023) };
         if free {

@@ -133,7 +133,6 @@ pub struct MailboxTable {
     found: [DFF<TableResult>; 3],
     clearing: Reg<Bit>,
     clear_set: Reg<Bits<10>>,
-    key: Signal<Local, Way>,
     same: [Signal<Local, Bit>; WAYS],
     hit: [Signal<Local, Bit>; WAYS],
     _last_set: u64,
@@ -177,15 +176,15 @@ impl MailboxTable {
         self.valid[0].d.next = self.request.valid.val();
         self.stash_reads.d.next = stash_reads;
         let request_6 = self.request.valid.val();
-        self.key.next =
+        let key =
             Way { open: true, pid: request_0.pid.get_bits::<6>(0), addr: request_0.addr, number: request_0.mailbox };
         self.stash.insert.next = request_6 & (request_0.op == INSERT);
-        self.stash.entry.next = self.key.val();
+        self.stash.entry.next = key;
         self.stash.remove.next = request_6 & (request_0.op == REMOVE);
         self.stash.removed.next = request_0.mailbox;
         let oldest = self.stash.held[0].val();
         if request_6 | stash_reads {
-            let pid = if stash_reads { oldest.pid } else { self.key.val().pid };
+            let pid = if stash_reads { oldest.pid } else { key.pid };
             let addr = if stash_reads { oldest.addr } else { request_0.addr };
             let all = hashes(pid, addr);
             for i in 0..WAYS {

@@ -14,7 +14,7 @@
 //! it leaves the stash, and stays two cycles longer, for look-ups that have read the ways and will compare the stash. A
 //! move takes nine cycles; in one of them the table takes no request.
 //!
-//! After [`MOVES`] moves without an end the stash rests until the table changes: its entries have most likely no place.
+//! After 512 moves without an end the stash rests until the table changes: its entries have most likely no place.
 //! Three resting entries leave no room for a new mailbox.
 //!
 //! The number of a mailbox is not its place. Numbers that were given back go out first; they are chained through the

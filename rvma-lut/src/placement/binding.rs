@@ -117,7 +117,6 @@ pub struct Binding {
     sweep_at: Reg<Bits<9>>,
     sweep_reads: Signal<Local, Bit>,
     sweep_read: Reg<Bit>,
-    loads: Signal<Local, Bit>,
     stores: Signal<Local, Bit>,
     entry_written: Signal<Local, BindingEntry>,
     /// Packets on their way to a catch-all mailbox. Two at most: they go before others, and one packet is in the
@@ -130,7 +129,6 @@ pub struct Binding {
     /// The packet in cycle 1 came from `spilled`.
     from_spill: Reg<Bit>,
     next: Signal<Local, LookedUpPacket>,
-    next_from_spill: Signal<Local, Bit>,
     to_catch_all: Signal<Local, Bit>,
     placed: Signal<Local, Bit>,
     reason: Signal<Local, Bits<5>>,
@@ -322,10 +320,10 @@ impl Binding {
     fn fetch_and_load(&mut self) {
         let spill_out = self.spill_out.q.val();
         let spill_waits = if spill_out { self.spilled_valid[1].q.val() } else { self.spilled_valid[0].q.val() };
-        self.next_from_spill.next = if self.fetched.q.val() { self.from_spill.q.val() } else { spill_waits };
-        self.from_spill.d.next = self.next_from_spill.val();
+        let next_from_spill = if self.fetched.q.val() { self.from_spill.q.val() } else { spill_waits };
+        self.from_spill.d.next = next_from_spill;
         self.next.next = self.looked_up.val();
-        if self.next_from_spill.val() {
+        if next_from_spill {
             self.next.next = if spill_out { self.spilled[1].q.val() } else { self.spilled[0].q.val() };
         }
         let next = self.next.val();
@@ -343,10 +341,10 @@ impl Binding {
         }
         self.fetched.d.next = starts & free;
 
-        self.loads.next = self.fetched.q.val() & !self.reservation.retry.val();
-        self.reservation.load.next = self.loads.val();
-        self.looked_up.ready.next = self.loads.val() & !self.from_spill.q.val();
-        let leaves = self.loads.val() & self.from_spill.q.val();
+        let loads = self.fetched.q.val() & !self.reservation.retry.val();
+        self.reservation.load.next = loads;
+        self.looked_up.ready.next = loads & !self.from_spill.q.val();
+        let leaves = loads & self.from_spill.q.val();
         self.spill_out.d.next = spill_out ^ leaves;
         if leaves & !spill_out {
             self.spilled_valid[0].d.next = false;
@@ -356,7 +354,7 @@ impl Binding {
         self.reservation.message.next =
             MessageSpan { msg_len: next.packet.msg_len, start: next.packet.start, end: next.packet.end };
         self.reservation.frame.next = next.packet.frame;
-        self.loaded.d.next = self.loads.val();
+        self.loaded.d.next = loads;
         self.same.d.next = self.loaded.q.val() & (next.packet.msg_slot == self.packet.q.val().packet.msg_slot);
         if self.fetched.q.val() {
             self.packet.d.next = next;

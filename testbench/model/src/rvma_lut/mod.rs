@@ -147,7 +147,7 @@ struct Binding {
     mailbox: (u16, u64),
     message: (u32, u16, u32),
     left: u32,
-    fate: Result<Place, usize>,
+    decision: Result<Place, usize>,
 }
 
 /// Where a message lies.
@@ -272,8 +272,8 @@ impl Rvma {
         let oldest = *mailbox.live.front().ok_or(doorbell_error::NOTHING)?;
         mailbox.queue.retain(|waiting| *waiting != oldest);
         self.buffers[oldest].closed = true;
-        for binding in self.bindings.values_mut().filter(|b| b.fate.is_ok_and(|place| place.buffer == oldest)) {
-            binding.fate = Err(reasons::STALE_EPOCH);
+        for binding in self.bindings.values_mut().filter(|b| b.decision.is_ok_and(|place| place.buffer == oldest)) {
+            binding.decision = Err(reasons::STALE_EPOCH);
         }
         self.complete(oldest, status::PARTIAL);
         Ok(())
@@ -282,8 +282,8 @@ impl Rvma {
     /// CLOSE: every message of the mailbox is cut, every buffer returned.
     pub fn close(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
         let live = self.mailboxes.get(&(pid, addr)).ok_or(doorbell_error::NO_MAILBOX)?.live.clone();
-        for binding in self.bindings.values_mut().filter(|b| b.mailbox == (pid, addr) && b.fate.is_ok()) {
-            binding.fate = Err(reasons::CLOSED);
+        for binding in self.bindings.values_mut().filter(|b| b.mailbox == (pid, addr) && b.decision.is_ok()) {
+            binding.decision = Err(reasons::CLOSED);
         }
         for index in live {
             if !self.buffers[index].complete {

@@ -65,15 +65,15 @@ impl Rvma {
         let mut binding = match known {
             Some(binding) => binding,
             None if contradicts => return Err(reasons::OUT_OF_BOUNDS),
-            None => Binding { mailbox: name, message: put.message, left: put.msg_len, fate: self.bind(name, put) },
+            None => Binding { mailbox: name, message: put.message, left: put.msg_len, decision: self.bind(name, put) },
         };
-        // The sender repeats what finds no buffer, unless it is not sequenced, or has gone to the catch-all: then the message is lost as a whole.
-        let lost = binding.fate.err() == Some(reasons::NO_POSTED_BUFFER);
-        if lost && put.flags & flag::UNSEQ == 0 && !spills {
+        // The sender repeats a packet without a buffer, unless it is not sequenced or has gone to the catch-all: then the message is lost.
+        let unbound = binding.decision.err() == Some(reasons::NO_POSTED_BUFFER);
+        if unbound && put.flags & flag::UNSEQ == 0 && !spills {
             return Err(reasons::NO_POSTED_BUFFER);
         }
         let fits = length <= binding.left;
-        let fate = match binding.fate {
+        let decision = match binding.decision {
             Err(reason) => Err(reason),
             Ok(place) if contradicts || !fits || end > place.end => return Err(reasons::OUT_OF_BOUNDS),
             Ok(place) => Ok(place),
@@ -86,10 +86,10 @@ impl Rvma {
                 self.bindings.insert(slot, binding);
             }
         }
-        if lost && spills {
+        if unbound && spills {
             return self.caught(put, reasons::NO_POSTED_BUFFER);
         }
-        self.place(fate?, put)
+        self.place(decision?, put)
     }
 
     /// A packet that a handler redirects is a message of its own, and no catch-all mailbox gets it.

@@ -64,7 +64,7 @@ fn blocks_of_packets_are_lint_clean() {
         counters: Counters::new(4096);
         epochs: Epochs::new(1024, 4096);
         epochs_ultra: Epochs::new(4096, 16384);
-        cutter: BufferReclaim::default();
+        buffer_reclaim: BufferReclaim::default();
         completion_unit: CompletionUnit::new(4096);
         completion_unit_ultra: CompletionUnit::new(16384);
     });
@@ -86,8 +86,8 @@ fn blocks_of_the_hosts_side_are_lint_clean() {
         command_rings: CommandRings::new(RamStyle::Block);
         ring_posts: RingPosts::new(1024);
         get_responder: GetResponder::default();
-        put_join: PutArbiter::new(RamStyle::Block);
-        put_join_in_luts: PutArbiter::new(RamStyle::Distributed);
+        put_arbiter: PutArbiter::new(RamStyle::Block);
+        put_arbiter_in_luts: PutArbiter::new(RamStyle::Distributed);
         regions: Regions::new(64);
         regions_in_luts: Regions::new(16);
         registers: Registers::default();

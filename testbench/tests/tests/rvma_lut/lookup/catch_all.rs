@@ -29,7 +29,7 @@ fn parts(context: &WaveContext, id: u32, length: u32, addr: u64, flags: u16) -> 
     parts
 }
 
-fn fate(twin: &mut Twin, put: &Put) -> Result<(), usize> {
+fn decision(twin: &mut Twin, put: &Put) -> Result<(), usize> {
     let frame = twin.put(put, 90);
     twin.expected[&frame]
 }
@@ -41,38 +41,38 @@ fn what_finds_no_mailbox() {
     run_with_wave_on_failure("rvma_catch_all", |context| {
         let mut twin = twin(context, 0);
         let stray = parts(context, 1, 250, 0x99, flag::MANAGED);
-        assert_eq!(fate(&mut twin, &stray[0]), Err(NO_MAILBOX));
+        assert_eq!(decision(&mut twin, &stray[0]), Err(NO_MAILBOX));
         twin.bench.drain();
         twin.open_mode(1, CATCHER, 0, 200, MANAGED | CATCH_ALL);
-        assert_eq!(fate(&mut twin, &stray[0]), Err(NO_POSTED_BUFFER), "it has no buffer");
+        assert_eq!(decision(&mut twin, &stray[0]), Err(NO_POSTED_BUFFER), "it has no buffer");
         twin.bench.drain();
         twin.post(1, CATCHER, 0x1_0003, 700, 0x5000);
         twin.post(1, CATCHER, 0x2_0000, 300, 0x5010);
         // Three packets of one message, backwards, and an empty one.
         for put in stray.iter().rev() {
-            assert_eq!(fate(&mut twin, put), Ok(()));
+            assert_eq!(decision(&mut twin, put), Ok(()));
         }
-        assert_eq!(fate(&mut twin, &parts(context, 2, 0, 0x98, 0)[0]), Ok(()));
+        assert_eq!(decision(&mut twin, &parts(context, 2, 0, 0x98, 0)[0]), Ok(()));
         twin.bench.drain();
         assert!(twin.model.records.is_empty());
         // Its own mailbox knows what to do with these.
-        assert_eq!(fate(&mut twin, &parts(context, 3, 100, ADDR, 0)[0]), Err(NO_POSTED_BUFFER));
-        assert_eq!(fate(&mut twin, &Put { key: 6, ..parts(context, 4, 100, ADDR, 0).remove(0) }), Err(BAD_KEY));
+        assert_eq!(decision(&mut twin, &parts(context, 3, 100, ADDR, 0)[0]), Err(NO_POSTED_BUFFER));
+        assert_eq!(decision(&mut twin, &Put { key: 6, ..parts(context, 4, 100, ADDR, 0).remove(0) }), Err(BAD_KEY));
         let control = Put { opcode: opcode::CTRL, ..parts(context, 5, 100, 0x99, 0).remove(0) };
-        assert_eq!(fate(&mut twin, &control), Err(UNSUPPORTED));
+        assert_eq!(decision(&mut twin, &control), Err(UNSUPPORTED));
         for pid in [2, 65, 0x101] {
-            assert_eq!(fate(&mut twin, &Put { pid, ..stray[0].clone() }), Err(NO_MAILBOX), "process {pid}");
+            assert_eq!(decision(&mut twin, &Put { pid, ..stray[0].clone() }), Err(NO_MAILBOX), "process {pid}");
         }
         // 442 bytes are taken; 110 more leave less than 200.
-        assert_eq!(fate(&mut twin, &parts(context, 6, 62, 0x99, 0)[0]), Ok(()));
+        assert_eq!(decision(&mut twin, &parts(context, 6, 62, 0x99, 0)[0]), Ok(()));
         twin.bench.drain();
         assert_eq!(twin.model.records.iter().map(|r| r.length).collect::<Vec<_>>(), [552]);
         // Directly, as any managed mailbox; and too long for what is left.
-        assert_eq!(fate(&mut twin, &Put { key: 0, ..parts(context, 7, 90, CATCHER, flag::MANAGED).remove(0) }), Ok(()));
+        assert_eq!(decision(&mut twin, &Put { key: 0, ..parts(context, 7, 90, CATCHER, flag::MANAGED).remove(0) }), Ok(()));
         let long = Put { msg_len: 300, payload: vec![7; 300], ..parts(context, 8, 0, 0x99, 0).remove(0) };
-        assert_eq!(fate(&mut twin, &long), Err(OUT_OF_BOUNDS));
+        assert_eq!(decision(&mut twin, &long), Err(OUT_OF_BOUNDS));
         twin.close(1, CATCHER).unwrap();
-        assert_eq!(fate(&mut twin, &stray[0]), Err(NO_MAILBOX));
+        assert_eq!(decision(&mut twin, &stray[0]), Err(NO_MAILBOX));
         twin.finish();
     });
 }
@@ -85,30 +85,30 @@ fn what_finds_no_buffer() {
         let mut twin = twin(context, SPILL);
         twin.open_mode(1, 0x78, KEY, 300, TAGGED | SPILL);
         twin.open(1, 0x79, KEY, 300);
-        assert_eq!(fate(&mut twin, &parts(context, 1, 100, ADDR, 0)[0]), Err(NO_POSTED_BUFFER), "no catch-all");
+        assert_eq!(decision(&mut twin, &parts(context, 1, 100, ADDR, 0)[0]), Err(NO_POSTED_BUFFER), "no catch-all");
         twin.bench.drain();
         twin.open_mode(1, CATCHER, 0, 200, MANAGED | CATCH_ALL);
         twin.post(1, CATCHER, 0x1_0000, 4000, 0x5000);
         let early = parts(context, 2, 300, ADDR, 0);
         let ahead = parts(context, 3, 250, 0x78, flag::EPOCH_VALID);
         for put in [&early[1], &ahead[0]] {
-            assert_eq!(fate(&mut twin, put), Ok(()));
+            assert_eq!(decision(&mut twin, put), Ok(()));
         }
-        assert_eq!(fate(&mut twin, &parts(context, 4, 100, 0x79, 0)[0]), Err(NO_POSTED_BUFFER));
+        assert_eq!(decision(&mut twin, &parts(context, 4, 100, 0x79, 0)[0]), Err(NO_POSTED_BUFFER));
         twin.bench.drain();
         twin.post(1, ADDR, 0x2_0000, 300, 0x5010);
         twin.post(1, 0x78, 0x3_0000, 300, 0x5020);
         for put in [&early[2], &ahead[2], &early[0], &ahead[1]] {
-            assert_eq!(fate(&mut twin, put), Ok(()));
+            assert_eq!(decision(&mut twin, put), Ok(()));
         }
         for put in parts(context, 5, 300, ADDR, 0).iter().chain(&parts(context, 6, 300, 0x78, flag::EPOCH_VALID)) {
-            assert_eq!(fate(&mut twin, put), Ok(()));
+            assert_eq!(decision(&mut twin, put), Ok(()));
         }
         twin.bench.drain();
         assert_eq!(twin.model.records.len(), 2);
         // Back to back: every packet takes a second turn.
         for id in 10..30 {
-            assert_eq!(fate(&mut twin, &parts(context, id, 50, ADDR, 0)[0]), Ok(()));
+            assert_eq!(decision(&mut twin, &parts(context, id, 50, ADDR, 0)[0]), Ok(()));
         }
         twin.bench.drain();
         twin.inc_epoch(1, CATCHER).unwrap();

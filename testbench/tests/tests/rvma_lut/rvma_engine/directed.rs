@@ -248,7 +248,7 @@ fn slots_are_used_again() {
     });
 }
 
-/// Senders that contradict themselves reach nothing outside the buffer, and a message's fate is decided once.
+/// Senders that contradict themselves reach nothing outside the buffer, and a message's decision is decided once.
 #[test]
 fn contradictions_are_refused() {
     run_with_wave_on_failure("rvma_contradictions", |context| {

@@ -110,7 +110,7 @@ pub struct Twin {
     pub buffers: Vec<(u64, u32, u64)>,
     /// Address of the event ring of each process that has one, and its records so far.
     pub rings: HashMap<u16, (u64, u32)>,
-    told: usize,
+    reported: usize,
     /// Bytes of handler DMA, and of events.
     pub handler_bytes: Vec<(u64, Vec<u8>)>,
 }
@@ -125,7 +125,7 @@ impl Twin {
             numbers: HashMap::new(),
             buffers: vec![],
             rings: HashMap::new(),
-            told: 0,
+            reported: 0,
             handler_bytes: vec![],
         }
     }
@@ -163,14 +163,14 @@ impl Twin {
 
     /// Expects the events of buffers of this mailbox that ended since the last call.
     pub fn tell(&mut self, mailbox: u32) {
-        for unfilled in &self.model.unfilled[self.told..] {
+        for unfilled in &self.model.unfilled[self.reported..] {
             if let Some((base, count)) = self.rings.get_mut(&unfilled.pid) {
                 *count += 1;
                 let bytes = unfilled.bytes(mailbox & 0xFFF, *count);
                 self.handler_bytes.push((*base + u64::from(*count - 1) * bytes.len() as u64, bytes));
             }
         }
-        self.told = self.model.unfilled.len();
+        self.reported = self.model.unfilled.len();
     }
 
     /// A command about a mailbox, when all packets so far have ended.
@@ -223,9 +223,9 @@ impl Twin {
     /// Gives a packet to both sides.
     pub fn put(&mut self, put: &spindle_model::rvma_lut::Put, payload_offset: usize) -> u16 {
         let frame = self.bench.put(put, payload_offset);
-        let fate = self.model.put(put);
-        self.redirected += usize::from(put.redirected && fate.is_ok());
-        assert!(self.expected.insert(frame, fate).is_none(), "frame numbers have wrapped");
+        let decision = self.model.put(put);
+        self.redirected += usize::from(put.redirected && decision.is_ok());
+        assert!(self.expected.insert(frame, decision).is_none(), "frame numbers have wrapped");
         frame
     }
 

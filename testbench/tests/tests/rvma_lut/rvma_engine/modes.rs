@@ -197,26 +197,26 @@ fn a_redirected_packet_is_a_put_of_its_own() {
             ..Put::default()
         };
         let at = |addr: u64, buf_off: u32| redirected(addr, buf_off, 200);
-        let fate = |twin: &mut Twin, put: &Put, offset: usize| {
+        let decision = |twin: &mut Twin, put: &Put, offset: usize| {
             let frame = twin.put(put, offset);
             twin.expected[&frame]
         };
         // A raw frame: its payload may begin anywhere.
-        assert_eq!(fate(&mut twin, &Put { opcode: 0, ..at(ops, 799) }, 42), Ok(()));
-        assert_eq!(fate(&mut twin, &at(ops, 801), 90), Err(OUT_OF_BOUNDS));
-        assert_eq!(fate(&mut twin, &at(ops, u32::MAX - 100), 90), Err(OUT_OF_BOUNDS));
-        assert_eq!(fate(&mut twin, &redirected(ops, 1000, 0), 90), Ok(()), "an empty one is an operation");
+        assert_eq!(decision(&mut twin, &Put { opcode: 0, ..at(ops, 799) }, 42), Ok(()));
+        assert_eq!(decision(&mut twin, &at(ops, 801), 90), Err(OUT_OF_BOUNDS));
+        assert_eq!(decision(&mut twin, &at(ops, u32::MAX - 100), 90), Err(OUT_OF_BOUNDS));
+        assert_eq!(decision(&mut twin, &redirected(ops, 1000, 0), 90), Ok(()), "an empty one is an operation");
         // The packet itself takes no bytes of its message's, and the offset means nothing to a managed mailbox.
-        assert_eq!(fate(&mut twin, &at(managed, u32::MAX), 46), Ok(()));
-        assert_eq!(fate(&mut twin, &at(managed, 5), 90), Ok(()));
-        assert_eq!(fate(&mut twin, &redirected(managed, 0, 601), 90), Err(OUT_OF_BOUNDS), "600 bytes are left");
-        assert_eq!(fate(&mut twin, &at(tagged, 0), 90), Err(UNSUPPORTED), "it names no epoch");
-        assert_eq!(fate(&mut twin, &Put { opcode: opcode::GET, ..at(ADDR, 0) }, 106), Err(UNSUPPORTED));
+        assert_eq!(decision(&mut twin, &at(managed, u32::MAX), 46), Ok(()));
+        assert_eq!(decision(&mut twin, &at(managed, 5), 90), Ok(()));
+        assert_eq!(decision(&mut twin, &redirected(managed, 0, 601), 90), Err(OUT_OF_BOUNDS), "600 bytes are left");
+        assert_eq!(decision(&mut twin, &at(tagged, 0), 90), Err(UNSUPPORTED), "it names no epoch");
+        assert_eq!(decision(&mut twin, &Put { opcode: opcode::GET, ..at(ADDR, 0) }, 106), Err(UNSUPPORTED));
         // No mailbox, or one of another process; no buffer: not caught.
-        assert_eq!(fate(&mut twin, &at(ADDR + 5, 0), 90), Err(NO_MAILBOX));
-        assert_eq!(fate(&mut twin, &at(empty, 0), 90), Err(NO_POSTED_BUFFER));
+        assert_eq!(decision(&mut twin, &at(ADDR + 5, 0), 90), Err(NO_MAILBOX));
+        assert_eq!(decision(&mut twin, &at(empty, 0), 90), Err(NO_POSTED_BUFFER));
         // Bytes at the side of the message's: the threshold counts both.
-        assert_eq!(fate(&mut twin, &at(ADDR, 700), 90), Ok(()));
+        assert_eq!(decision(&mut twin, &at(ADDR, 700), 90), Ok(()));
         twin.put(&own[2], 90);
         twin.put(&own[1], 94);
         twin.bench.drain();

@@ -33,7 +33,7 @@ fn parts(context: &WaveContext, id: u32, length: u32, epoch: u16) -> Vec<Put> {
 }
 
 /// Gives a packet to both sides and says what the model expects.
-fn fate(twin: &mut Twin, put: &Put) -> Result<(), usize> {
+fn decision(twin: &mut Twin, put: &Put) -> Result<(), usize> {
     let frame = twin.put(put, 90);
     twin.expected[&frame]
 }
@@ -43,44 +43,44 @@ fn fate(twin: &mut Twin, put: &Put) -> Result<(), usize> {
 fn packets_go_where_their_tag_says() {
     run_with_wave_on_failure("rvma_tagged", |context| {
         let mut twin = twin(context, 300, mailbox_mode::TAGGED);
-        assert_eq!(fate(&mut twin, &parts(context, 1, 300, 0)[0]), Err(NO_POSTED_BUFFER), "nothing is posted");
+        assert_eq!(decision(&mut twin, &parts(context, 1, 300, 0)[0]), Err(NO_POSTED_BUFFER), "nothing is posted");
         for i in 0..6 {
             post(&mut twin, i);
         }
         let messages: Vec<Vec<Put>> = (0..6).map(|i| parts(context, 10 + i, 300, i as u16)).collect();
         for (tag, expected) in [(3, Ok(())), (4, Err(NO_POSTED_BUFFER)), (1, Ok(())), (0, Ok(())), (2, Ok(()))] {
-            assert_eq!(fate(&mut twin, &messages[tag][2]), expected, "tag {tag}");
+            assert_eq!(decision(&mut twin, &messages[tag][2]), expected, "tag {tag}");
         }
-        assert_eq!(fate(&mut twin, &parts(context, 20, 300, 0xFFFF)[0]), Err(STALE_EPOCH), "before the first");
+        assert_eq!(decision(&mut twin, &parts(context, 20, 300, 0xFFFF)[0]), Err(STALE_EPOCH), "before the first");
         // The second and third complete before the first: the epoch stays, and neither takes a message any more.
         for tag in [2, 1] {
             for part in [0, 1] {
-                assert_eq!(fate(&mut twin, &messages[tag][part]), Ok(()));
+                assert_eq!(decision(&mut twin, &messages[tag][part]), Ok(()));
             }
             assert_eq!(twin.epoch(1, ADDR), Ok(0));
         }
-        assert_eq!(fate(&mut twin, &parts(context, 21, 100, 2)[0]), Err(STALE_EPOCH));
-        assert_eq!(fate(&mut twin, &parts(context, 22, 100, 4)[0]), Err(NO_POSTED_BUFFER));
+        assert_eq!(decision(&mut twin, &parts(context, 21, 100, 2)[0]), Err(STALE_EPOCH));
+        assert_eq!(decision(&mut twin, &parts(context, 22, 100, 4)[0]), Err(NO_POSTED_BUFFER));
         // The first: the window moves by three.
         for part in [1, 0] {
-            assert_eq!(fate(&mut twin, &messages[0][part]), Ok(()));
+            assert_eq!(decision(&mut twin, &messages[0][part]), Ok(()));
         }
         assert_eq!(twin.epoch(1, ADDR), Ok(3));
         for (id, tag, expected) in [(23, 0, STALE_EPOCH), (24, 6, NO_POSTED_BUFFER), (25, 7, NO_POSTED_BUFFER)] {
-            assert_eq!(fate(&mut twin, &parts(context, id, 100, tag)[0]), Err(expected), "tag {tag}");
+            assert_eq!(decision(&mut twin, &parts(context, id, 100, tag)[0]), Err(expected), "tag {tag}");
         }
         for tag in [5, 4, 3] {
             let late = if tag == 3 { 2 } else { 3 };
             for (part, packet) in messages[tag].iter().enumerate().take(late) {
-                assert_eq!(fate(&mut twin, packet), Ok(()), "tag {tag}, part {part}");
+                assert_eq!(decision(&mut twin, packet), Ok(()), "tag {tag}, part {part}");
             }
         }
         assert_eq!(twin.epoch(1, ADDR), Ok(6));
         // Empty again; what is posted then takes its messages.
-        assert_eq!(fate(&mut twin, &parts(context, 26, 100, 5)[0]), Err(STALE_EPOCH));
+        assert_eq!(decision(&mut twin, &parts(context, 26, 100, 5)[0]), Err(STALE_EPOCH));
         post(&mut twin, 6);
         for put in parts(context, 27, 300, 6) {
-            assert_eq!(fate(&mut twin, &put), Ok(()));
+            assert_eq!(decision(&mut twin, &put), Ok(()));
         }
         let order: Vec<u16> = {
             twin.bench.drain();
@@ -104,20 +104,20 @@ fn a_message_has_one_buffer() {
         wandering[2].epoch = 0;
         wandering[0].epoch = 900;
         for part in [1, 2, 0] {
-            assert_eq!(fate(&mut twin, &wandering[part]), Ok(()));
+            assert_eq!(decision(&mut twin, &wandering[part]), Ok(()));
         }
         let mut plain = parts(context, 2, 100, 0);
         plain[0].flags = 0;
-        assert_eq!(fate(&mut twin, &plain[0]), Err(UNSUPPORTED));
+        assert_eq!(decision(&mut twin, &plain[0]), Err(UNSUPPORTED));
         let mut outside = parts(context, 3, 100, 0);
         outside[0].buf_off = 201;
-        assert_eq!(fate(&mut twin, &outside[0]), Err(OUT_OF_BOUNDS));
-        assert_eq!(fate(&mut twin, &parts(context, 4, 50, 1)[0]), Ok(()));
+        assert_eq!(decision(&mut twin, &outside[0]), Err(OUT_OF_BOUNDS));
+        assert_eq!(decision(&mut twin, &parts(context, 4, 50, 1)[0]), Ok(()));
         twin.bench.drain();
         assert_eq!(twin.model.records.iter().map(|r| (r.epoch, r.length)).collect::<Vec<_>>(), [(1, 350)]);
         twin.open(1, 0x78, KEY, 100);
         let tagged = Put { addr: 0x78, ..parts(context, 5, 100, 0).remove(0) };
-        assert_eq!(fate(&mut twin, &tagged), Err(UNSUPPORTED));
+        assert_eq!(decision(&mut twin, &tagged), Err(UNSUPPORTED));
         twin.finish();
     });
 }
@@ -131,25 +131,25 @@ fn cuts_move_the_window() {
             post(&mut twin, i);
         }
         let first = parts(context, 1, 300, 0);
-        assert_eq!(fate(&mut twin, &first[0]), Ok(()));
+        assert_eq!(decision(&mut twin, &first[0]), Ok(()));
         assert_eq!(twin.inc_epoch(1, ADDR), Ok(()));
-        assert_eq!(fate(&mut twin, &first[1]), Err(STALE_EPOCH));
-        assert_eq!(fate(&mut twin, &parts(context, 2, 100, 0)[0]), Err(STALE_EPOCH));
+        assert_eq!(decision(&mut twin, &first[1]), Err(STALE_EPOCH));
+        assert_eq!(decision(&mut twin, &parts(context, 2, 100, 0)[0]), Err(STALE_EPOCH));
         let fifth = parts(context, 3, 300, 4);
-        assert_eq!(fate(&mut twin, &fifth[0]), Ok(()));
+        assert_eq!(decision(&mut twin, &fifth[0]), Ok(()));
         assert_eq!(twin.epoch(1, ADDR), Ok(1));
         assert_eq!(twin.close(1, ADDR), Ok(()));
         let ends: Vec<(u32, u8)> = twin.model.records.iter().map(|r| (r.length, r.status)).collect();
         let cancelled = |length| (length, status::CANCELLED);
         assert_eq!(ends, [(100, status::PARTIAL), cancelled(0), cancelled(0), cancelled(0), cancelled(100)]);
         twin.open_mode(1, ADDR, KEY, 300, mailbox_mode::TAGGED);
-        assert_eq!(fate(&mut twin, &fifth[1]), Err(CLOSED));
+        assert_eq!(decision(&mut twin, &fifth[1]), Err(CLOSED));
         post(&mut twin, 8);
         for tag in 1..5 {
-            assert_eq!(fate(&mut twin, &parts(context, 10 + u32::from(tag), 100, tag)[0]), Err(NO_POSTED_BUFFER));
+            assert_eq!(decision(&mut twin, &parts(context, 10 + u32::from(tag), 100, tag)[0]), Err(NO_POSTED_BUFFER));
         }
         for put in parts(context, 20, 300, 0) {
-            assert_eq!(fate(&mut twin, &put), Ok(()));
+            assert_eq!(decision(&mut twin, &put), Ok(()));
         }
         assert_eq!(twin.epoch(1, ADDR), Ok(1));
         twin.finish();

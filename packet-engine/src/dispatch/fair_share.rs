@@ -25,7 +25,7 @@ use spindle_verilog::prelude::*;
 
 /// The quantum is 2^12 cycles times the weight.
 const QUANTUM_SHIFT: usize = 12;
-/// It is doubled so often at most.
+/// Doublings of the quantum at most.
 const DOUBLINGS: u64 = 4;
 /// Cycles from a grant to its effect on `funded`.
 const GRANT_LATENCY: u64 = 5;
@@ -56,7 +56,7 @@ pub struct FairShare {
     pub weight: Signal<In, Bits<8>>,
     /// The context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// It is installed.
+    /// A context is installed.
     pub policy_valid: Signal<In, Bit>,
     /// A task is given an HPU.
     pub charge: Signal<In, Bit>,

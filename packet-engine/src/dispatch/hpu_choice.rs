@@ -39,7 +39,7 @@ pub struct HpuChoice {
     pub core_mask: Signal<In, Bits<32>>,
     /// The context.
     pub policy_index: Signal<In, Bits<4>>,
-    /// It is installed.
+    /// A context is installed.
     pub policy_valid: Signal<In, Bit>,
     /// HPUs that can take one task more.
     pub room: Signal<In, Bits<32>>,
@@ -61,7 +61,7 @@ pub struct HpuChoice {
     pub cluster: Signal<Out, Bits<3>>,
     /// Its number there.
     pub hpu: Signal<Out, Bits<3>>,
-    /// It is given a task.
+    /// The HPU is given a task.
     pub accept: Signal<In, Bit>,
     /// Contexts with funds.
     pub funded: Signal<In, Bits<16>>,

@@ -148,7 +148,7 @@ pub struct Dispatch {
     pub placement_push: Signal<In, Bit>,
     /// A task came back.
     pub ended: Signal<In, Bit>,
-    /// This one.
+    /// That task.
     pub ended_task: Signal<In, TaskDone>,
     /// Placement that needs no scheduling.
     pub fast: Sink<PlacementDesc>,

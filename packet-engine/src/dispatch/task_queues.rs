@@ -21,13 +21,13 @@ use spindle_verilog::prelude::*;
 pub struct TaskQueues {
     /// A task comes.
     pub push: Signal<In, Bit>,
-    /// It.
+    /// Order of that task.
     pub order: Signal<In, TaskOrder>,
     /// Its context.
     pub push_context: Signal<In, Bits<4>>,
     /// Context that is asked about, and acted on.
     pub queue: Signal<In, Bits<4>>,
-    /// It has a task.
+    /// The context has a task.
     pub has_task: Signal<Out, Bit>,
     /// Its oldest task leaves.
     pub pop: Signal<In, Bit>,

@@ -174,7 +174,7 @@ pub struct TransportSum {
     pub data: Signal<In, Bits<512>>,
     /// A beat is there.
     pub valid: Signal<In, Bit>,
-    /// It is the first of its frame.
+    /// First beat of a frame.
     pub first: Signal<In, Bit>,
     /// The frame has a VLAN tag.
     pub vlan: Signal<In, Bit>,

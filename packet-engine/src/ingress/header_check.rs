@@ -49,7 +49,7 @@ pub struct Facts {
     transport_payload: Bits<16>,
     summed: Bit,
     port_match: Bit,
-    /// It has more than one beat.
+    /// The frame has more than one beat.
     beats: Bit,
     transport_good: Bit,
     /// The UDP length that the Spindle header announces.

@@ -11,35 +11,35 @@ use spindle_blocks::ContextStatus;
 use spindle_contract::{descriptors::overload, reasons};
 use spindle_verilog::prelude::*;
 
-/// What there is for an arrival.
+/// What the admission of an arrival depends on.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AdmissionInputs {
-    /// Its message is alive.
+    /// The message is alive.
     pub known: Bit,
     /// A slot is free,
     pub free: Bit,
-    /// and there is a place for its key.
+    /// and the index has room for its key.
     pub can_insert: Bit,
     /// Its context has its quota of packets,
     pub packets_full: Bit,
     /// of messages.
     pub messages_full: Bit,
-    /// What it does then.
+    /// Overload rule of the context.
     pub overload: Bits<2>,
     /// Bytes of the user header that it waits for.
     pub user_header: Bits<7>,
 }
 
-/// What becomes of it.
+/// The admission of an arrival.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Admission {
-    /// It belongs to a live message.
+    /// The arrival belongs to a live message.
     pub hit: Bit,
-    /// It begins one.
+    /// The arrival begins a message.
     pub starts: Bit,
-    /// It is turned away,
+    /// The arrival is turned away,
     pub refused: Bit,
-    /// for this.
+    /// for this reason.
     pub reason: Bits<5>,
     /// A quota is full.
     pub full: Bit,
@@ -49,7 +49,7 @@ pub struct Admission {
     pub short: Bit,
 }
 
-/// What becomes of an arrival; of another event nothing.
+/// Admission of an arrival; zero for another event.
 #[hdl_fn]
 pub fn admission_of(
     arrives: Bit,
@@ -81,7 +81,7 @@ pub fn admission_of(
     }
 }
 
-/// The event with what was found.
+/// The event with the result of the admission.
 #[hdl_fn]
 pub fn admitted(
     arrives: Bit,
@@ -126,7 +126,7 @@ pub fn first_state(event: Event, arrival: Arrival, status: ContextStatus, admiss
     }
 }
 
-/// Why an arrival that is turned away is.
+/// Reason for turning an arrival away.
 #[hdl_fn]
 fn refusal_of(unsupported: Bit, inactive: Bit, paused: Bit, rule: Bits<2>) -> Bits<5> {
     if unsupported {

@@ -66,7 +66,7 @@ pub struct EventArbiter {
     pub chosen: Pulse<Event>,
     /// Where the REDIRECT that was chosen four cycles before goes.
     pub redirect_to: Signal<Out, RedirectTo>,
-    /// It is the arrival.
+    /// The event is the arrival.
     pub take_arrival: Signal<Out, Bit>,
     done_in: Skid<TaskDone>,
     place_in: Skid<Command>,

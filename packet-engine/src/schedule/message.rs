@@ -43,7 +43,7 @@ pub struct MessageKey {
 /// The state of a message.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageState {
-    /// It has begun and not ended.
+    /// The message has begun and not ended.
     pub alive: Bit,
     /// One of the `PHASE_*` constants.
     pub phase: Bits<3>,
@@ -90,7 +90,7 @@ pub struct PacketState {
     pub frame: Bits<16>,
     /// Its payload bytes.
     pub payload_len: Bits<16>,
-    /// It has a sequence number, which is free again if the packet is refused.
+    /// The packet has a sequence number, which is free again if the packet is refused.
     pub sequenced: Bit,
     /// A handler was ordered or runs, or the packet waits for the header handler.
     pub task_busy: Bit,
@@ -100,7 +100,7 @@ pub struct PacketState {
     pub placement_requested: Bit,
     /// The RVMA engine wrote it to host memory.
     pub placed: Bit,
-    /// It was refused, for `reason`.
+    /// The packet was refused, for `reason`.
     pub refused: Bit,
     /// A handler returned DROP.
     pub dropped: Bit,
@@ -258,7 +258,7 @@ pub struct Outcome {
     pub placed: Bit,
     /// Dropped, for `reason`.
     pub dropped: Bit,
-    /// Why.
+    /// Reason of the drop.
     pub reason: Bits<5>,
 }
 

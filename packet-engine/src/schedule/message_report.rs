@@ -18,7 +18,7 @@ use spindle_verilog::prelude::*;
 /// Reports from which there is no room: what the FIFO has beyond is for the events that are on their way.
 const FULL: u64 = 24;
 
-/// What a message is called by its sender.
+/// Name of a message, given by its sender.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct MessageName {
     /// Message number.
@@ -53,19 +53,19 @@ pub struct MessageEnd {
 pub struct MessageReport {
     /// A message begins.
     pub starts: Signal<In, Bit>,
-    /// In this slot.
+    /// Slot of that message.
     pub start_slot: Signal<In, Bits<8>>,
-    /// With this name.
+    /// Name of that message.
     pub start_name: Signal<In, MessageName>,
     /// A message ended.
     pub report: Signal<In, Bit>,
-    /// In this slot.
+    /// Slot of that message.
     pub slot: Signal<In, Bits<8>>,
-    /// Like this.
+    /// How the message ended.
     pub ended: Signal<In, MessageEnd>,
-    /// Whose process is asked for.
+    /// Context whose process is looked up.
     pub pid_index: Signal<Out, Bits<4>>,
-    /// The process.
+    /// That process.
     pub pid: Signal<In, Bits<6>>,
     /// Reports have room.
     pub room: Signal<Out, Bit>,

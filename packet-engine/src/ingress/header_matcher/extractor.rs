@@ -32,7 +32,7 @@ const DRAIN: u64 = 8;
 pub enum Phase {
     /// There is none.
     Idle,
-    /// It waits for frames of the other set.
+    /// The commit waits for frames of the other set.
     Drain,
     /// The compilers start.
     Start,
@@ -47,13 +47,13 @@ pub struct HeaderExtractor {
     pub beat: ParserBeatSink,
     /// Let what is staged judge.
     pub commit: Signal<In, Bit>,
-    /// It does not yet.
+    /// The staged set does not judge yet.
     pub committing: Signal<Out, Bit>,
     /// The sets that have been written since reset.
     pub compiled: Signal<Out, Bits<2>>,
     /// Write a set.
     pub start: Signal<Out, Bit>,
-    /// This one.
+    /// Set to write.
     pub target: Signal<Out, Bit>,
     /// A compiler is at work.
     pub compiling: Signal<In, Bit>,

@@ -24,7 +24,7 @@
 //!
 //! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators per term took 12,000 LUT6
 //! for 16 rules. Here a term tests one word only, and any word can come from anywhere; comparing a nibble with anything is one LUT
-//! RAM bit, whose second half is the shadow copy. `docs/decisions.md` has the reasoning and the figures.
+//! RAM bit, whose second half is the shadow copy. `docs/decisions/0002-header-matcher-tables.md` has the reasoning and the figures.
 
 pub mod extractor;
 pub mod rule_compiler;
@@ -96,7 +96,7 @@ pub struct HeaderMatcher {
     pub rule_write: Signal<In, Bit>,
     /// Let what is staged decide.
     pub commit: Signal<In, Bit>,
-    /// It does not yet.
+    /// The staged set does not decide yet.
     pub committing: Signal<Out, Bit>,
     extractor: HeaderExtractor,
     term_compiler: TermCompiler,

@@ -38,7 +38,7 @@ pub struct RuleCompiler {
     pub rule_write: Signal<In, Bit>,
     /// Write a set.
     pub start: Signal<In, Bit>,
-    /// This one.
+    /// Set to write.
     pub target: Signal<In, Bit>,
     /// Not done yet.
     pub busy: Signal<Out, Bit>,

@@ -43,7 +43,7 @@ pub struct TermCompiler {
     pub term_write: Signal<In, Bit>,
     /// Write a set.
     pub start: Signal<In, Bit>,
-    /// This one.
+    /// Set to write.
     pub target: Signal<In, Bit>,
     /// Not done yet.
     pub busy: Signal<Out, Bit>,

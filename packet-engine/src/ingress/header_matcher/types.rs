@@ -76,7 +76,7 @@ pub struct MatchRule {
     pub negative: Bits<MATCH_LITERALS>,
     /// Its action.
     pub says: RuleAction,
-    /// It takes part.
+    /// The rule takes part.
     pub valid: Bit,
 }
 
@@ -85,9 +85,9 @@ pub struct MatchRule {
 pub struct Candidate {
     /// From the parser.
     pub desc: PacketDesc,
-    /// It is dropped.
+    /// The frame is dropped.
     pub drop: Bit,
-    /// Why.
+    /// Reason of the drop.
     pub reason: Bits<5>,
 }
 

@@ -50,9 +50,9 @@ pub struct HeaderWord {
     pub evens: Signal<In, Bits<256>>,
     /// Odd half-words of the beat.
     pub odds: Signal<In, Bits<256>>,
-    /// It is the first of its frame.
+    /// First beat of a frame.
     pub first: Signal<In, Bit>,
-    /// It is the second of its frame.
+    /// Second beat of a frame.
     pub second: Signal<In, Bit>,
     /// The frame has a VLAN tag.
     pub vlan: Signal<In, Bit>,

@@ -79,11 +79,11 @@ pub struct SeenOp {
 pub struct Claim {
     /// Its number counts.
     sequenced: Bit,
-    /// It is a NOP.
+    /// The packet is a NOP.
     nop: Bit,
-    /// It is an OPEN.
+    /// The packet is an OPEN.
     open: Bit,
-    /// It is an ACK or a NACK that the sender takes.
+    /// The packet is an ACK or a NACK that the sender takes.
     response: Bit,
     /// Source.
     node: Bits<32>,
@@ -112,7 +112,7 @@ pub struct PsnVerdict {
     pub reason: Bits<5>,
     /// Its number is held.
     pub held: Bit,
-    /// It is a control packet and accepted as such; `drop` is set too.
+    /// The packet is a control packet and accepted as such; `drop` is set too.
     pub control: Bit,
 }
 

@@ -84,9 +84,9 @@ const LAST_ROW: u64 = 15;
 pub struct PeerSequencer {
     /// The step.
     pub step: Signal<Out, Step>,
-    /// It is made on the seen row.
+    /// The step is made on the seen row.
     pub seen_step: Signal<Out, Bit>,
-    /// It is made on the accepted row.
+    /// The step is made on the accepted row.
     pub accepted_step: Signal<Out, Bit>,
     /// The seen rows are free.
     pub seen_free: Signal<In, Bit>,
@@ -104,11 +104,11 @@ pub struct PeerSequencer {
     pub entry: Signal<Out, PeerEntry>,
     /// Write it.
     pub entry_write: Signal<Out, Bit>,
-    /// It can be written.
+    /// The entry can be written.
     pub entry_free: Signal<In, Bit>,
     /// Open a peer.
     pub open: Signal<In, Bit>,
-    /// Which.
+    /// Peer to open.
     pub open_peer: Signal<In, Bits<8>>,
     /// Its entry.
     pub open_entry: Signal<In, PeerEntry>,

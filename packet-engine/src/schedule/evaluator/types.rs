@@ -62,7 +62,7 @@ pub struct Ends {
     pub header: Bit,
     /// A payload handler ended.
     pub payload: Bit,
-    /// It failed.
+    /// A payload handler failed.
     pub failed: Bit,
     /// A completion handler ended.
     pub completion: Bit,

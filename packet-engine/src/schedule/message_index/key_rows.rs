@@ -60,7 +60,7 @@ pub struct KeyRows {
     pub next_row: Signal<In, Bits<8>>,
     /// Key to write.
     pub candidate: PulseSink<Candidate>,
-    /// It is written.
+    /// The key is written.
     pub moves: Signal<Out, Bit>,
     /// A key goes.
     pub remove: Signal<In, Bit>,
@@ -68,7 +68,7 @@ pub struct KeyRows {
     pub remove_slot: Signal<In, Bits<8>>,
     /// Clear a row.
     pub clear: Signal<In, Bit>,
-    /// Which.
+    /// Row to clear.
     pub clear_row: Signal<In, Bits<8>>,
     entries: [SdpMemory<Entry, 8>; WAYS],
     matches: [KeyMatch; WAYS],

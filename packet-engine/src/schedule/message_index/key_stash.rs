@@ -36,7 +36,7 @@ pub struct Candidate {
 pub struct KeyStash {
     /// Key to look for.
     pub sought: Signal<In, MessageKey>,
-    /// It is here.
+    /// The stash has the key.
     pub hit: Signal<Out, Bit>,
     /// Its slot.
     pub hit_slot: Signal<Out, Bits<8>>,
@@ -52,13 +52,13 @@ pub struct KeyStash {
     pub remove: Signal<In, Bit>,
     /// Its slot.
     pub remove_slot: Signal<In, Bits<8>>,
-    /// It was here only.
+    /// The key was in the stash only.
     pub remove_here: Signal<Out, Bit>,
     /// Row of the key that is tried in the next cycle.
     pub next_row: Signal<Out, Bits<8>>,
     /// Key to put into its row.
     pub candidate: Pulse<Candidate>,
-    /// It is written there.
+    /// The key is written to its row.
     pub moves: Signal<In, Bit>,
     /// Four places are free.
     pub room: Signal<Out, Bit>,

@@ -40,7 +40,7 @@ const GET_WORDS: u64 = wire::SPINDLE_GET_BYTES as u64 / 8;
 /// An entry of the node table.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct NodeEntry {
-    /// There is such a node.
+    /// The table has the node.
     pub present: Bit,
     /// Its MAC address, the first byte in the high bits.
     pub mac: Bits<48>,
@@ -73,9 +73,9 @@ pub struct FrameIssuer {
 /// A frame that is to be made.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct FrameHead {
-    /// It is a GET: its payload is `reply`.
+    /// The frame is a GET: its payload is `reply`.
     pub get: Bit,
-    /// It has a payload that is to be sent,
+    /// The frame has a payload that is sent,
     pub data: Bit,
     /// which is read from host memory, else from context memory.
     pub from_host: Bit,
@@ -121,7 +121,7 @@ pub struct FrameHead {
     pub reply: Bits<128>,
     /// Who asked.
     pub issuer: FrameIssuer,
-    /// It has a send record: its end is not the end of the put.
+    /// The frame has a send record: its end is not the end of the put.
     pub tracked: Bit,
     /// Send record.
     pub record: Bits<10>,

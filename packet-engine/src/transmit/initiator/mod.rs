@@ -61,9 +61,9 @@ use spindle_verilog::prelude::*;
 pub struct ArrayBeat {
     /// Beat.
     pub beat: EgressBeat,
-    /// It is payload of a put.
+    /// The beat is payload of a put.
     pub put: Bit,
-    /// It is a segment of context memory.
+    /// The beat is a segment of context memory.
     pub segment: Bit,
 }
 
@@ -97,7 +97,7 @@ pub struct Initiator {
     pub put_data: Sink<Bits<512>>,
     /// Last beat.
     pub put_data_last: Signal<In, Bit>,
-    /// It could not be read.
+    /// The segment could not be read.
     pub put_data_error: Signal<In, Bit>,
     /// Who asked for what is over.
     pub put_done: Pulse<PutDone>,

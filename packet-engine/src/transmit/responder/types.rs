@@ -50,7 +50,7 @@ pub struct Refusal {
 /// What is due to a source.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct AckState {
-    /// It waits in the queue.
+    /// The source waits in the queue.
     pub queued: Bit,
     /// Packets accepted since it left the queue.
     pub count: Bits<6>,

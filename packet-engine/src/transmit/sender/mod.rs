@@ -119,7 +119,7 @@ pub struct Sender {
     record: DFF<SendRecord>,
     record_at: DFF<Bits<10>>,
     record_psn: DFF<Bits<32>>,
-    /// It is sent for the first time.
+    /// The segment is sent for the first time.
     fresh: DFF<Bit>,
     /// No record: the put passes.
     plain: DFF<Bit>,
@@ -142,7 +142,7 @@ pub struct Sender {
     done_sent: Reg<Bit>,
     // The put that is being sent.
     sending: Reg<Bit>,
-    /// It is not sequenced.
+    /// The put is not sequenced.
     passes: Reg<Bit>,
     current_node: DFF<Bits<8>>,
     current_slot: DFF<Bits<6>>,

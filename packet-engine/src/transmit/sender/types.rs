@@ -83,7 +83,7 @@ pub struct SendRecord {
     pub slot: Bits<6>,
     /// Where the segment begins in the message.
     pub offset: Bits<32>,
-    /// It has been acknowledged.
+    /// The segment has been acknowledged.
     pub acked: Bit,
     /// Time from which the record is sent again if a later one arrived.
     pub due: Bits<16>,
@@ -107,7 +107,7 @@ pub struct PutState {
     pub issued: Bit,
     /// Segments that were sent and have not been acknowledged.
     pub open: Bits<11>,
-    /// It failed: nothing of it is sent any more.
+    /// The put failed: no further segment of it is sent.
     pub failed: Bit,
     /// Reason: a code of `wire::nack`, or 0 when the destination did not answer or the data could not be read.
     pub code: Bits<8>,
@@ -128,11 +128,11 @@ pub struct Response {
     pub selective: Bits<64>,
     /// Refusal: of which number.
     pub about: Bits<32>,
-    /// It is a refusal.
+    /// The response is a refusal.
     pub refusal: Bit,
     /// Its code.
     pub code: Bits<8>,
-    /// It answers an OPEN.
+    /// The response answers an OPEN.
     pub opens: Bit,
     /// Of which incarnation.
     pub incarnation: Bits<32>,
@@ -258,7 +258,7 @@ pub struct JobKind {
     pub failed: Bit,
     /// The segment was sent before.
     pub again: Bit,
-    /// It is the last of its put.
+    /// The segment is the last of its put.
     pub last: Bit,
 }
 

@@ -85,13 +85,8 @@ pub struct Framer {
     /// A put or get is over.
     pub ended: Signal<Out, Bit>,
     /// Whose.
-<<<<<<< HEAD
     pub ended_issuer: Signal<Out, FrameIssuer>,
-    /// It was not sent as a whole.
-=======
-    pub ended_issuer: Signal<Out, Issuer>,
     /// The put or get was not sent as a whole.
->>>>>>> d4ea3a6 (packet-engine: port comments name their subjects)
     pub ended_error: Signal<Out, Bit>,
     /// The put was one of context memory.
     pub ended_context: Signal<Out, Bit>,

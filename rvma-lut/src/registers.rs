@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | register slave | `csr`, `csr_answer`: answered in the next cycle, the read of a counter when its turn comes, within 16 cycles; other pages are not answered |
+//! | register slave | `csr`, `csr_answer`: answered in the next cycle, a counter within 16 cycles; other pages are not answered |
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |

@@ -172,13 +172,10 @@ impl RvmaEngine {
         self.join_verdicts();
         self.join_completion();
         self.join_epochs();
-        self.join_reclaim();
-        self.join_receive_maps();
         self.join_doorbell();
         self.join_command_rings();
         self.join_queue_commands();
         self.join_registers();
-        self.join_trace();
     }
 
     /// Packets: lookup, binding, placement. GETs that found their mailbox go to the responder; refused ones go on like
@@ -325,7 +322,7 @@ impl RvmaEngine {
         self.buffer_queue.posted.join(&mut self.completion_unit.posted);
     }
 
-    /// Epochs: queries of the command unit and of the buffer reclaim go before those of the GET responder.
+    /// Epochs, buffer reclaim and receive maps: queries of the command unit and of the buffer reclaim go before those of the GET responder.
     fn join_epochs(&mut self) {
         self.buffer_queue.epoch_update.join(&mut self.epochs.epoch_update);
         self.epochs.freed.join(&mut self.buffer_queue.freed);
@@ -343,10 +340,8 @@ impl RvmaEngine {
         self.command_unit.reply.valid.next = to_others;
         self.buffer_reclaim.reply.next = self.epochs.reply.val();
         self.buffer_reclaim.reply.valid.next = to_others;
-    }
 
-    /// Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
-    fn join_reclaim(&mut self) {
+        // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
         self.command_unit.reclaim.join(&mut self.buffer_reclaim.reclaim);
         self.lookup.fence_phase.next = self.buffer_reclaim.fence_phase.val();
         self.buffer_reclaim.taken.next = self.lookup.taken.val();
@@ -357,9 +352,8 @@ impl RvmaEngine {
         self.buffer_reclaim.swept.next = self.binding.swept.val();
         self.buffer_reclaim.acked.next = self.report.bytes_acked.valid.val() & self.counters.bytes_acked.ready.val();
         self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
-    }
 
-    fn join_receive_maps(&mut self) {
+        // Receive maps.
         self.receive_maps.bound.next = self.binding.bound.val();
         self.receive_maps.bound.valid.next = self.binding.bound.valid.val();
         self.buffer_queue.posted.join(&mut self.receive_maps.posted);
@@ -440,7 +434,7 @@ impl RvmaEngine {
         self.ring_posts.region.ok.next = self.regions.query.ok.val();
     }
 
-    /// The register page: settings, counted pulses.
+    /// The register page: settings, counted pulses; the trace.
     fn join_registers(&mut self) {
         self.regions.region.next = self.registers.region.val();
         self.regions.region_at.next = self.registers.region_at.val();
@@ -467,10 +461,8 @@ impl RvmaEngine {
         let bell = self.doorbell.csr_answer.val();
         self.csr_answer.next =
             CsrResponse { ack: page.ack | bell.ack, error: page.error | bell.error, rdata: page.rdata | bell.rdata };
-    }
 
-    /// Trace points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
-    fn join_trace(&mut self) {
+        // Trace points 15 down to 12 (`reasons::T_RECORD` to `T_LOOKED_UP`).
         self.trace_mailbox.next = self.binding.bound_mailbox.val();
         self.trace_valid.next = (
             self.dma_writer.record_issued.val(),

@@ -121,11 +121,9 @@ impl CommandUnit {
     fn update(&mut self) {
         let kind = self.classify();
         let pid = bit_cast::<16, 6>(self.owner.q.val());
-        self.ask_table(pid);
-        self.ask_epochs();
+        self.query_mailbox(pid);
         self.hand_over(kind);
         self.put_desc(kind, pid);
-        self.receive_map();
         self.step(kind);
         self.write_result();
     }
@@ -146,7 +144,8 @@ impl CommandUnit {
         CommandClass { puts, posts, maps, commands, managed, by_tag }
     }
 
-    fn ask_table(&mut self, pid: Bits<16>) {
+    /// Requests to the mailbox table, the epochs and the buffer reclaim.
+    fn query_mailbox(&mut self, pid: Bits<16>) {
         let staged = self.words.arguments.val();
         let answer = self.answer.q.val();
         self.request.valid.next = (self.state.q.val() == CommandState::Request)
@@ -177,11 +176,9 @@ impl CommandUnit {
         } else if self.opens.q.val() {
             self.request.next.op = bits::<3>(PROBE);
         }
-    }
 
-    fn ask_epochs(&mut self) {
+        // Epochs and buffer reclaim.
         let code = self.code.q.val();
-        let staged = self.words.arguments.val();
         self.query.valid.next = (self.state.q.val() == CommandState::Query) & !self.reply.valid.val();
         self.query.next = EpochQuery {
             op: bits::<2>(QUERY_EPOCH),
@@ -202,7 +199,7 @@ impl CommandUnit {
         self.reclaim.closes.next = code == bits(CLOSE);
     }
 
-    /// Rings, regions and buffer queue.
+    /// Rings, regions, buffer queue and receive maps.
     fn hand_over(&mut self, kind: CommandClass) {
         let staged = self.words.arguments.val();
         let code = self.code.q.val();
@@ -241,6 +238,18 @@ impl CommandUnit {
             buffer: BufferEntry { base: staged.buffer, size: staged.size },
             record: record,
         };
+        if self.state.q.val() == CommandState::Check {
+            self.mapped.d.next = self.map_assign.next.val();
+        }
+        self.map_assign.assign.next = (self.state.q.val() == CommandState::Queue) & (code == bits(POST_MAPPED));
+        self.map_assign.granule.next = staged.count.get_bits::<5>(0);
+        self.map_query.valid.next = self.state.q.val() == CommandState::Map;
+        self.map_query.next = MapQuery {
+            pid: self.owner.q.val(),
+            number: staged.count.get_bits::<MAP_NUMBER>(MAP_SHIFT),
+            word: staged.count.get_bits::<MAP_WORD>(0),
+            free: code == bits(FREE_MAP),
+        };
     }
 
     /// A put or get. GET: the buffer's registers name the destination of the answer in this node.
@@ -275,23 +284,6 @@ impl CommandUnit {
             self.put.next.flags = (bits::<16>(flag::EPOCH_VALID) & repeat::<16>(kind.by_tag))
                 | (bits::<16>(flag::MANAGED) & repeat::<16>(kind.managed));
         }
-    }
-
-    fn receive_map(&mut self) {
-        let staged = self.words.arguments.val();
-        if self.state.q.val() == CommandState::Check {
-            self.mapped.d.next = self.map_assign.next.val();
-        }
-        self.map_assign.assign.next =
-            (self.state.q.val() == CommandState::Queue) & (self.code.q.val() == bits(POST_MAPPED));
-        self.map_assign.granule.next = staged.count.get_bits::<5>(0);
-        self.map_query.valid.next = self.state.q.val() == CommandState::Map;
-        self.map_query.next = MapQuery {
-            pid: self.owner.q.val(),
-            number: staged.count.get_bits::<MAP_NUMBER>(MAP_SHIFT),
-            word: staged.count.get_bits::<MAP_WORD>(0),
-            free: self.code.q.val() == bits(FREE_MAP),
-        };
     }
 
     /// The sequencer.

@@ -150,7 +150,6 @@ impl DmaWriter {
         self.hold_dma(take_dma);
         self.feed_aligner();
         self.send_beats();
-        self.take_answers();
     }
 
     /// Address side: the present run gives a burst per cycle while AW and the FIFO of answers have room. Returns
@@ -339,10 +338,8 @@ impl DmaWriter {
         self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
         self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
         self.beat_frame.next = beat_origin.frame;
-    }
 
-    /// Answers of the host.
-    fn take_answers(&mut self) {
+        // Answers of the host.
         let oldest = self.in_flight.read.val();
         let answer = self.host.bvalid.val() & self.finished.ready.val() & self.in_flight.read.valid.val();
         let error = self.host.bresp.val().get_bit(1);

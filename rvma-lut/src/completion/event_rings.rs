@@ -218,24 +218,7 @@ impl EventRings {
         self.event_lost.next = self.lost.q.val();
 
         // The next visit.
-        let first = self.waiting[0].q.val();
-        let second = self.waiting[1].q.val();
-        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
-        self.chosen_any.next = true;
-        self.chosen.next = bits::<2>(0);
-        self.chosen_pid.next = self.events[0].q.val().pid;
-        if self.ring.valid.val() {
-            self.chosen.next = bits::<2>(COMMAND);
-            self.chosen_pid.next = self.ring.val().pid;
-        } else if scans {
-            self.chosen.next = bits::<2>(SCAN);
-            self.chosen_pid.next = self.scan.q.val();
-        } else if second & (self.second_next.q.val() | !first) {
-            self.chosen.next = bits::<2>(1);
-            self.chosen_pid.next = self.events[1].q.val().pid;
-        } else {
-            self.chosen_any.next = first;
-        }
+        let scans = self.choose();
         // After a command no ring is visited until all records before the command have been answered; the visit of an
         // event after lost events may have to be repeated.
         let last_visit = !self.acting.q.val() | !(is_command | (is_event & any_lost));
@@ -259,7 +242,33 @@ impl EventRings {
                 self.second_next.d.next = !self.chosen.val().get_bit(0);
             }
         }
+    }
 
+    /// Chooses the next visit; returns whether a search for a ring that lacks its LOST record has its turn.
+    fn choose(&mut self) -> Bit {
+        let first = self.waiting[0].q.val();
+        let second = self.waiting[1].q.val();
+        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
+        self.chosen_any.next = true;
+        self.chosen.next = bits::<2>(0);
+        self.chosen_pid.next = self.events[0].q.val().pid;
+        if self.ring.valid.val() {
+            self.chosen.next = bits::<2>(COMMAND);
+            self.chosen_pid.next = self.ring.val().pid;
+        } else if scans {
+            self.chosen.next = bits::<2>(SCAN);
+            self.chosen_pid.next = self.scan.q.val();
+        } else if second & (self.second_next.q.val() | !first) {
+            self.chosen.next = bits::<2>(1);
+            self.chosen_pid.next = self.events[1].q.val().pid;
+        } else {
+            self.chosen_any.next = first;
+        }
+        scans
+    }
+
+    /// Offers the record; counts the records that the host has not answered.
+    fn count_answers(&mut self) {
         self.write.valid.next = self.record_valid.q.val();
         self.write.next = InternalWrite {
             host_write: HostWrite {
@@ -269,10 +278,6 @@ impl EventRings {
             },
             data: self.record.q.val(),
         };
-    }
-
-    /// Counts the records that the host has not answered.
-    fn count_answers(&mut self) {
         let record_made = self.record_made.q.val();
         if record_made & !self.finished.val() {
             self.flying.d.next = self.flying.q.val() + 1;

@@ -23,7 +23,7 @@ fn start_of(put: &Put) -> u64 {
     }
 }
 
-/// First byte behind it.
+/// End of the message.
 fn end_of(put: &Put) -> u64 {
     start_of(put) + u64::from(put.msg_len)
 }
@@ -125,7 +125,8 @@ impl Rvma {
         self.place(place, &whole)
     }
 
-    /// Binds a message to the head buffer of its mailbox, of a stream if it is its turn; TAGGED: to the one it names, if that is among the oldest four.
+    /// Binds a message to the head buffer of its mailbox, of a stream only at its turn; TAGGED: to the buffer that the message
+    /// names, if that is among the oldest four.
     fn bind(&mut self, name: (u16, u64), put: &Put) -> Result<Place, usize> {
         let mailbox = self.mailboxes.get_mut(&name).expect("looked up before");
         let stream = mailbox.mode & mailbox_mode::STREAM == mailbox_mode::STREAM;

@@ -140,3 +140,14 @@ pub struct HpuEvents {
     /// Frame of `commanded`.
     pub commanded_frame: Signal<Out, Bits<16>>,
 }
+
+/// A queue of reports that the host reads and drops.
+#[bundle(mirror = ReportQueueSink)]
+pub struct ReportQueue<T: Synth> {
+    /// The oldest report.
+    pub payload: Signal<Out, T>,
+    /// Reports in the queue.
+    pub count: Signal<Out, Bits<8>>,
+    /// Drop the oldest report.
+    pub pop: Signal<In, Bit>,
+}

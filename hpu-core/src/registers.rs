@@ -3,14 +3,13 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | CSR block | in `csr` / out `csr_answer` |
-//! | context table, clusters | out `staged`, `install`, `install_index`, `active` |
-//! | packet engine | out `policy`, with `install` and `install_index` |
-//! | clusters | out `imem_write`, `imem_address`, `imem_data`: predecoded, a cycle after the host's write |
-//! | L2 | out `l2_request`, `l2_valid` / in `l2_ready`; in `l2_answer`, `l2_answer_valid` |
-//! | telemetry | in `count_at`, `count`: another counter in each cycle |
-//! | far unit | in `context_puts` |
-//! | fault queue | in `report`, `reports`; out `pop` |
-//! | print queue | in `print`, `prints`; out `print_pop` |
+//! | context table | out `staged`, `active` |
+//! | packet engine, context table, clusters | out `policy` |
+//! | clusters | out `imem`: predecoded, a cycle after the host's write |
+//! | L2 | out `l2_request`; in `l2_answer` |
+//! | telemetry | in `count_at`, `count`: the next counter in each cycle |
+//! | off-cluster unit | in `context_puts` |
+//! | reports | in `fault`, `print` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its
 //! turn comes, which takes a round of the [`Tally`](crate::array::tally::Tally) at most. Addresses without a register
@@ -20,12 +19,12 @@ use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
     TOTAL_RETIRED, TOTAL_TASKS,
 };
-use crate::bundles::CodeWrite;
+use crate::bundles::{CodeWrite, ReportQueueSink};
 use crate::processor::predecode::{predecode, CodeWord};
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::{ContextEntry, ContextLimits, FaultReport, PrintPiece};
 use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
-use spindle_blocks::{HpuPage, HpuStatus};
+use spindle_blocks::{HpuPage, HpuStatus, PolicySource};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
 
@@ -49,22 +48,14 @@ pub struct Registers {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// The staged context.
     pub staged: Signal<Out, ContextEntry>,
-    /// Its policy.
-    pub policy: Signal<Out, ContextPolicy>,
-    /// Install both.
-    pub install: Signal<Out, Bit>,
-    /// Where.
-    pub install_index: Signal<Out, Bits<4>>,
+    /// Policy of a context that is installed.
+    pub policy: PolicySource,
     /// Contexts that accept packets.
     pub active: Signal<Out, Bits<16>>,
     /// Words of code, predecoded.
     pub imem: CodeWrite,
-    /// Access to L2.
-    pub l2_request: Signal<Out, RemoteRequest>,
-    /// It is wanted.
-    pub l2_valid: Signal<Out, Bit>,
-    /// It is taken.
-    pub l2_ready: Signal<In, Bit>,
+    /// Access of L2.
+    pub l2_request: Source<RemoteRequest>,
     /// The word read.
     pub l2_answer: PulseSink<RemoteAnswer>,
     /// A counter.
@@ -73,18 +64,10 @@ pub struct Registers {
     pub count: Signal<In, Bits<32>>,
     /// Puts of context memory.
     pub context_puts: Signal<In, Bits<9>>,
-    /// Oldest fault report.
-    pub report: Signal<In, FaultReport>,
-    /// Reports waiting.
-    pub reports: Signal<In, Bits<8>>,
-    /// Drop the oldest report.
-    pub pop: Signal<Out, Bit>,
-    /// Oldest piece of text.
-    pub print: Signal<In, PrintPiece>,
-    /// Pieces waiting.
-    pub prints: Signal<In, Bits<8>>,
-    /// Drop the oldest piece.
-    pub print_pop: Signal<Out, Bit>,
+    /// Fault reports.
+    pub fault: ReportQueueSink<FaultReport>,
+    /// Printed pieces.
+    pub print: ReportQueueSink<PrintPiece>,
     page: HpuPage,
     installing: Reg<Bit>,
     slot: DFF<Bits<4>>,
@@ -136,19 +119,19 @@ impl Registers {
         self.page.address.next = request.addr.get_bits::<12>(0);
         self.page.wdata.next = request.wdata;
         self.page.write.next = write;
-        let report = self.report.val();
+        let report = self.fault.val();
         let print = self.print.val();
         self.page.status.next = HpuStatus {
             imem_addr: self.imem_pointer.q.val(),
             l2_addr: self.l2_pointer.q.val(),
             context_puts_under_way: self.context_puts.val().get_bits::<8>(0),
             context_puts_waiting: self.context_puts.val().get_bit(8),
-            fault_count: self.reports.val(),
+            fault_count: self.fault.count.val(),
             fault_who: report.who,
             fault_pc: report.pc,
             fault_address: report.address,
             fault_frame: report.frame,
-            print_count: self.prints.val(),
+            print_count: self.print.count.val(),
             print_who: print.who,
             print_frame: print.frame,
             print_low: print.low,
@@ -157,8 +140,8 @@ impl Registers {
         self.word.d.next = self.page.word.val();
         self.word_known.d.next = self.page.known.val() & !counter.missing;
         self.word_ready.d.next = take;
-        self.pop.next = write & select.fault_pop;
-        self.print_pop.next = write & select.print_pop;
+        self.fault.pop.next = write & select.fault_pop;
+        self.print.pop.next = write & select.print_pop;
         self.context(write);
         self.code(write);
         let l2_done = self.l2_window(fresh & select.l2_data, write & select.l2_addr);
@@ -220,8 +203,8 @@ impl Registers {
         let stored = self.page.stored.val();
         self.installing.d.next = write & self.page.select.val().ctx_install & (number < bits::<32>(self._contexts));
         self.slot.d.next = number.get_bits::<4>(0);
-        self.install.next = self.installing.q.val();
-        self.install_index.next = self.slot.q.val();
+        self.policy.valid.next = self.installing.q.val();
+        self.policy.index.next = self.slot.q.val();
         self.active.next = stored.ctx_active;
         self.staged.next = ContextEntry {
             header: stored.ctx_header,
@@ -271,7 +254,7 @@ impl Registers {
     /// The window of L2: `starts` an access, or `points` to another address. Returns whether the access is done.
     fn l2_window(&mut self, starts: Bit, points: Bit) -> Bit {
         let request = self.csr.val();
-        self.l2_valid.next = self.l2_asking.q.val();
+        self.l2_request.valid.next = self.l2_asking.q.val();
         self.l2_request.next = RemoteRequest {
             to_l2: true,
             write: request.write,
@@ -285,7 +268,7 @@ impl Registers {
             self.l2_asking.d.next = true;
             self.l2_pending.d.next = true;
         } else {
-            if self.l2_ready.val() {
+            if self.l2_request.ready.val() {
                 self.l2_asking.d.next = false;
             }
             if done {

@@ -215,9 +215,7 @@ impl HpuArray {
         // Tasks in, endings out.
         self.task_desc.join(&mut self.dispatcher.task_desc);
         self.context_status.next = self.dispatcher.context_status.val();
-        self.policy.next = self.registers.policy.val();
-        self.policy.index.next = self.registers.install_index.val();
-        self.policy.valid.next = self.registers.install.val();
+        self.registers.policy.join(&mut self.policy);
         let mut room: Bits<32> = bits::<32>(0);
         for i in 0..self._clusters * self._hpus {
             room = room.replace_bit(i, self.clusters[i / self._hpus].room.val().get_bit(i % self._hpus));
@@ -258,8 +256,8 @@ impl HpuArray {
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i);
             self.clusters[i].cycle.next = cycle;
-            self.clusters[i].installed.next = self.registers.install_index.val();
-            self.clusters[i].installed.valid.next = self.registers.install.val();
+            self.clusters[i].installed.next = self.registers.policy.index.val();
+            self.clusters[i].installed.valid.next = self.registers.policy.valid.val();
             self.clusters[i].task.desc.next = job.task_desc;
             self.clusters[i].task.context.next = job.context;
             self.clusters[i].task.valid.next = self.dispatcher.valid[i].val();
@@ -361,30 +359,26 @@ impl HpuArray {
         self.registers.csr.next = self.csr.val();
         self.csr_answer.next = self.registers.csr_answer.val();
         self.dispatcher.staged.next = self.registers.staged.val();
-        self.dispatcher.install.next = self.registers.install.val();
-        self.dispatcher.install_index.next = self.registers.install_index.val();
+        self.dispatcher.install.next = self.registers.policy.valid.val();
+        self.dispatcher.install_index.next = self.registers.policy.index.val();
         self.dispatcher.active.next = self.registers.active.val();
         // The host and the L2 copy share a port of L2; the number of the HPU distinguishes their answers.
-        let by_host = self.registers.l2_valid.val();
+        let by_host = self.registers.l2_request.valid.val();
         self.l2.port[self._clusters].request.next =
             if by_host { self.registers.l2_request.val() } else { self.l2_copy.l2_request.val() };
         self.l2.port[self._clusters].hpu.next = if by_host { bits::<3>(0) } else { bits::<3>(1) };
         self.l2.port[self._clusters].second.next = false;
         self.l2.port[self._clusters].valid.next = by_host | self.l2_copy.l2_request.valid.val();
         let l2_ready = self.l2.port[self._clusters].ready.val();
-        self.registers.l2_ready.next = l2_ready;
+        self.registers.l2_request.ready.next = l2_ready;
         self.l2_copy.l2_request.ready.next = l2_ready & !by_host;
         let to_l2_copy = self.l2.port[self._clusters].answer_hpu.val().get_bit(0);
         self.registers.l2_answer.next = self.l2.port[self._clusters].answer.val();
         self.registers.l2_answer.valid.next = self.l2.port[self._clusters].answer_valid.val() & !to_l2_copy;
         self.l2_copy.l2_answer.next = self.l2.port[self._clusters].answer.val();
         self.l2_copy.l2_answer.valid.next = self.l2.port[self._clusters].answer_valid.val() & to_l2_copy;
-        self.registers.report.next = self.reports.queued_fault.val();
-        self.registers.reports.next = self.reports.faults.val();
-        self.reports.fault_pop.next = self.registers.pop.val();
-        self.registers.print.next = self.reports.queued_print.val();
-        self.registers.prints.next = self.reports.prints.val();
-        self.reports.print_pop.next = self.registers.print_pop.val();
+        self.reports.queued_fault.join(&mut self.registers.fault);
+        self.reports.queued_print.join(&mut self.registers.print);
         self.fault_pending.next = self.reports.fault_pending.val();
 
         // Faults and messages.
@@ -394,16 +388,12 @@ impl HpuArray {
         self.fault_slice.read.ready.next = self.reports.fault.ready.val();
         self.message_mux.read.join(&mut self.message_slice.write);
         self.message_slice.read.join(&mut self.reports.message);
-        self.reports.policy.next = self.registers.policy.val();
-        self.reports.policy_index.next = self.registers.install_index.val();
-        self.reports.policy.valid.next = self.registers.install.val();
+        self.registers.policy.join(&mut self.reports.policy);
         self.reports.processes_open.next = self.rings_open.val();
         self.reports.record.join(&mut self.array_event);
 
         // Off-cluster commands.
-        self.off_cluster_unit.policy.next = self.registers.policy.val();
-        self.off_cluster_unit.policy_index.next = self.registers.install_index.val();
-        self.off_cluster_unit.policy.valid.next = self.registers.install.val();
+        self.registers.policy.join(&mut self.off_cluster_unit.policy);
         self.off_cluster_unit.host_read.join(&mut self.host_read);
         self.off_cluster_unit.host_atomic.join(&mut self.host_atomic);
         self.off_cluster_unit.atomic_ended.next = self.completions.atomic_ended.val();

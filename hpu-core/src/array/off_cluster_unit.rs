@@ -4,7 +4,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters | in `word[i]`; out `put_left`, `host_put_left`: a bit per cluster |
-//! | registers | in `policy`, `policy_index`: process of a context; out `context_puts`: puts of context memory in flight |
+//! | registers | in `policy`: process of a context; out `context_puts`: puts of context memory in flight |
 //! | | the highest bit: words wait |
 //! | RVMA engine | out `host_read`; out `host_atomic` |
 //! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the bytes |
@@ -23,7 +23,7 @@
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
-use spindle_blocks::{replicate, CommandIssuer, ContextPolicy, HostAtomic, HostRead, LutFifo, LutMemory, PutDesc};
+use spindle_blocks::{replicate, CommandIssuer, HostAtomic, HostRead, LutFifo, LutMemory, PolicySink, PutDesc};
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
@@ -102,9 +102,7 @@ pub struct OffClusterUnit {
     /// Words of each cluster.
     pub word: Vec<Sink<Bits<32>>>,
     /// Policy of a context.
-    pub policy: PulseSink<ContextPolicy>,
-    /// The context.
-    pub policy_index: Signal<In, Bits<4>>,
+    pub policy: PolicySink,
     /// Read of host memory.
     pub host_read: Source<HostRead>,
     /// Target of its bytes: {in L2, beat}.
@@ -335,7 +333,7 @@ impl OffClusterUnit {
         let host_put = self.host_puts.read.val();
         for i in 0..2 {
             self.processes[i].write_enable.next = self.policy.valid.val();
-            self.processes[i].write_address.next = self.policy_index.val();
+            self.processes[i].write_address.next = self.policy.index.val();
             self.processes[i].write_data.next = self.policy.val().pid;
         }
         self.processes[0].read_address.next = put.header.context;

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters, through multiplexers | in `fault`; in `message` |
-//! | registers | in `policy`, `policy_index`; out `queued_fault`, `faults` (count), `fault_pending` / in `fault_pop` |
+//! | registers | in `policy`; out `queued_fault`, `fault_pending` |
 //! | | out `queued_print`, `prints` / in `print_pop` |
 //! | RVMA engine | in `processes_open`: processes with an open event ring; out `record` |
 //! | clusters | out `rings_open`: contexts whose process has an open ring, at most 16 cycles old |
@@ -13,9 +13,10 @@
 //! registers show. A full queue drops the report, which is counted; no handler waits. EVENT and COMPLETE always become
 //! events. Faults go before messages, one report per cycle; latency 1 cycle. The queues show a report after 3 cycles.
 
+use crate::bundles::ReportQueue;
 use crate::cluster::command_rules::{EVENT, PRINT};
 use crate::types::{FaultReport, Message, PrintPiece};
-use spindle_blocks::{BlockFifo, ContextPolicy, EventDesc, LutMemory, RamStyle};
+use spindle_blocks::{BlockFifo, EventDesc, LutMemory, PolicySink, RamStyle};
 use spindle_contract::events;
 use spindle_verilog::prelude::*;
 
@@ -27,23 +28,13 @@ pub struct Reports {
     /// A PRINT, EVENT or COMPLETE.
     pub message: Sink<Message>,
     /// Policy of a context.
-    pub policy: PulseSink<ContextPolicy>,
-    /// The context.
-    pub policy_index: Signal<In, Bits<4>>,
-    /// Oldest fault in the queue.
-    pub queued_fault: Signal<Out, FaultReport>,
-    /// Faults in the queue.
-    pub faults: Signal<Out, Bits<8>>,
+    pub policy: PolicySink,
+    /// Faults for the registers.
+    pub queued_fault: ReportQueue<FaultReport>,
     /// A fault is in the queue.
     pub fault_pending: Signal<Out, Bit>,
-    /// Drop the oldest fault.
-    pub fault_pop: Signal<In, Bit>,
-    /// Oldest print in the queue.
-    pub queued_print: Signal<Out, PrintPiece>,
-    /// Prints in the queue.
-    pub prints: Signal<Out, Bits<8>>,
-    /// Drop the oldest print.
-    pub print_pop: Signal<In, Bit>,
+    /// Prints for the registers.
+    pub queued_print: ReportQueue<PrintPiece>,
     /// Processes with an open event ring.
     pub processes_open: Signal<In, Bits<64>>,
     /// Contexts of these processes.
@@ -81,7 +72,7 @@ impl Reports {
         let scan = self.scan.q.val();
         self.scan.d.next = scan + 1;
         self.scanned.write_enable.next = self.policy.valid.val();
-        self.scanned.write_address.next = self.policy_index.val();
+        self.scanned.write_address.next = self.policy.index.val();
         self.scanned.write_data.next = self.policy.val().pid;
         self.scanned.read_address.next = scan;
         let is_open = self.processes_open.val().get_bit(self.scanned.read_data.val().index());
@@ -111,16 +102,16 @@ impl Reports {
         self.print_queue.write.valid.next = by_message & !is_event;
         self.print_lost.next = by_message & !is_event & !self.print_queue.write.ready.val();
         self.queued_fault.next = self.fault_queue.read.val();
-        self.faults.next = self.fault_queue.level.val().get_bits::<8>(0);
+        self.queued_fault.count.next = self.fault_queue.level.val().get_bits::<8>(0);
         self.fault_pending.next = self.fault_queue.read.valid.val();
-        self.fault_queue.read.ready.next = self.fault_pop.val();
+        self.fault_queue.read.ready.next = self.queued_fault.pop.val();
         self.queued_print.next = self.print_queue.read.val();
-        self.prints.next = self.print_queue.level.val().get_bits::<8>(0);
-        self.print_queue.read.ready.next = self.print_pop.val();
+        self.queued_print.count.next = self.print_queue.level.val().get_bits::<8>(0);
+        self.print_queue.read.ready.next = self.queued_print.pop.val();
 
         // As an event.
         self.processes.write_enable.next = self.policy.valid.val();
-        self.processes.write_address.next = self.policy_index.val();
+        self.processes.write_address.next = self.policy.index.val();
         self.processes.write_data.next = self.policy.val().pid;
         self.processes.read_address.next = of_context;
         let piece = message.piece;

@@ -61,13 +61,13 @@ impl Bench {
             self.counter = (self.counter + 1) % counter(3, 0) as u64;
             self.set("count_at", self.counter);
             self.set("count", COUNT + self.counter);
-            self.set("l2_ready", (!self.slow || waiting > 2).into());
+            self.set("l2_request_ready", (!self.slow || waiting > 2).into());
             self.set("l2_answer_valid", (answer_in == Some(0)).into());
             self.model.eval();
             let answer = self.get("csr_answer");
-            if self.get("l2_valid") == 1 {
+            if self.get("l2_request_valid") == 1 {
                 waiting += 1;
-                if self.get("l2_ready") == 1 {
+                if self.get("l2_request_ready") == 1 {
                     assert_eq!(answer_in, None, "one request for one access");
                     let request = self.get("l2_request");
                     let (write, address) = (request >> 2 & 1 == 1, request >> 9 & 0xF_FFFF);
@@ -81,11 +81,11 @@ impl Bench {
                 }
             }
             answer_in = answer_in.map(|cycles: i32| cycles - 1);
-            if self.get("install") == 1 {
+            if self.get("policy_valid") == 1 {
                 let staged = self.model.port("staged").unwrap_or_else(|error| panic!("{error}"));
-                self.installed.push((self.get("install_index"), self.model.get_bytes(staged).to_vec()));
+                self.installed.push((self.get("policy_index"), self.model.get_bytes(staged).to_vec()));
             }
-            for (count, name) in [(0, "pop"), (1, "print_pop")] {
+            for (count, name) in [(0, "fault_pop"), (1, "print_pop")] {
                 self.pops[count] += self.get(name) as usize;
             }
             self.model.tick();
@@ -232,12 +232,12 @@ fn reports_and_prints_are_shown_and_dropped() {
         let report: Vec<u8> = (0..16).map(|i| 0x11 * i).collect();
         let print: Vec<u8> = (0..14).map(|i| 0xF0 - 3 * i).collect();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        for (name, bytes) in [("report", &report), ("print", &print)] {
+        for (name, bytes) in [("fault", &report), ("print", &print)] {
             let port = bench.model.port(name).unwrap_or_else(|error| panic!("{error}"));
             bench.model.set_bytes(port, bytes);
         }
-        bench.set("reports", 3);
-        bench.set("prints", 64);
+        bench.set("fault_count", 3);
+        bench.set("print_count", 64);
         bench.set("context_puts", 0x181);
         let expected = [
             (hpu::FAULT_COUNT, 3),

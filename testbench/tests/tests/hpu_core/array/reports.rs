@@ -63,12 +63,15 @@ fn faults_and_messages_reach_their_process() {
             );
             // For long times nobody reads, so that the queues fill.
             let reads = cycle % 4000 > 2500;
-            for port in ["fault_pop", "print_pop"] {
+            for port in ["queued_fault_pop", "queued_print_pop"] {
                 dut.set(port, u64::from(reads && rng.random_range(0..3) == 0));
             }
             dut.set("record_ready", u64::from(rng.random_range(0..3) > 0));
             dut.model.eval();
-            assert_eq!((dut.get("faults"), dut.get("prints")), (faults.len() as u64, prints.len() as u64));
+            assert_eq!(
+                (dut.get("queued_fault_count"), dut.get("queued_print_count")),
+                (faults.len() as u64, prints.len() as u64)
+            );
             let shows = |queue: &Queue| queue.front().is_some_and(|(from, _)| *from <= cycle);
             assert_eq!(dut.high("fault_pending"), shows(&faults));
             if dut.high("record_valid") && dut.high("record_ready") {
@@ -82,13 +85,13 @@ fn faults_and_messages_reach_their_process() {
             let base = |who: u64| ("pid", pids[(who >> 4 & 15) as usize]);
             let (mut fault_lost, mut print_lost) = (false, false);
             let (room_for_fault, room_for_print) = (faults.len() < FAULTS, prints.len() < PRINTS);
-            if dut.get("fault_pop") == 1 && shows(&faults) {
+            if dut.get("queued_fault_pop") == 1 && shows(&faults) {
                 if let Some((_, words)) = faults.pop_front() {
                     let shown = dut.bytes("queued_fault");
                     assert_eq!([0, 32, 64, 96].map(|at| slice(&shown, at, 32)), words);
                 }
             }
-            if dut.get("print_pop") == 1 && shows(&prints) {
+            if dut.get("queued_print_pop") == 1 && shows(&prints) {
                 if let Some((_, [who, frame, low, high])) = prints.pop_front() {
                     let shown = dut.bytes("queued_print");
                     let is = [(0, 32), (32, 16), (48, 32), (80, 32)].map(|(at, width)| slice(&shown, at, width));

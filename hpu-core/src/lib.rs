@@ -5,7 +5,7 @@
 //! | module | function |
 //! |---|---|
 //! | `array`: `dispatcher`, `context_table` | gives the task and its context to a cluster |
-//! | `cluster`: `loader`, `loader_tables`, `slots`, `task_page`, `task_records`; `array::load_router` | packet and task page into L1, launch |
+//! | `cluster`: `loader`, `loader_tables`, `slots`, `task_page`, `task_records`; `array::load_router` | packet and page into L1, launch |
 //! | [`processor`] | runs the handler |
 //! | `cluster`: `instruction_memory`, `l1` with `super_bank` | its memories in the cluster |
 //! | `cluster`: `remote_router`, `l1_atomics`, `amo_alu`; `array`: `l2`, `l2_bank` | context memory, atomics |

@@ -136,36 +136,7 @@ impl L2Bank {
         let conditional = held.atomic & (held.operation == bits::<5>(SC));
         let modifies = busy & held.atomic & !reserves & !conditional;
         let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
-        let mut requests: Bits<8> = bits::<8>(0);
-        for i in 0..self._requesters - 1 {
-            requests = requests.replace_bit(i, self.valid[i].val());
-        }
-        let host_requests = self.valid[self._requesters - 1].val();
-        let by_host = host_requests & (!requests.any() | !self.host_last.q.val());
-        self.arbiter.request.next = requests;
-        self.arbiter.accept.next = !shut & !by_host;
-        let mut grant: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
-        for i in 0..self._requesters - 1 {
-            grant = grant.replace_bit(i, self.arbiter.grant.val().get_bit(i) & !shut & !by_host);
-        }
-        grant = grant.replace_bit(self._requesters - 1, by_host & !shut);
-        self.granted.d.next = grant;
-        for i in 0..self._requesters {
-            self.grant[i].next = grant.get_bit(i);
-        }
-        let mut chosen: L2Request = self.request[0].val();
-        for i in 0..self._requesters - 1 {
-            if self.arbiter.index.val() == bits::<3>(i) {
-                chosen = self.request[i].val();
-            }
-        }
-        if by_host {
-            chosen = self.request[self._requesters - 1].val();
-        }
-        if (requests.any() | host_requests) & !shut {
-            self.host_last.d.next = by_host;
-            self.chosen.d.next = chosen;
-        }
+        self.grant_request(shut);
 
         // Cycle 1: reservations, and the plain write.
         let row = held.address.get_bits::<16>(4);
@@ -261,5 +232,39 @@ impl L2Bank {
         self.answer.next =
             L2Answer { answer: RemoteAnswer { thread: passage.thread, write: passage.write, data }, hpu: passage.hpu };
         self.answer_to.next = self.read.q.val();
+    }
+
+    /// Cycle 0: the grant, round robin among the clusters, and the host in every other turn.
+    fn grant_request(&mut self, shut: Bit) {
+        let mut requests: Bits<8> = bits::<8>(0);
+        for i in 0..self._requesters - 1 {
+            requests = requests.replace_bit(i, self.valid[i].val());
+        }
+        let host_requests = self.valid[self._requesters - 1].val();
+        let by_host = host_requests & (!requests.any() | !self.host_last.q.val());
+        self.arbiter.request.next = requests;
+        self.arbiter.accept.next = !shut & !by_host;
+        let mut grant: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
+        for i in 0..self._requesters - 1 {
+            grant = grant.replace_bit(i, self.arbiter.grant.val().get_bit(i) & !shut & !by_host);
+        }
+        grant = grant.replace_bit(self._requesters - 1, by_host & !shut);
+        self.granted.d.next = grant;
+        for i in 0..self._requesters {
+            self.grant[i].next = grant.get_bit(i);
+        }
+        let mut chosen: L2Request = self.request[0].val();
+        for i in 0..self._requesters - 1 {
+            if self.arbiter.index.val() == bits::<3>(i) {
+                chosen = self.request[i].val();
+            }
+        }
+        if by_host {
+            chosen = self.request[self._requesters - 1].val();
+        }
+        if (requests.any() | host_requests) & !shut {
+            self.host_last.d.next = by_host;
+            self.chosen.d.next = chosen;
+        }
     }
 }

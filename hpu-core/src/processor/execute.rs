@@ -152,28 +152,7 @@ impl Execute {
         };
         let to_exit = a.get_bits::<31>(1) == bits::<31>(self._return_address);
 
-        // Counters: an instruction that reads one waits in D until all older ones have been counted.
-        let number = self.counter_number.val();
-        let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
-        let cycle = self.cycle.val();
-        let counter = select(
-            (number.get_bit(7), number.get_bit(1)).cat::<2>(),
-            [cycle.get_bits::<32>(0), retired.get_bits::<32>(0), cycle.get_bits::<32>(32), retired.get_bits::<32>(32)],
-        );
-        let constant = if number.get_bit(11) {
-            (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
-        } else {
-            bits::<32>(MISA)
-        };
-        self.counter.next = if number.get_bit(8) { constant } else { counter };
-        let counted = bit_cast::<33, 32>(self.retired.q.val()) + 1;
-        if self.retires.val() {
-            self.retired.d.next = counted.get_bits::<32>(0);
-        }
-        self.retired_carry.d.next = self.retires.val() & counted.get_bit(32);
-        if self.retired_carry.q.val() {
-            self.retired_high.d.next = self.retired_high.q.val() + 1;
-        }
+        self.count();
 
         // An empty X leaves M1 as it is.
         let moves = self.advance.val() & self.valid.val();
@@ -222,7 +201,12 @@ impl Execute {
         self.product[0].next = self.multiplier.low.val();
         self.product[1].next = self.multiplier.high.val();
 
-        // The division of an instruction that is dropped before it claims the division is cancelled.
+        self.divide(funct3);
+    }
+
+    /// The divider. The division of an instruction that is dropped before it claims the division is cancelled.
+    fn divide(&mut self, funct3: Bits<3>) {
+        let issued = self.issued.val();
         let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();
         let division_begun = starts | (self.division_begun.q.val() & self.valid.val());
         self.division_begun.d.next = division_begun & !self.advance.val();
@@ -235,8 +219,8 @@ impl Execute {
         self.divider.cancel.next = self.cancel.val()
             | (self.fresh.q.val() & !self.claims.val())
             | (self.division_begun.q.val() & !self.valid.val());
-        self.divider.a.next = a;
-        self.divider.b.next = b;
+        self.divider.a.next = self.a.val();
+        self.divider.b.next = self.b.val();
         self.divider.funct3.next = funct3;
         self.divider.taken.next = self.taken.val();
         self.divides.next = self.fresh.q.val();
@@ -245,5 +229,30 @@ impl Execute {
         self.divider_status.busy.next = self.divider.busy.val();
         self.divider.result.join(&mut self.division);
         self.divider_status.takes_remainder.next = self.divider.takes_remainder.val();
+    }
+
+    /// The counters: an instruction that reads one waits in D until all older ones have been counted.
+    fn count(&mut self) {
+        let number = self.counter_number.val();
+        let retired = (bits::<16>(0), self.retired_high.q.val(), self.retired.q.val()).cat::<64>();
+        let cycle = self.cycle.val();
+        let counter = select(
+            (number.get_bit(7), number.get_bit(1)).cat::<2>(),
+            [cycle.get_bits::<32>(0), retired.get_bits::<32>(0), cycle.get_bits::<32>(32), retired.get_bits::<32>(32)],
+        );
+        let constant = if number.get_bit(11) {
+            (bits::<28>(0), self.number.val(), self.thread.val()).cat::<32>()
+        } else {
+            bits::<32>(MISA)
+        };
+        self.counter.next = if number.get_bit(8) { constant } else { counter };
+        let counted = bit_cast::<33, 32>(self.retired.q.val()) + 1;
+        if self.retires.val() {
+            self.retired.d.next = counted.get_bits::<32>(0);
+        }
+        self.retired_carry.d.next = self.retires.val() & counted.get_bit(32);
+        if self.retired_carry.q.val() {
+            self.retired_high.d.next = self.retired_high.q.val() + 1;
+        }
     }
 }

@@ -126,11 +126,11 @@ impl StoreBuffer {
         self.queue.full.next = full;
         self.queue.empty.next = !any;
         self.pushed.d.next = self.queue.push.val();
-        // The newest entry, which may be the head, is not to be.
+        // The newest entry, which may be the head, is dropped.
         let squashes = self.squash.val() & self.pushed.q.val();
         let may_leave = any & !(squashes & !both);
 
-        // What stands in M1 is written as long as there is room; only a push makes it count.
+        // The access in M1 is written as long as there is room; only a push makes it count.
         self.entries.write_enable.next = !full;
         self.entries.write_address.next = write_at.into();
         self.entries.write_data.next = self.queue.entry.val();
@@ -154,7 +154,7 @@ impl StoreBuffer {
             & (if head.remote {
                 self.remote.ready.val()
             } else if in_l1 {
-                // Something is still wanted, so it takes the ports to leave; whether they are free comes late.
+                // A half is still needed, so the entry needs the ports to leave; whether they are free comes late.
                 may_use & even_taken & odd_taken
             } else {
                 true
@@ -168,21 +168,7 @@ impl StoreBuffer {
         } else if self.patience.q.val() != PATIENCE {
             self.patience.d.next = self.patience.q.val() + 1;
         }
-        let columns = if read_at { self.columns[1].q.val() } else { self.columns[0].q.val() };
-        self.request[0].next = store_request(head, head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0));
-        self.request[1].next = store_request(head, head.address.get_bits::<11>(5), columns.get_bits::<2>(2));
-        self.remote.next = RemoteRequest {
-            thread: head.thread,
-            to_l2: head.target == Target::L2,
-            write: head.writes,
-            atomic: head.atomic,
-            operation: head.operation,
-            address: head.address,
-            size_less_one: head.size_less_one,
-            data: head.data,
-        };
-        self.port.next =
-            PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<4>(2), data: head.data };
+        self.offer_head(head, read_at);
 
         // Occupation.
         if self.queue.push.val() | squashes {
@@ -215,7 +201,7 @@ impl StoreBuffer {
                 self.even[i].d.next = entry_in_l1 & (!second_word | self.queue.entry_crosses.val());
                 self.odd[i].d.next = entry_in_l1 & (second_word | self.queue.entry_crosses.val());
             } else if may_use & (read_at == (i == 1)) {
-                // No load asks for the ports, so what is granted is the head.
+                // No load uses the ports, so the grant is for the head.
                 self.even[i].d.next = self.even[i].q.val() & !self.grant[0].val();
                 self.odd[i].d.next = self.odd[i].q.val() & !self.grant[1].val();
             }
@@ -229,7 +215,30 @@ impl StoreBuffer {
         self.queue.overlap.next = overlap;
         self.queue.waiting.next = (self.used[1].q.val(), self.used[0].q.val()).cat::<STORE_ENTRIES>();
 
-        // What has to leave before an ended handler's stores have.
+        self.drain(both, any, squashes);
+    }
+
+    /// Offers the head to its memory.
+    fn offer_head(&mut self, head: Leaving, read_at: Bit) {
+        let columns = if read_at { self.columns[1].q.val() } else { self.columns[0].q.val() };
+        self.request[0].next = store_request(head, head.even_row.get_bits::<11>(2), columns.get_bits::<2>(0));
+        self.request[1].next = store_request(head, head.address.get_bits::<11>(5), columns.get_bits::<2>(2));
+        self.remote.next = RemoteRequest {
+            thread: head.thread,
+            to_l2: head.target == Target::L2,
+            write: head.writes,
+            atomic: head.atomic,
+            operation: head.operation,
+            address: head.address,
+            size_less_one: head.size_less_one,
+            data: head.data,
+        };
+        self.port.next =
+            PortAccess { thread: head.thread, bank: head.bank, word: head.address.get_bits::<4>(2), data: head.data };
+    }
+
+    /// Counts the entries that leave before an ended handler's stores are gone.
+    fn drain(&mut self, both: Bit, any: Bit, squashes: Bit) {
         let waiting = (both & !squashes, any & (both == squashes)).cat::<2>();
         for i in 0..2 {
             if self.ends.val() & (self.thread.val() == (i == 1)) {

@@ -109,33 +109,7 @@ impl Threads {
         let answer_owed = if self.answer.val().thread { owed.get_bit(1) } else { owed.get_bit(0) };
         let answered = self.answer.valid.val() & !answer_owed;
 
-        // Events that wake a blocked thread.
-        let mut wakes: Bits<2> = bits::<2>(0);
-        let mut forgets: Bits<2> = bits::<2>(0);
-        let mut cancel: Bit = false;
-        for i in 0..2 {
-            let wakes_now = match self.waits[i].q.val() {
-                Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
-                Wait::Quotient => self.divider.done.val() & (self.divider.thread.val() == (i == 1)),
-                Wait::Divider => !self.divider.busy.val(),
-                Wait::Commands => !self.port_pending.val().get_bit(i),
-                _ => !self.port_full.val(),
-            };
-            let waits_spent = self.spent.val().get_bit(i) & (self.blocked[i].q.val() | self.expects[i].q.val());
-            wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (wakes_now | self.spent.val().get_bit(i)));
-            forgets = forgets.replace_bit(
-                i,
-                waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !wakes_now,
-            );
-            cancel = cancel | (waits_spent & self.expects[i].q.val() & (self.waits[i].q.val() == Wait::Quotient));
-            if waits_spent {
-                self.expects[i].d.next = false;
-            }
-        }
-        self.wakes.next = wakes;
-        self.forgets.next = forgets;
-        self.cancel.next = cancel;
-
+        self.wake(answered);
         let current_alive = if thread { self.has_handler[1].q.val() } else { self.has_handler[0].q.val() };
         let other_alive = if thread { self.has_handler[0].q.val() } else { self.has_handler[1].q.val() };
         let blocked = if thread { self.blocked[1].q.val() } else { self.blocked[0].q.val() };
@@ -233,5 +207,34 @@ impl Threads {
         let second_runs = self.has_handler[1].q.val() & (thread | self.blocked[1].q.val());
         let first_runs = self.has_handler[0].q.val() & (!thread | self.blocked[0].q.val());
         self.runs.next = (second_runs, first_runs).cat::<2>();
+    }
+
+    /// Wakes blocked threads, and gives up the waits of threads whose budget is spent.
+    fn wake(&mut self, answered: Bit) {
+        let mut wakes: Bits<2> = bits::<2>(0);
+        let mut forgets: Bits<2> = bits::<2>(0);
+        let mut cancel: Bit = false;
+        for i in 0..2 {
+            let wakes_now = match self.waits[i].q.val() {
+                Wait::Answer => answered & (self.answer.val().thread == (i == 1)),
+                Wait::Quotient => self.divider.done.val() & (self.divider.thread.val() == (i == 1)),
+                Wait::Divider => !self.divider.busy.val(),
+                Wait::Commands => !self.port_pending.val().get_bit(i),
+                _ => !self.port_full.val(),
+            };
+            let waits_spent = self.spent.val().get_bit(i) & (self.blocked[i].q.val() | self.expects[i].q.val());
+            wakes = wakes.replace_bit(i, self.blocked[i].q.val() & (wakes_now | self.spent.val().get_bit(i)));
+            forgets = forgets.replace_bit(
+                i,
+                waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !wakes_now,
+            );
+            cancel = cancel | (waits_spent & self.expects[i].q.val() & (self.waits[i].q.val() == Wait::Quotient));
+            if waits_spent {
+                self.expects[i].d.next = false;
+            }
+        }
+        self.wakes.next = wakes;
+        self.forgets.next = forgets;
+        self.cancel.next = cancel;
     }
 }

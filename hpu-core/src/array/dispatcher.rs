@@ -117,10 +117,9 @@ impl Dispatcher {
         let mut address: Bits<6> = bits::<6>(0);
         let mut entry_index: Bits<4> = bits::<4>(0);
         for i in 0..self._clusters {
-            let queued = self.queue[i].read.val();
             if grant.get_bit(i) {
-                address = address | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(queued.hpu);
-                entry_index = entry_index | queued.context;
+                address = address | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(self.queue[i].read.val().hpu);
+                entry_index = entry_index | self.queue[i].read.val().context;
             }
             self.queue[i].read.ready.next = grant.get_bit(i);
             self.valid[i].next = self.granted.q.val().get_bit(i);

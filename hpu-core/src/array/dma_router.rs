@@ -60,13 +60,12 @@ impl DmaRouter {
         let room = !owned & self.descs.write.ready.val();
         self.arbiter.request.next = request;
         self.arbiter.accept.next = room;
-        let index = self.arbiter.index.val();
         let mut desc: DmaDesc = self.desc[0].val();
         let mut chosen: DmaBeat = DmaBeat { data: self.data[0].val(), last: self.data[0].last.val() };
         let mut offered: Bit = self.data[0].valid.val();
         for i in 0..self._clusters {
             self.desc[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
-            if index == bits::<3>(i) {
+            if self.arbiter.index.val() == bits::<3>(i) {
                 desc = self.desc[i].val();
             }
             let passes = self.owner.q.val() == bits::<3>(i);
@@ -83,7 +82,7 @@ impl DmaRouter {
         self.beats.write.next = self.chosen.val();
         self.beats.write.valid.next = self.offered.val();
         if room & self.arbiter.any.val() {
-            self.owner.d.next = index;
+            self.owner.d.next = self.arbiter.index.val();
             self.owned.d.next = true;
         } else if self.offered.val() & self.beats.write.ready.val() & self.chosen.val().last {
             self.owned.d.next = false;

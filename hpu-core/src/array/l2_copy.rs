@@ -189,11 +189,10 @@ impl L2Copy {
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
         let load_wanted = self.active.q.val() & !beat_complete & copy.left.any() & !copy.requested.get_bit(4);
-        let bytes = self.store_bytes.val();
         let store_word = self.store_word.q.val();
         let wants_store = self.store.valid.val() & !self.store_sent.q.val();
         let is_store = wants_store & !(load_wanted & self.stored.q.val());
-        let last_store_word = (bytes - 1).get_bits::<4>(2);
+        let last_store_word = (self.store_bytes.val() - 1).get_bits::<4>(2);
         self.store_data.next = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
         self.l2_request.next = RemoteRequest {
             to_l2: true,
@@ -204,7 +203,7 @@ impl L2Copy {
                 (copy.word, bits::<2>(0)).cat::<20>()
             },
             size_less_one: if is_store & (store_word == last_store_word) {
-                bytes.get_bits::<2>(0) - 1
+                self.store_bytes.val().get_bits::<2>(0) - 1
             } else {
                 bits::<2>(3)
             },

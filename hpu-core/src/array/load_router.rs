@@ -59,7 +59,6 @@ impl LoadRouter {
             requests = requests.replace_bit(i, self.request[i].valid.val());
         }
         self.arbiter.request.next = requests;
-        let grant = self.arbiter.grant.val();
         let mut chosen: ReadRequest = self.request[0].val();
         for i in 0..self._clusters {
             if self.arbiter.index.val() == bits::<3>(i) {
@@ -70,20 +69,19 @@ impl LoadRouter {
         self.accepted.next = room & self.arbiter.any.val();
         self.arbiter.accept.next = room;
         for i in 0..self._clusters {
-            self.request[i].ready.next = room & grant.get_bit(i);
+            self.request[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
         }
         self.output.write.next = chosen;
         self.output.write.valid.next = self.accepted.val();
-        self.owners.write.next = grant;
+        self.owners.write.next = self.arbiter.grant.val();
         self.owners.write.valid.next = self.accepted.val();
         self.output.read.join(&mut self.load_request);
 
-        let owner = self.owners.read.val();
         let owned = self.owners.read.valid.val();
         let mut taken: Bit = false;
         for i in 0..self._clusters {
-            self.valid[i].next = self.load_valid.val() & owned & owner.get_bit(i);
-            taken = taken | (owned & owner.get_bit(i) & self.ready[i].val());
+            self.valid[i].next = self.load_valid.val() & owned & self.owners.read.val().get_bit(i);
+            taken = taken | (owned & self.owners.read.val().get_bit(i) & self.ready[i].val());
         }
         self.taken.next = taken;
         self.load_ready.next = self.taken.val();

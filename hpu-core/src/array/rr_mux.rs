@@ -36,11 +36,10 @@ impl<T: Synth> RrMux<T> {
             request = request.replace_bit(i, self.write[i].valid.val());
         }
         self.arbiter.request.next = request;
-        let room = self.read.ready.val();
-        self.arbiter.accept.next = room;
+        self.arbiter.accept.next = self.read.ready.val();
         let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
-            self.write[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
+            self.write[i].ready.next = self.read.ready.val() & self.arbiter.grant.val().get_bit(i);
             if self.arbiter.index.val() == bits::<3>(i) {
                 chosen = self.write[i].val();
             }

@@ -88,7 +88,6 @@ impl CommandCheck {
     fn update(&mut self) {
         let step = self.step.val();
         let value = self.value.val();
-        let opcode = self.opcode.val();
         let limits = self.limits.val();
         self.kept_previous.d.next = value;
         // Common to all comparisons with small numbers.
@@ -117,10 +116,9 @@ impl CommandCheck {
         // The host address: an offset in the host region, in ADDR or in SOURCE. Its high half is a cycle late. Bytes of
         // context memory that are read later use the same adders: their address counts from the start of the region,
         // and the low 20 bits of the sum are their address in L2.
-        let later = reads_later(opcode);
-        let of_context = self.of_context.val();
-        let base = if of_context { bit_cast::<32, 20>(limits.state_base) } else { limits.host_low };
-        let bound = if of_context {
+        let later = reads_later(self.opcode.val());
+        let base = if self.of_context.val() { bit_cast::<32, 20>(limits.state_base) } else { limits.host_low };
+        let bound = if self.of_context.val() {
             (bits::<4>(CONTEXT), bits::<7>(0), limits.state_size).cat::<32>()
         } else {
             limits.host_size
@@ -161,7 +159,7 @@ impl CommandCheck {
 
         // The verdict. ADDR_HI is in `value` for commands that are decided with it.
         let node_legal = self.node_legal.q.val();
-        self.legal.next = match opcode.to_u64() {
+        self.legal.next = match self.opcode.val().to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE | REDIRECT => limits.origin.has_packet,
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,

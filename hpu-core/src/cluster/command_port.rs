@@ -203,19 +203,17 @@ impl CommandPort {
         let has_owner = owned.get_bit(self.result_handle.val().index());
         let of_second = owners.get_bit(self.result_handle.val().index());
         let keeps = self.result.valid.val() & has_owner & !self.port.write.val();
-        let half = self.half.q.val();
-        self.half.d.next = if self.result.valid.val() & has_owner { half ^ keeps } else { false };
-        self.result.ready.next = !has_owner | (keeps & half);
+        self.half.d.next = if self.result.valid.val() & has_owner { self.half.q.val() ^ keeps } else { false };
+        self.result.ready.next = !has_owner | (keeps & self.half.q.val());
         ResultWrite { owners, owned, of_second, keeps }
     }
 
     /// Writes the words.
     fn write_store(&mut self, stores: Bit, result: ResultWrite, runs: Bits<10>) -> Bits<5> {
         let port = self.port.val();
-        let half = self.half.q.val();
         let wipe_at = self.wipe_at.q.val();
         let by_port = (port.thread, port.word).cat::<5>();
-        let by_result = (result.of_second, bits::<3>(RESULT_PAIR), half).cat::<5>();
+        let by_result = (result.of_second, bits::<3>(RESULT_PAIR), self.half.q.val()).cat::<5>();
         let at = if stores {
             by_port
         } else if result.keeps {
@@ -224,8 +222,7 @@ impl CommandPort {
             wipe_at
         };
         let writes = stores | result.keeps;
-        let cleared = self.cleared.q.val();
-        let wipes = (self.dirty.q.val() | !cleared) & !writes;
+        let wipes = (self.dirty.q.val() | !self.cleared.q.val()) & !writes;
         let run_written = if at.get_bit(4) { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         self.store.write_enable.next = writes | wipes;
         self.store.write_address.next = at;
@@ -233,7 +230,7 @@ impl CommandPort {
             port.data
         } else if !result.keeps {
             bits::<32>(0)
-        } else if half {
+        } else if self.half.q.val() {
             self.result.val().get_bits::<32>(32)
         } else {
             self.result.val().get_bits::<32>(0)
@@ -241,7 +238,7 @@ impl CommandPort {
         self.store.write_data.next = (run_written, word).cat::<37>();
         let beginner = self.begin.thread.val();
         let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
-        if !cleared {
+        if !self.cleared.q.val() {
             self.wipe_at.d.next = next_of_32(wipe_at);
             self.cleared.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
         } else if self.begin.valid.val() {
@@ -256,10 +253,8 @@ impl CommandPort {
 
     /// Reads a word: for the command unit as long as an ISSUE has no answer, else for the HPU.
     fn read_store(&mut self, runs: Bits<10>) -> StoredWord {
-        let port = self.port.val();
-        let unanswered = self.unanswered.q.val();
-        let read_thread = if unanswered { self.issued.q.val().thread } else { port.thread };
-        let read_word = if unanswered { self.word.val() } else { port.word };
+        let read_thread = if self.unanswered.q.val() { self.issued.q.val().thread } else { self.port.val().thread };
+        let read_word = if self.unanswered.q.val() { self.word.val() } else { self.port.val().word };
         self.store.read_address.next = (read_thread, read_word).cat::<5>();
         let run = if read_thread { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) };
         let value = self.store.read_data.val().get_bits::<32>(0);
@@ -272,13 +267,12 @@ impl CommandPort {
     /// Follows the handlers of both threads, and what their WAIT waits for.
     fn follow_threads(&mut self, stores: Bit, result: ResultWrite, run_begun: Bits<5>) {
         let port = self.port.val();
-        let busy = self.busy.q.val();
         let mut pending: Bits<2> = bits::<2>(0);
         for t in 0..2 {
             let all = repeat::<4>(!self.waits_for_one[t].q.val());
             let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
             let mine = result.owned & !(result.owners ^ repeat::<4>(t == 1));
-            pending = pending.replace_bit(t, (busy & mine & looked_at).any());
+            pending = pending.replace_bit(t, (self.busy.q.val() & mine & looked_at).any());
         }
         for t in 0..2 {
             let accesses = port.thread == (t == 1);
@@ -300,7 +294,7 @@ impl CommandPort {
             }
         }
         self.port.pending.next = pending;
-        self.port.full.next = busy.all() | self.blocked.val();
+        self.port.full.next = self.busy.q.val().all() | self.blocked.val();
     }
 
     /// Keeps the table of commands in flight. A command may end in the cycle in which it is accepted.

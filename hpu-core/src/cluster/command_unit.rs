@@ -322,18 +322,16 @@ impl CommandUnit {
 
     /// Judges the command: whether it is legal, and whether there is room for it.
     fn decide(&mut self, opcode: Bits<4>, command_class: CommandClass, ends: Bit) -> Decision {
-        let limits = self.limits.val();
         let mask = self.mask.q.val();
         let staged = self.stage_full.q.val() & (self.stage_owner.q.val() & mask).any();
         self.check.step.next = self.step.q.val();
         self.check.value.next = self.value.q.val();
         self.check.opcode.next = opcode;
         self.check.of_context.next = self.of_context.q.val();
-        self.check.limits.next = limits;
+        self.check.limits.next = self.limits.val();
         self.check.staged.next = staged;
         self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
-        self.check.ring_open.next = self.rings_open.val().get_bit(limits.origin.context.index());
-        let legal = self.check.legal.val();
+        self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
         let place_full = self.place_reg_valid.q.val();
@@ -355,7 +353,7 @@ impl CommandUnit {
             place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.off_cluster.room.val();
 
         // A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
-        let decides = ends & legal;
+        let decides = ends & self.check.legal.val();
         let stages = command_class.reads & self.check.source.val().in_context & !staged;
         let fills = decides & stages & !occupied & !stage_used;
         let misses = decides & stages & !occupied & stage_used;
@@ -363,7 +361,7 @@ impl CommandUnit {
         let takes = decides & !stages & !occupied;
         let accepts = takes & !command_class.is_message;
         self.done_mask.d.next = if takes { mask } else { bits::<8>(0) };
-        self.refused_mask.d.next = if ends & !legal { mask } else { bits::<8>(0) };
+        self.refused_mask.d.next = if ends & !self.check.legal.val() { mask } else { bits::<8>(0) };
         self.full_mask.d.next = if decides & !takes & !stays { mask } else { bits::<8>(0) };
         self.issued_mask.d.next = if accepts { mask } else { bits::<8>(0) };
         self.answered.next = self.done_mask.q.val() | self.refused_mask.q.val() | self.full_mask.q.val();
@@ -416,7 +414,6 @@ impl CommandUnit {
     /// Hands bytes of L1 to the read DMA.
     fn start_job(&mut self, opcode: Bits<4>, command_class: CommandClass, issuer: Issuer, takes: Bit) {
         let limits = self.limits.val();
-        let source = self.check.source.val();
         let moves = self.moves.q.val();
         let segment_moves = self.segment_moves.q.val() & !moves;
         self.decided.d.next = Decided {
@@ -424,7 +421,7 @@ impl CommandUnit {
             issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
-            with_packet: source.in_packet & (command_class.reads | command_class.writes),
+            with_packet: self.check.source.val().in_packet & (command_class.reads | command_class.writes),
             slot: limits.origin.slot,
         };
         let decided = self.decided.q.val();
@@ -441,7 +438,7 @@ impl CommandUnit {
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
-            beat: if moves { source.beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
+            beat: if moves { self.check.source.val().beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
             length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
             address: (self.check.high.val(), self.check.low.val()).cat::<64>(),
         };

@@ -238,13 +238,12 @@ impl L1 {
         // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the
         // task page that are always zero.
         let blocks = self.wide.next.val() & !self.late.q.val();
-        let blocked_group = self.wide.next_odd.val();
         let packet = self.packet_write.val();
         let others = !packet & !self.packet_partial.val();
         let page = self.page.write.val() & others;
         let scrub = self.scrub.write.val() & others & !page;
-        let even_room = !(blocks & !blocked_group);
-        let odd_room = !(blocks & blocked_group);
+        let even_room = !(blocks & !self.wide.next_odd.val());
+        let odd_room = !(blocks & self.wide.next_odd.val());
         let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
         let page_room = if self.page.beat.val().get_bit(0) { odd_room } else { even_room };
         let scrub_room = if self.scrub.beat.val().get_bit(0) { odd_room } else { even_room };

@@ -102,10 +102,9 @@ impl L1ReadDma {
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
         let last = !job.not_beats == 1;
-        let wants = self.wants.q.val();
-        let reads = wants & self.wide.ready.val();
+        let reads = self.wants.q.val() & self.wide.ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
-        self.wide.read.next = wants;
+        self.wide.read.next = self.wants.q.val();
         self.wide.beat.next = job.beat;
         self.in_flight_valid.d.next = reads;
         if reads {

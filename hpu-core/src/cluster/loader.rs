@@ -264,13 +264,11 @@ impl Loader {
     fn scrub(&mut self, in_set_up: Bit, stack_base: Bits<20>) -> Bit {
         let fresh = self.fresh.q.val();
         let held = self.held.q.val();
-        let entry = self.held_entry.q.val();
-        let task_index = self.task_index.q.val();
         let owner = (bits::<1>(1), held.context).cat::<5>();
         self.owners.write_enable.next = fresh | in_set_up;
-        self.owners.write_address.next = task_index;
+        self.owners.write_address.next = self.task_index.q.val();
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
-        self.owners.read_address.next = task_index;
+        self.owners.read_address.next = self.task_index.q.val();
         let scrub_not_left = self.scrub_not_left.q.val();
         let scrubs = !scrub_not_left.all();
         if fresh {
@@ -296,8 +294,8 @@ impl Loader {
             self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
-            self.scrub_at.d.next = entry.limits.scratch_base.get_bits::<10>(6);
-            self.scrub_not_left.d.next = !entry.limits.scratch_size.get_bits::<10>(6);
+            self.scrub_at.d.next = self.held_entry.q.val().limits.scratch_base.get_bits::<10>(6);
+            self.scrub_not_left.d.next = !self.held_entry.q.val().limits.scratch_size.get_bits::<10>(6);
         }
         self.scrub.write.next = scrubs;
         self.scrub.beat.next = self.scrub_at.q.val();
@@ -307,15 +305,13 @@ impl Loader {
 
     /// The next state.
     fn advance(&mut self, accept: Bit, ends: Bit, launches: Bit) {
-        let step = self.step.q.val();
-        let task_index = self.task_index.q.val();
         let offered = self.task.desc.val();
         match self.state.q.val() {
             LoaderState::SetUp => {
-                self.step.d.next = step + 1;
-                if step.all() {
-                    self.task_index.d.next = task_index + 1;
-                    if task_index == self._last_task_index {
+                self.step.d.next = self.step.q.val() + 1;
+                if self.step.q.val().all() {
+                    self.task_index.d.next = self.task_index.q.val() + 1;
+                    if self.task_index.q.val() == self._last_task_index {
                         self.state.d.next = LoaderState::Idle;
                     }
                 }
@@ -348,7 +344,6 @@ impl Loader {
 
     /// Writes the regions of the set-up, then those of each task.
     fn write_regions(&mut self, in_set_up: Bit, accept: Bit, stack_base: Bits<20>) {
-        let step = self.step.q.val();
         let task_index = self.task_index.q.val();
         let slot = self.held_slot.q.val();
         let entry = self.held_entry.q.val();
@@ -359,9 +354,9 @@ impl Loader {
         } else if writes_region {
             self.regions_left.d.next = regions_left - 1;
         }
-        let number = if in_set_up { set_up_number(step) } else { task_number(regions_left) };
+        let number = if in_set_up { set_up_number(self.step.q.val()) } else { task_number(regions_left) };
         // The regions of a task are zero during the set-up, so that the two are joined by an OR.
-        let fixed = set_up_region(step, task_index, stack_base, bits::<21>(1 << self._stack_shift));
+        let fixed = set_up_region(self.step.q.val(), task_index, stack_base, bits::<21>(1 << self._stack_shift));
         let region = task_region(regions_left, entry, slot, self.size.q.val());
         self.region.next = Region {
             target: if in_set_up { fixed.target } else { region.target },
@@ -385,12 +380,11 @@ impl Loader {
         let held = self.held.q.val();
         let entry = self.held_entry.q.val();
         let slot = self.held_slot.q.val();
-        let task_index = self.task_index.q.val();
         self.desc.next = held;
         self.packet_size.next = self.size.q.val();
         self.entry.next = entry;
-        self.hpu.next = task_index.get_bits::<3>(2);
-        self.bank.next = task_index.get_bits::<2>(0);
+        self.hpu.next = self.task_index.q.val().get_bits::<3>(2);
+        self.bank.next = self.task_index.q.val().get_bits::<2>(0);
         self.record_write.next = if self.fresh.q.val() { self.hpu_mask.q.val() } else { bits::<8>(0) };
         self.limits.next = limits_of(held, entry, slot, self.size.q.val());
         self.launch.next = launch_of(held, entry, self.a0.q.val());

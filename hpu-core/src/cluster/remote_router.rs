@@ -170,10 +170,9 @@ impl RemoteRouter {
         }
         let to = if answered { part.hpu } else { self.atomic_answer_hpu.val() };
         self.answer_to.d.next = if (answered & !part.first) | by_atomic { bits::<8>(1) << to } else { bits::<8>(0) };
-        let kind = self.answer_kind.q.val();
         self.answer.next = RemoteAnswer {
-            thread: kind.get_bit(0),
-            write: kind.get_bit(1),
+            thread: self.answer_kind.q.val().get_bit(0),
+            write: self.answer_kind.q.val().get_bit(1),
             data: (
                 self.answer_bytes[3].q.val(),
                 self.answer_bytes[2].q.val(),

@@ -91,8 +91,6 @@ impl SuperBank {
         self.arbiter.request.next = wants;
         // A guest does not move the turn.
         self.arbiter.accept.next = !self.lock.val();
-        let index = self.arbiter.index.val();
-        let any = self.arbiter.any.val();
         for i in 0..self._hpus {
             self.grant[i].next = self.arbiter.grant.val().get_bit(i);
         }
@@ -100,12 +98,12 @@ impl SuperBank {
         // Its row. The word to write stands on the lane, and counts if the granted HPU is the lane's owner.
         let mut chosen: Bits<13> = bits::<13>(0);
         for i in 0..self._hpus {
-            chosen = chosen | (self.row[i].val() & repeat::<13>(index == bits::<3>(i)));
+            chosen = chosen | (self.row[i].val() & repeat::<13>(self.arbiter.index.val() == bits::<3>(i)));
         }
         let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
         self.bank_read.d.next = self.bank.q.val();
-        let stored = any & (index == self.owner.val());
+        let stored = self.arbiter.any.val() & (self.arbiter.index.val() == self.owner.val());
         let strobe = if stored { self.strobe.val() } else { bits::<4>(0) };
         self.stored.next = stored;
         self.shared_now.d.next = stored & self.shared.val();
@@ -119,7 +117,7 @@ impl SuperBank {
             self.banks[b].a_address.next = (bits::<1>(0), self.wide_row[b / 2].val()).cat::<10>();
             self.banks[b].a_write.next = self.wide_write.val().get_bits::<32>(32 * (b % 2));
             self.banks[b].a_advance.next = self.wide_advance[b / 2].val();
-            self.banks[b].b_enable.next = any;
+            self.banks[b].b_enable.next = self.arbiter.any.val();
             self.banks[b].b_strobe.next = strobe;
             let elsewhere = bank != bits::<2>(b);
             self.banks[b].b_address.next = (elsewhere, chosen.get_bits::<9>(4)).cat::<10>();

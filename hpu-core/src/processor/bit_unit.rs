@@ -137,15 +137,13 @@ fn add_counts(x: Counts, y: Counts, adds: Bits<8>) -> Counts {
 impl BitUnit {
     fn update(&mut self) {
         let control = self.control.val();
-        let funct3 = self.funct3.val();
-        let a = self.a.val();
         if self.enable.val() {
             self.trailing.d.next = control.second;
             self.ones.d.next = control.ones;
-            if !funct3.get_bit(2) {
+            if !self.funct3.val().get_bit(2) {
                 // The first count is of zeros alone if it is the highest possible.
                 let adds = repeat::<8>(control.ones);
-                let fours = count_fours(a, control.ones, control.second);
+                let fours = count_fours(self.a.val(), control.ones, control.second);
                 let others = upper(fours, bits::<3>(4));
                 let first = if control.second { fours } else { others };
                 let second = if control.second { others } else { fours };
@@ -157,19 +155,18 @@ impl BitUnit {
                 self.first.d.next = bits::<32>(0);
                 self.takes_second.d.next = false;
             } else {
-                let less = if funct3.get_bit(0) { self.less_unsigned.val() } else { self.less.val() };
+                let less = if self.funct3.val().get_bit(0) { self.less_unsigned.val() } else { self.less.val() };
                 self.halves.d.next = Counts { ..Default::default() };
-                self.first.d.next = a;
+                self.first.d.next = self.a.val();
                 self.second.d.next = self.b.val();
                 self.takes_second.d.next = less == control.second;
             }
         }
 
         let halves = self.halves.q.val();
-        let trailing = self.trailing.q.val();
         let others = upper(halves, bits::<3>(1));
-        let first = if trailing { halves } else { others };
-        let second = if trailing { others } else { halves };
+        let first = if self.trailing.q.val() { halves } else { others };
+        let second = if self.trailing.q.val() { others } else { halves };
         let adds = repeat::<8>(self.ones.q.val()) | first.sixteens;
         let sum = add_counts(first, second, adds);
         let count = (

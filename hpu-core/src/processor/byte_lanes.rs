@@ -83,16 +83,15 @@ pub struct StoreLanes {
 #[hdl]
 impl StoreLanes {
     fn update(&mut self) {
-        let offset = self.offset.val();
         // To the left: by one is by three to the right.
         let data = self.data.val();
         let by_one = (data.get_bits::<24>(0), data.get_bits::<8>(24)).cat::<32>();
         let by_two = (data.get_bits::<16>(0), data.get_bits::<16>(16)).cat::<32>();
         let by_three = (data.get_bits::<8>(0), data.get_bits::<24>(8)).cat::<32>();
-        self.rotated.next = select(offset.get_bits::<2>(0), [data, by_one, by_two, by_three]);
+        self.rotated.next = select(self.offset.val().get_bits::<2>(0), [data, by_one, by_two, by_three]);
         let size = self.size_less_one.val();
         let bytes = (repeat::<2>(size.get_bit(1)), size.get_bit(0), true).cat::<4>();
-        let strobes = bit_cast::<11, 4>(bytes) << offset;
+        let strobes = bit_cast::<11, 4>(bytes) << self.offset.val();
         // After the odd word comes the next row's even one.
         self.even_strobe.next = strobes.get_bits::<4>(0) | bit_cast::<4, 3>(strobes.get_bits::<3>(8));
         self.odd_strobe.next = strobes.get_bits::<4>(4);

@@ -120,10 +120,9 @@ impl Endings {
             self.waits.d.next = false;
         }
         self.full.next = self.waits.q.val();
-        let third = self.third.val();
-        self.codes.write_enable.next = self.lands.val() & (third.rd == CODE);
+        self.codes.write_enable.next = self.lands.val() & (self.third.val().rd == CODE);
         self.codes.write_address.next = self.lands_bank.val();
-        self.codes.write_data.next = third.value.get_bits::<8>(0);
+        self.codes.write_data.next = self.third.val().value.get_bits::<8>(0);
         self.codes.read_address.next = oldest.bank;
         self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest };
         self.ending.valid.next = valid;

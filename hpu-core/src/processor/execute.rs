@@ -129,8 +129,7 @@ impl Execute {
         self.alu.amount.next = self.amount.val();
         self.alu.control.next = issued.alu;
         self.alu.funct3.next = funct3;
-        let alu_value = self.alu.result.val();
-        self.alu_value.next = alu_value;
+        self.alu_value.next = self.alu.result.val();
         let jumps = issued.traits.jumps;
         // The sign of the difference comes last; it decides where the operands' signs agree.
         let branches = issued.traits.branches;
@@ -157,7 +156,7 @@ impl Execute {
         // An empty X leaves M1 as it is.
         let moves = self.advance.val() & self.valid.val();
         if moves {
-            self.result.d.next = alu_value;
+            self.result.d.next = self.alu.result.val();
             self.takes_bits.d.next = issued.traits.bits_unit;
             self.takes_product.d.next = issued.traits.multiplies;
             self.executed_reg.d.next = Executed {
@@ -206,8 +205,7 @@ impl Execute {
 
     /// The divider. The division of an instruction that is dropped before it claims the division is cancelled.
     fn divide(&mut self, funct3: Bits<3>) {
-        let issued = self.issued.val();
-        let starts = self.valid.val() & issued.traits.divides & !self.divider.busy.val();
+        let starts = self.valid.val() & self.issued.val().traits.divides & !self.divider.busy.val();
         let division_begun = starts | (self.division_begun.q.val() & self.valid.val());
         self.division_begun.d.next = division_begun & !self.advance.val();
         self.fresh.d.next = division_begun & self.advance.val();
@@ -215,7 +213,7 @@ impl Execute {
             self.divider_owner.d.next = self.thread.val();
         }
         self.divider.start.next = starts;
-        self.divider.loads.next = issued.traits.divides;
+        self.divider.loads.next = self.issued.val().traits.divides;
         self.divider.cancel.next = self.cancel.val()
             | (self.fresh.q.val() & !self.claims.val())
             | (self.division_begun.q.val() & !self.valid.val());

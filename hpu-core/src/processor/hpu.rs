@@ -177,8 +177,7 @@ impl Hpu {
         let holds = self.resolve.holds.val();
         let advance = !holds;
         let ends = self.threads.ends.val();
-        let start = self.threads.start.val();
-        let enters = start | self.threads.enter_other.val();
+        let enters = self.threads.start.val() | self.threads.enter_other.val();
         let redirect = self.threads.back.val() | self.resolve.redirect.val();
         self.flush.next = ends | self.resolve.trap.valid.val() | enters | redirect;
         let flush = self.flush.val();
@@ -186,7 +185,7 @@ impl Hpu {
         // Launches, threads, endings.
         self.launch.join(&mut self.launches.launch);
         self.endings.freed.join(&mut self.launches.freed);
-        self.launches.start.next = start;
+        self.launches.start.next = self.threads.start.val();
         self.launches.started.next = self.threads.started.val();
         self.launches.enter_other.next = self.threads.enter_other.val();
         self.launches.current.next = thread;

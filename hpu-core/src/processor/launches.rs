@@ -125,13 +125,12 @@ impl Launches {
         self.bases.write_data.next = code.base;
 
         // The banks of the threads.
-        let current = self.current.val();
         for i in 0..2 {
-            if self.started.val() & (current == (i == 1)) {
+            if self.started.val() & (self.current.val() == (i == 1)) {
                 self.banks[i].d.next = self.next_bank.q.val();
             }
         }
-        let other_bank = if current { self.banks[0].q.val() } else { self.banks[1].q.val() };
+        let other_bank = if self.current.val() { self.banks[0].q.val() } else { self.banks[1].q.val() };
         if self.start.val() {
             self.current_bank.d.next = self.next_bank.q.val();
         } else if self.enter_other.val() {

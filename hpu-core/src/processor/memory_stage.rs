@@ -261,10 +261,8 @@ impl MemoryStage {
     /// X: a load reads at once; whether it moves on comes too late to matter. But if M1 waits for the store buffer, the
     /// ports are left to the buffer; at a fence, at the command port or after a command from the next cycle on.
     fn load_early(&mut self, access: Access) -> EarlyLoad {
-        let issued = self.issued.val();
         let executed = self.executed.val();
         let first_sum = self.first_sum.val();
-        let entry = self.regions.entry.val();
         let conflict = (self.overlaps.q.val() & self.queue.waiting.val()).any();
         self.yields.d.next = self.live.val()
             & ((((access.is_load & self.in_port.q.val()) | executed.traits.fences) & !self.queue.empty.val())
@@ -274,12 +272,12 @@ impl MemoryStage {
             | (self.yields.q.val() & !self.queue.empty.val())
             | self.queue.urgent.val()
             | self.retries.q.val();
-        let loads = self.valid.val() & issued.traits.load & !waits;
-        let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(issued.funct3));
+        let loads = self.valid.val() & self.issued.val().traits.load & !waits;
+        let first_crosses = crosses_word(first_sum.get_bits::<2>(0), size_of(self.issued.val().funct3));
         let first_even = !first_sum.get_bit(2) | first_crosses;
         let first_odd = first_sum.get_bit(2) | first_crosses;
-        let loads_l1 = loads & (entry.target == Target::L1);
-        let loads_code = loads & (entry.target == Target::Code);
+        let loads_l1 = loads & (self.regions.entry.val().target == Target::L1);
+        let loads_code = loads & (self.regions.entry.val().target == Target::Code);
         EarlyLoad { conflict, loads, first_crosses, first_even, first_odd, loads_l1, loads_code }
     }
 
@@ -298,13 +296,12 @@ impl MemoryStage {
         self.in_bound.next = end_offset <= bit_cast::<22, 21>(found.bound);
         let in_range = !access.sum.get_bit(31) & !access.sum.get_bits::<7>(21).any();
         let is_lr = access.is_atomic & (executed.funct5 == LR);
-        let in_port = self.in_port.q.val();
         let granted = (found.readable | access.is_store)
             & (found.writable | access.is_load | is_lr)
             & (!access.is_atomic | self.in_l1.q.val() | self.in_l2.q.val());
         let allowed = in_range & granted & self.in_bound.val();
-        let whole = aligned & (!in_port | size.all());
-        let wrong_shape = (access.is_atomic | self.in_code.q.val() | in_port) & !whole;
+        let whole = aligned & (!self.in_port.q.val() | size.all());
+        let wrong_shape = (access.is_atomic | self.in_code.q.val() | self.in_port.q.val()) & !whole;
         self.check.faults.next = executed.traits.accesses & access.right & (!allowed | wrong_shape);
         self.check.cause.next = if allowed {
             bits::<4>(FAULT_MISALIGNED)
@@ -318,12 +315,11 @@ impl MemoryStage {
 
     /// M1: reads that have not been granted, or were granted too early.
     fn read_again(&mut self, access: Access, early: EarlyLoad, shape: Shape, place: Place) -> Read {
-        let in_l1 = self.in_l1.q.val();
         let in_code = self.in_code.q.val();
-        let fast = self.live.val() & access.is_load & access.right & (in_l1 | in_code);
+        let fast = self.live.val() & access.is_load & access.right & (self.in_l1.q.val() | in_code);
         let fetched = self.settled.q.val() & !early.conflict;
         let first_half = shape.crosses & !self.other_done.q.val();
-        let retries_l1 = self.retries.q.val() & in_l1;
+        let retries_l1 = self.retries.q.val() & self.in_l1.q.val();
         let retries_code = self.retries.q.val() & in_code;
         let retry_odd = access.sum.get_bit(2) ^ first_half;
         let retry_granted = if in_code {
@@ -376,12 +372,10 @@ impl MemoryStage {
 
     /// M1: accesses that leave through the store buffer, and reads of the command port.
     fn leave(&mut self, access: Access, shape: Shape, read: Read) {
-        let executed = self.executed.val();
         let live = self.live.val();
         let in_l2 = self.in_l2.q.val();
-        let in_port = self.in_port.q.val();
         let word = access.sum.get_bits::<4>(2);
-        let issues = access.is_store & in_port & (word == bits::<4>(ISSUE_WORD));
+        let issues = access.is_store & self.in_port.q.val() & (word == bits::<4>(ISSUE_WORD));
         let long = access.is_atomic | (access.is_load & in_l2);
         let pushes = access.right & (long | (access.is_store & !self.issue_left.q.val()));
         let has_room = !self.queue.full.val()
@@ -399,11 +393,11 @@ impl MemoryStage {
             remote: access.is_atomic | in_l2,
             writes: access.is_store,
             atomic: access.is_atomic,
-            operation: executed.funct5,
+            operation: self.executed.val().funct5,
             address: self.physical.q.val(),
             even_row: self.even_row.q.val(),
             size_less_one: shape.size,
-            data: executed.b,
+            data: self.executed.val().b,
             shared: access.sum.get_bits::<3>(28) == bits::<3>(SCRATCH),
         };
         // ISSUE waits for its reply in M1.
@@ -415,7 +409,7 @@ impl MemoryStage {
         }
 
         // Reads of the command port come after all that was written to it.
-        let reads_port = access.is_load & access.right & in_port;
+        let reads_port = access.is_load & access.right & self.in_port.q.val();
         self.port_read.next = live & reads_port & self.queue.empty.val();
         self.check.again.next =
             reads_port & self.queue.empty.val() & (word == bits::<4>(WAIT_WORD)) & self.pending.val();

@@ -71,25 +71,21 @@ impl Multiplier {
         }
 
         // The inner half words: three summands by carry-save.
-        let low = self.lower.q.val();
-        let cross_0 = self.middle[0].q.val();
-        let cross_1 = self.middle[1].q.val();
-        let high = self.upper.q.val();
-        let x = cross_0.get_bits::<32>(0);
-        let y = cross_1.get_bits::<32>(0);
-        let z = (high.get_bits::<16>(0), low.get_bits::<16>(16)).cat::<32>();
+        let x = self.middle[0].q.val().get_bits::<32>(0);
+        let y = self.middle[1].q.val().get_bits::<32>(0);
+        let z = (self.upper.q.val().get_bits::<16>(0), self.lower.q.val().get_bits::<16>(16)).cat::<32>();
         let inner = bit_cast::<34, 32>(x ^ y ^ z) + bit_cast::<34, 33>((majority(x, y, z), false).cat::<33>());
-        self.word.d.next = (inner.get_bits::<16>(0), low.get_bits::<16>(0)).cat::<32>();
+        self.word.d.next = (inner.get_bits::<16>(0), self.lower.q.val().get_bits::<16>(0)).cat::<32>();
         self.third.d.next = inner.get_bits::<16>(16);
         self.carry.d.next = inner.get_bits::<2>(32);
         // The rest of the cross products is -4 to 2; their sum in gates, as it goes into another one.
-        let u = cross_0.get_bits::<2>(32);
-        let v = cross_1.get_bits::<2>(32);
+        let u = self.middle[0].q.val().get_bits::<2>(32);
+        let v = self.middle[1].q.val().get_bits::<2>(32);
         let carry = u.get_bit(0) & v.get_bit(0);
         let apart = u.get_bit(1) ^ v.get_bit(1);
         let minus = if apart { !carry } else { u.get_bit(1) };
         let rest = (minus, apart ^ carry, u.get_bit(0) ^ v.get_bit(0)).cat::<3>();
-        self.fourth.d.next = high.get_bits::<16>(16) + sext::<16, 3>(rest);
+        self.fourth.d.next = self.upper.q.val().get_bits::<16>(16) + sext::<16, 3>(rest);
         self.wants_high.next = self.wants.q.val();
 
         // M2.

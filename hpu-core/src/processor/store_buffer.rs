@@ -161,9 +161,8 @@ impl StoreBuffer {
             });
         // Patience is lost for accesses of L1 alone, and begins anew a cycle late: the grants of this cycle are of no
         // concern to it.
-        let left_last = self.left_last.q.val();
-        self.queue.urgent.next = (self.patience.q.val() == PATIENCE) & !left_last;
-        if left_last | (self.pushed.q.val() & !both) | !in_l1 {
+        self.queue.urgent.next = (self.patience.q.val() == PATIENCE) & !self.left_last.q.val();
+        if self.left_last.q.val() | (self.pushed.q.val() & !both) | !in_l1 {
             self.patience.d.next = bits::<2>(0);
         } else if self.patience.q.val() != PATIENCE {
             self.patience.d.next = self.patience.q.val() + 1;

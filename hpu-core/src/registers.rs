@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | CSR block | in `csr` / out `csr_answer` |
+//! | register slave | in `csr` / out `csr_answer` |
 //! | context table | out `staged`, `active` |
 //! | packet engine, context table, clusters | out `policy` |
 //! | clusters | out `imem`: predecoded, a cycle after the host's write |

@@ -21,7 +21,9 @@ pub enum Error {
         why: String,
     },
     /// The first register does not say "SPND".
-    #[error("there is no Spindle card behind this BAR: its first register reads {0:#010x}; check that the right device is open")]
+    #[error(
+        "this BAR is not a Spindle card's: its first register reads {0:#010x}; check that the right device is open"
+    )]
     NotSpindle(u32),
     /// The card speaks another version.
     #[error("the card has contract version {card}, this library speaks {library}; use the library that belongs to the card's image")]

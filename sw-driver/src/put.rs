@@ -13,9 +13,9 @@ pub enum Kind {
     Bound,
     /// Into the buffer of this epoch, its low 16 bits.
     Tagged(u16),
-    /// Behind the message before; the offset does not count.
+    /// After the previous message; the offset is ignored.
     Managed,
-    /// Likewise, in the order of the messages' ordinals, of which this is one: [`Stream`] counts them.
+    /// As `Managed`, in the order of the messages' ordinals, of which this is one: [`Stream`] counts them.
     Ordered(u16),
 }
 

@@ -505,7 +505,7 @@ fn events_are_read_in_order_and_their_places_given_back() {
         address: 6 << 32 | 5,
     };
     assert_eq!(next().kind, over);
-    // What lies behind is of the round before, so nothing is there; and that gives all places back.
+    // The next record is of the previous round, so the ring is empty; the empty poll gives all places back.
     assert_eq!(device.poll_event(&mut ring).unwrap(), None);
     assert_eq!(register(doorbell::EVENT_HEAD), 6);
     device.close_ring(ring).unwrap();

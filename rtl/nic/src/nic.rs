@@ -20,7 +20,7 @@ use spindle_contract::reasons::{TRACE_HPUS, TRACE_LANES, TRACE_TAG_BITS};
 use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, trace, PAGE};
 use spindle_verilog::prelude::*;
 
-/// Commands that somebody does, a bit for each opcode.
+/// Commands that the NIC carries out, one bit per opcode.
 const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PLACE
     | 1 << command::DMA_TO_HOST

@@ -1,4 +1,4 @@
-/* Two nodes: node 0 puts messages into a window of node 1, which never tells it where its buffers lie.
+/* Two nodes: node 0 puts messages into a window of node 1, which never discloses the addresses of its buffers.
  *
  *     cargo build -p spindle-rvma
  *     cc -I sw-driver/rvma/include sw-driver/rvma/examples/two_nodes.c -L target/debug -lspindle_rvma -Wl,-rpath,target/debug -o two_nodes
@@ -44,7 +44,7 @@ int main(void) {
     for (int i = 0; i < BUFFERS; i++) {
         check(RVMA_Post_buffer(received[i], SIZE, &records[i], win) == RVMA_SUCCESS, "RVMA_Post_buffer");
     }
-    check(RVMA_Wait(receiver, &records[0], 1000) == RVMA_ERR_TIMEOUT, "nobody has put anything yet");
+    check(RVMA_Wait(receiver, &records[0], 1000) == RVMA_ERR_TIMEOUT, "no put has arrived yet");
 
     /* The sender: three puts fill a buffer, one buffer after the other. */
     for (unsigned i = 0; i < sizeof sent; i++) {
@@ -116,7 +116,7 @@ int main(void) {
     uint64_t bits[RVMA_MAP_WORDS];
     check(RVMA_Read_map(win, map, bits) == RVMA_SUCCESS, "RVMA_Read_map");
     check(bits[0] == (1u << 2 | 1u << 3) && bits[RVMA_MAP_WORDS - 1] == 0, "the map");
-    check(memcmp(received[0] + 2048, sent, PIECE) == 0, "the bytes that the map tells of");
+    check(memcmp(received[0] + 2048, sent, PIECE) == 0, "the bytes that the map shows");
     check(RVMA_Free_map(win, map) == RVMA_SUCCESS, "RVMA_Free_map");
     check(RVMA_Free_map(win, map) == RVMA_ERR_REFUSED, "a map is given back once");
     check(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS, "RVMA_Win_inc_epoch");
@@ -128,7 +128,7 @@ int main(void) {
     check(RVMA_Post_buffer(received[2], SIZE, &records[2], win) == RVMA_ERR_REFUSED, "the window is closed");
     RVMA_Op late;
     check(RVMA_Put(sender, sent, 100, &to, MAILBOX, KEY, 0, &late) == RVMA_SUCCESS, "RVMA_Put");
-    check(RVMA_Wait_put(sender, late, 100000) == RVMA_ERR_PUT, "nobody takes it any more");
+    check(RVMA_Wait_put(sender, late, 100000) == RVMA_ERR_PUT, "the window is closed");
 
     check(RVMA_Shutdown(network) == RVMA_SUCCESS, "RVMA_Shutdown");
     printf("all bytes have arrived\n");

@@ -147,8 +147,8 @@ RVMA_Win RVMA_Init_window_with(RVMA_Nic *nic, uint64_t virtual_addr, RVMA_Key ke
 /* Adds a buffer after those that the window has. The record is cleared. */
 RVMA_Status RVMA_Post_buffer(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win);
 /* The same with a receive map, which shows the parts that have arrived before the buffer is complete: a bit for each
- * `granule` bytes, a power of two, of the first 1024 granules. A granule no longer than a segment (1408 bytes) tells
- * segments apart. A NIC has 8 maps. */
+ * `granule` bytes, a power of two, of the first 1024 granules. A granule no longer than a segment (1408 bytes) distinguishes
+ * segments. A NIC has 8 maps. */
 RVMA_Status RVMA_Post_mapped(void *buffer, int64_t size, RVMA_Record *notification, RVMA_Win win, uint32_t granule, RVMA_Map *map);
 /* Bit i, bits[i / 64] >> i % 64 & 1: a packet whose first byte lies in granule i has arrived, and its bytes are
  * there. Also when the buffer is complete. */

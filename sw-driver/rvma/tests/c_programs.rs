@@ -132,7 +132,7 @@ fn header_and_library_have_the_same_calls() {
     let source: String = sources.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let header = ["rvma.h", "rvma_sim.h"].map(|name| folder().join("include").join(name));
     let header: String = header.map(|path| std::fs::read_to_string(path).unwrap()).concat();
-    // Declarations stand behind a type and a space or a star; what is said of calls in comments does not end in a semicolon.
+    // A declaration follows a type and a space or a star; calls that comments mention do not end in a semicolon.
     let code: String = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();
     assert_eq!(calls(&source, "extern \"C\" fn "), calls(&code, ""));
     assert!(calls(&code, "").len() >= 15);

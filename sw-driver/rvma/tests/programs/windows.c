@@ -56,7 +56,8 @@ int main(void) {
     CHECK(!RVMA_Init_window_as(receiver, 2, 1, 3, RVMA_EPOCH_OPS, RVMA_STREAM) && strstr(RVMA_Error(), "cannot count operations"));
     CHECK(!RVMA_Init_window_with(receiver, 2, 1, 3, RVMA_EPOCH_BYTES, RVMA_STREAM, RVMA_SPILL) && strstr(RVMA_Error(), "stream"));
     CHECK(!RVMA_Init_window_with(receiver, 2, 1, 3, RVMA_EPOCH_BYTES, RVMA_STREAM, RVMA_CATCH_ALL) && strstr(RVMA_Error(), "stream"));
-    CHECK(!RVMA_Init_window_with(receiver, 2, 1, 3, RVMA_EPOCH_BYTES, RVMA_BOUND, RVMA_CATCH_ALL) && strstr(RVMA_Error(), "must be managed"));
+    CHECK(!RVMA_Init_window_with(receiver, 2, 1, 3, RVMA_EPOCH_BYTES, RVMA_BOUND, RVMA_CATCH_ALL) &&
+          strstr(RVMA_Error(), "must be managed"));
     CHECK(!RVMA_Init_window_with(receiver, 2, 1, 3, RVMA_EPOCH_BYTES, RVMA_BOUND, 64) && strstr(RVMA_Error(), "flags"));
     CHECK(!RVMA_Init_window(receiver, 2, 1, 0, RVMA_EPOCH_BYTES) && strstr(RVMA_Error(), "threshold"));
 

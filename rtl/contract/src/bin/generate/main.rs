@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         match (argument.as_str(), arguments.next()) {
             ("--check", None) => check = true,
             ("--check", Some(next)) => {
-                eprintln!("generate: `{next}` behind --check is not understood; put --root DIR first");
+                eprintln!("generate: `{next}` after --check is not understood; put --root DIR first");
                 return ExitCode::from(2);
             }
             ("--root", Some(folder)) => root = PathBuf::from(folder),

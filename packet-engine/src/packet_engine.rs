@@ -257,8 +257,7 @@ impl PacketEngine {
             error: answer.error | node_answer.error,
             rdata: answer.rdata | node_answer.rdata,
         };
-        self.registers.drop_valid.next = self.ingress_join.drop_valid.val();
-        self.registers.drop_reason.next = self.ingress_join.drop_reason.val();
+        self.ingress_join.drop.join(&mut self.registers.drop);
         self.payload_scheduler.counts.join(&mut self.registers.counts);
         self.payload_scheduler.timeout.next = self.registers.settings.val().message_timeout;
         self.payload_scheduler.live_index.next = self.registers.live_index.val();

@@ -6,7 +6,7 @@
 //! | out `settings` | parser, PSN filter, scheduler, header matcher: the registers that the driver wrote |
 //! | out `commit_index`, `word_source`, `word_write`, `term_write`, `rule_*`, `match_commit` / in `match_committing` | header matcher |
 //! | out `peer_query` | PSN filter |
-//! | in `drop_valid`, `drop_reason` | ingress join |
+//! | in `drop` | ingress join |
 //! | out `live_index` / in `live` (1 cycle later) | scheduler |
 //! | in `counts` | scheduler: pulses of a cycle, one event each |
 //! | in `task_sent` | trace points |
@@ -58,10 +58,8 @@ pub struct PacketRegisters {
     pub match_committing: Signal<In, Bit>,
     /// Read of a peer.
     pub peer_query: PeerQuerySource,
-    /// A frame was dropped before it reached the message table.
-    pub drop_valid: Signal<In, Bit>,
-    /// Reason of the drop.
-    pub drop_reason: Signal<In, Bits<5>>,
+    /// Reason of a frame that was dropped before it reached the message table.
+    pub drop: PulseSink<Bits<5>>,
     /// What the scheduler counts.
     pub counts: SchedulerCountsSink,
     /// A task was dispatched.
@@ -233,8 +231,8 @@ impl PacketRegisters {
     /// Counts events.
     fn count(&mut self) {
         let outcome = self.counts.outcome.val();
-        self.drops.a_valid.next = self.drop_valid.val();
-        self.drops.a_index.next = self.drop_reason.val();
+        self.drops.a_valid.next = self.drop.valid.val();
+        self.drops.a_index.next = self.drop.val();
         self.drops.b_valid.next = outcome.dropped;
         self.drops.b_index.next = outcome.reason;
         self.handled.load(outcome.handled, self.handled.q.val() + 1);

@@ -7,7 +7,7 @@
 //! | packet buffer | in `written`; no ready; out `free` |
 //! | responder | out `report`: one pulse per frame that ends here and whose source gets an answer |
 //! | scheduler | out `packet`, `packet_intake` |
-//! | registers | out `drop_valid`, `drop_reason`: one pulse per dropped frame |
+//! | registers | out `drop`: one pulse per dropped frame |
 //! | trace ports | out `trace`: one record per frame, in the cycle of `drop_valid` if the frame is dropped |
 //!
 //! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's,
@@ -72,10 +72,8 @@ pub struct IngressJoin {
     pub packet: Source<PacketDesc>,
     /// Route of that frame.
     pub packet_intake: Signal<Out, Intake>,
-    /// A frame was dropped.
-    pub drop_valid: Signal<Out, Bit>,
-    /// Reason of the drop.
-    pub drop_reason: Signal<Out, Bits<5>>,
+    /// Reason of a dropped frame.
+    pub drop: Pulse<Bits<5>>,
     /// Rule and context of a frame, and whether it goes on.
     pub trace: Signal<Out, JoinTrace>,
     stored: Fifo<Written, 4>,
@@ -187,8 +185,7 @@ impl IngressJoin {
         }
         self.report.offer(self.report_out_valid.q.val(), self.report_out.q.val());
         self.psn_commit.offer(self.commit_out_valid.q.val(), self.commit_out.q.val());
-        self.drop_valid.next = self.dropped.q.val();
-        self.drop_reason.next = self.reason.q.val();
+        self.drop.offer(self.dropped.q.val(), self.reason.q.val());
         self.trace.next = self.traced.q.val();
     }
 }

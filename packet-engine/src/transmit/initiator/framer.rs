@@ -10,7 +10,7 @@
 //! | in `own_node` | node page |
 //! | out `beat` | egress |
 //! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
-//! | out `lost`, `lost_record` | sender: the frame of a send record cannot be made |
+//! | out `lost` | sender: the frame of a send record cannot be made |
 //!
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes unchanged. Frames of puts begin with a
 //! beat of headers; the second beat has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats:
@@ -90,10 +90,8 @@ pub struct Framer {
     pub ended_error: Signal<Out, Bit>,
     /// The put was one of context memory.
     pub ended_context: Signal<Out, Bit>,
-    /// A frame that has a send record is not sent.
-    pub lost: Signal<Out, Bit>,
-    /// Record of that frame.
-    pub lost_record: Signal<Out, Bits<10>>,
+    /// Send record of a frame that is not sent.
+    pub lost: Pulse<Bits<10>>,
     state: Reg<Framing>,
     /// The frame is one of the host side,
     from_host: Reg<Bit>,
@@ -330,8 +328,7 @@ impl Framer {
         if done & choice.head.tracked {
             self.record_out.d.next = choice.head.record;
         }
-        self.lost.next = self.lost_out.q.val();
-        self.lost_record.next = self.record_out.q.val();
+        self.lost.offer(self.lost_out.q.val(), self.record_out.q.val());
         self.issuer_out.d.next = choice.head.issuer;
         self.error_out.d.next = swallowed | skipped | spoiled;
         self.ended.next = self.ended_out.q.val();

@@ -174,8 +174,7 @@ impl Initiator {
         self.host.from_host.next = true;
         self.host_put.join(&mut self.sender.put);
         self.parsed.join(&mut self.sender.parsed);
-        self.sender.lost.next = self.framer.lost.val();
-        self.sender.lost_record.next = self.framer.lost_record.val();
+        self.framer.lost.join(&mut self.sender.lost);
         self.sender.put_event.join(&mut self.put_event);
         self.sender.enable.next = self.nodes.settings.val().send_control_sequenced;
         self.sender.timeout.next = self.nodes.settings.val().send_times_timeout;

@@ -5,7 +5,7 @@
 //! | in `put` | array, RVMA engine: puts from host memory, gets and answers to gets |
 //! | out `job` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
 //! | in `parsed` | parser: all frames, of which acknowledgements and refusals are taken |
-//! | in `lost`, `lost_record` | framer: the data of a segment cannot be read, or its node does not exist |
+//! | in `lost` | framer: the data of a segment cannot be read, or its node does not exist |
 //! | out `done` | array: a put is over |
 //! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |
 //! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused`, `refusal` | registers |
@@ -63,10 +63,8 @@ pub struct Sender {
     pub job: Source<FrameJob>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
-    /// The frame of a record cannot be made (pulse).
-    pub lost: Signal<In, Bit>,
-    /// That record.
-    pub lost_record: Signal<In, Bits<10>>,
+    /// Record whose frame cannot be made.
+    pub lost: PulseSink<Bits<10>>,
     /// A put is over, for its issuer.
     pub done: Source<PutDone>,
     /// End of a put of the host.
@@ -282,9 +280,9 @@ impl Sender {
             & is_response
             & !(parsed.flags & bits(flag::UNSEQ)).any()
             & self.enable.val();
-        if self.lost.val() {
+        if self.lost.valid.val() {
             self.lost_pending.d.next = true;
-            self.lost_at.d.next = self.lost_record.val();
+            self.lost_at.d.next = self.lost.val();
         }
         self.due.load(!self.ticks.q.val().get_bits::<4>(0).any(), true);
     }
@@ -419,7 +417,7 @@ impl Sender {
             self.response.d.next = self.responses.read.val();
             self.state.d.next = Sending::Response;
         } else if self.lost_pending.q.val() {
-            self.lost_pending.d.next = self.lost.val();
+            self.lost_pending.d.next = self.lost.valid.val();
             self.state.d.next = Sending::Lost;
         } else if self.due.q.val() {
             self.due.d.next = false;

@@ -95,8 +95,8 @@ impl Ingress {
         self.free.ready.next = self.buffer.free.ready.val() & mine;
         self.join.packet.join(&mut self.packet);
         self.packet_intake.next = self.join.packet_intake.val();
-        self.drop_valid.next = self.join.drop_valid.val();
-        self.drop_reason.next = self.join.drop_reason.val();
+        self.drop_valid.next = self.join.drop.valid.val();
+        self.drop_reason.next = self.join.drop.val();
         self.cells_free.next = self.buffer.cells_free.val();
 
         self.load_request.join(&mut self.buffer.load_request);

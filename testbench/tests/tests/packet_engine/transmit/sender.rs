@@ -470,10 +470,10 @@ fn lost_data_and_puts_that_are_not_sequenced() {
         // It never left.
         bench.frames.clear();
         let record = bench.jobs[0].1.get("record");
-        bench.dut.set("lost_record", record);
-        bench.dut.set("lost", 1);
+        bench.dut.set("lost", record);
+        bench.dut.set("lost_valid", 1);
         bench.step(&mut rng, true);
-        bench.dut.set("lost", 0);
+        bench.dut.set("lost_valid", 0);
         bench.drain(&mut rng, true, 20_000);
         assert_eq!(bench.over, [(0, true)]);
         let nop = &bench.jobs[1].1;

@@ -41,17 +41,17 @@ const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
 /// The NIC. See the module text.
 #[block]
 pub struct Nic {
-    /// Wire in: data.
+    /// Frames from the wire.
     pub rx: AxiStreamSink,
-    /// Wire out: data.
+    /// Frames to the wire.
     pub tx: AxiStreamSource,
-    /// BAR, AXI4-Lite: awaddr.
+    /// BAR, AXI4-Lite.
     pub bar: AxiLiteSink,
-    /// Host memory, AXI4: awid.
+    /// Host memory, AXI4.
     pub host: AxiSource,
     /// Interrupts, level: bit 0 = a fault report waits.
     pub irq: Signal<Out, Bits<16>>,
-    /// Trace: lane i fires (contract, `reasons::trace_lanes`).
+    /// Trace: events of lane i (contract, `reasons::trace_lanes`).
     pub trace_valid: Signal<Out, Bits<TRACE_LANES>>,
     /// Trace: frame of lane i in bits 16i+15..16i.
     pub trace_tags: Signal<Out, Bits<TRACE_TAGS>>,
@@ -65,7 +65,7 @@ pub struct Nic {
     pub trace_end: Signal<Out, EndTrace>,
     /// Trace: a handler that goes to an HPU.
     pub trace_task: Signal<Out, TaskTrace>,
-    /// Retired instructions, a port per HPU, cluster by cluster; none unless the configuration says `rvfi`.
+    /// Retired instructions, a port per HPU, cluster by cluster; none unless the configuration has `rvfi`.
     pub rvfi: Vec<Signal<Out, Rvfi>>,
     packet_engine: PacketEngine,
     hpu_array: HpuArray,
@@ -151,7 +151,7 @@ impl Nic {
         // Host memory.
         self.rvma_engine.host.join(&mut self.host);
 
-        // BAR: each engine sees the requests of its own pages only; whatever no engine owns goes to the global page.
+        // BAR: each engine sees the requests of its own pages only; addresses of no engine go to the global page.
         self.bar.join(&mut self.csr_block.bar);
         let request = self.csr_block.csr.val();
         let page = request.addr.get_bits::<8>(12);

@@ -67,7 +67,7 @@ fn waves_are_small_timed_and_readable() {
     let packets = times(&mut wave, "nic.rx_last", "1");
     assert!(!packets.is_empty() && packets.len() <= 5, "{packets:?}");
     let all = names(&wave);
-    assert!(all.contains("nic.hpu_array.clusters[0].unit.begun") && all.contains("nic.tx_data"), "{all:?}");
+    assert!(all.contains("nic.hpu_array.clusters[0].unit.events_begun") && all.contains("nic.tx_data"), "{all:?}");
     let (first, last) = (rises[0] / 4000, rises[rises.len() - 1] / 4000);
     assert!(words.contains(&format!("wave of cycles {first} to {}", last + 1)), "{words}");
 

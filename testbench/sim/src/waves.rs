@@ -31,8 +31,8 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("packet load", &["nic.hpu_array_load_*", "nic.packet_engine_load_*"]),
     ("handler starts and ends", &[
         "nic.hpu_array.clusters[*].unit.task_desc", "nic.hpu_array.clusters[*].unit.task_valid", "nic.hpu_array.clusters[*].unit.task_ready",
-        "nic.hpu_array.clusters[*].unit.loaded*", "nic.hpu_array.clusters[*].unit.begun", "nic.hpu_array.clusters[*].unit.frames_begun",
-        "nic.hpu_array.clusters[*].unit.ended", "nic.hpu_array.clusters[*].unit.frames_ended", "nic.hpu_array.clusters[*].unit.done*",
+        "nic.hpu_array.clusters[*].unit.events_loaded*", "nic.hpu_array.clusters[*].unit.events_begun", "nic.hpu_array.clusters[*].unit.events_frames_begun",
+        "nic.hpu_array.clusters[*].unit.events_ended", "nic.hpu_array.clusters[*].unit.events_frames_ended", "nic.hpu_array.clusters[*].unit.done*",
         "nic.hpu_array.clusters[*].unit.fault*", "nic.hpu_array_fault_pending",
     ]),
     ("handler sends", &["nic.hpu_array_egress_*", "nic.packet_engine_egress_ready"]),

@@ -15,7 +15,7 @@
 //! | `cluster::reporter`, `array::reports` | ends of handlers, faults, messages |
 //! | [`registers`]; `array`: `telemetry`, `tally` | the host's side |
 //! | `array::rr_arbiter4` | round robin, wherever requesters compete |
-//! | [`cluster`], [`array`] | the wiring |
+//! | [`cluster`], [`array`](mod@array) | the wiring |
 //! | [`bundles`], [`types`] | what the blocks exchange |
 #![warn(missing_docs)]
 

@@ -3,7 +3,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | HPUs | `word[2h + p]`: half port p of HPU h; p = 1: words with address[2] = 1. `stores`: an access of this half port may be a write |
+//! | HPUs | `word[2h + p]`: half port p of HPU h; p = 1: words with bit 2 of the address set |
+//! | | `stores`: an access of this half port may be a write |
 //! | read DMA | in `wide`: the next cycle's read is announced by `next` and `next_odd` |
 //! | | out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
 //! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken |

@@ -10,9 +10,9 @@
 //! | wide side of L1 | in `wide_row[g]`, `wide_strobe[g]`, `wide_write`; in `wide_advance[g]`, a cycle after a read |
 //! | | out `wide_read[g]`, from the cycle after that on |
 //!
-//! Bank b holds the words of the super-bank with address[6:5] = b: b[1] is the group of the wide side, b[0] the half of
-//! its beat. A row of the request is address[15:3]; its two lowest bits, address[4:3], have chosen the super-bank and
-//! are not used here.
+//! Bank b holds the words of the super-bank with `address[6:5]` = b: `b[1]` is the group of the wide side, `b[0]` the
+//! half of its beat. A row of the request is `address[15:3]`; its two lowest bits, `address[4:3]`, have chosen the
+//! super-bank and are not used here.
 //!
 //! A bank has 512 words, half of what its block RAM holds. The other half is never read: all four banks carry out an
 //! access, three of them there. So they share one set of strobes.

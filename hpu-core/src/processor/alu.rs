@@ -109,7 +109,7 @@ pub struct Alu {
     pub less_unsigned: Signal<Out, Bit>,
 }
 
-/// `amount` for a distance b[4:0], to the `left` or not. Bits 3:0 are pairs of places; bit 4 is bit 3 for the odd
+/// `amount` for a distance `b[4:0]`, to the `left` or not. Bits 3:0 are pairs of places; bit 4 is bit 3 for the odd
 /// bytes: bytes in reverse order (`reverse`, with a distance of 24) are a rotation by three bytes in the even places
 /// and by one in the odd ones. Bit 5 is one place more, bit 6 two.
 #[hdl_fn]

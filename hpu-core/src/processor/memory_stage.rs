@@ -27,7 +27,7 @@ const LR: u64 = 2;
 /// | command port | out `port_read`; in `replied`, `pending` |
 /// | write back | out `from`: memory of the load in M1; `other_granted`: the second half of a load that crosses a word is on its way |
 ///
-/// The region of a[30:28] is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a
+/// The region of `a[30:28]` is looked up while the sum is formed, and a load of L1 or code reads at once. M1 checks: a
 /// wrong guess costs a cycle in which the region of the sum is looked up; a load that was not granted, or may have
 /// overtaken a store, reads again from M1, the two halves of one that crosses a word one after the other. Every other
 /// access goes into the store buffer from M1, before its rights are known: if it faults, the buffer drops it one cycle

@@ -127,7 +127,7 @@ pub struct PortAccess {
 pub struct Ending {
     /// Its bank.
     pub bank: Bits<2>,
-    /// Return code, a0[7:0].
+    /// Return code, `a0[7:0]`.
     pub code: Bits<8>,
     /// Ended by a fault.
     pub fault: Bit,

@@ -2,13 +2,11 @@
 
 use spindle_verilog::prelude::*;
 
-/// The first half: operand + old, or for minimum and maximum operand - old. Both are a subtraction, the sum with a
-/// borrow into its lowest bit, since the minuend of a carry chain need not pass a LUT.
+/// The first half: operand + old, or for minimum and maximum operand - old.
 #[hdl_fn]
 pub fn amo_sum(old: Bits<32>, operand: Bits<32>, funct5: Bits<5>) -> Bits<32> {
-    let adds = !funct5.get_bit(4);
-    let taken = (old ^ repeat::<32>(adds), adds).cat::<33>();
-    ((operand, bits::<1>(0)).cat::<33>() - taken).get_bits::<32>(1)
+    let subtracts = funct5.get_bit(4);
+    add_with_carry::<33, 32>(operand, old ^ repeat::<32>(subtracts), subtracts).get_bits::<32>(0)
 }
 
 /// The choice by which [`amo_result`] is the operand.

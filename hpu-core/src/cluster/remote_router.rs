@@ -43,8 +43,6 @@ pub struct L2Part {
     pub offset: Bits<2>,
 }
 
-const REQUEST_BITS: usize = RemoteRequest::BITS;
-
 /// The router. See the module text.
 #[block]
 pub struct RemoteRouter {
@@ -111,12 +109,7 @@ impl RemoteRouter {
         self.arbiter.request.next = requests;
         self.arbiter.accept.next = true;
         let index = self.arbiter.index.val();
-        // A sum of products of four is one LUT a bit.
-        let mut chosen: Bits<REQUEST_BITS> = bits::<REQUEST_BITS>(0);
-        for i in 0..self._hpus {
-            chosen = chosen | (pack(self.request[i].val()) & repeat::<REQUEST_BITS>(index == bits::<3>(i)));
-        }
-        let chosen = unpack::<RemoteRequest, REQUEST_BITS>(chosen);
+        let chosen = select(index, self.request.vals());
         for i in 0..self._hpus {
             self.request[i].ready.next = self.arbiter.grant.val().get_bit(i);
         }

@@ -17,8 +17,6 @@ use crate::types::{EndedTask, Fault};
 use spindle_blocks::{replicate, TaskDone};
 use spindle_verilog::prelude::*;
 
-const ENDING_BITS: usize = Ending::BITS;
-
 /// The reporter. See the module text.
 #[block]
 pub struct Reporter {
@@ -70,12 +68,7 @@ impl Reporter {
         for i in 0..self._hpus {
             self.ending[i].ready.next = self.arbiter.grant.val().get_bit(i) & free;
         }
-        // A sum of products of four is one LUT a bit.
-        let mut chosen: Bits<ENDING_BITS> = bits::<ENDING_BITS>(0);
-        for i in 0..self._hpus {
-            chosen = chosen | (pack(self.ending[i].val()) & repeat::<ENDING_BITS>(index == bits::<3>(i)));
-        }
-        let ending = unpack::<Ending, ENDING_BITS>(chosen);
+        let ending = select(index, self.ending.vals());
         self.index.next = (index, ending.bank).cat::<5>();
         let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;

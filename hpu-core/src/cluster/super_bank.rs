@@ -96,10 +96,7 @@ impl SuperBank {
         }
 
         // Its row. The word to write stands on the lane, and counts if the granted HPU is the lane's owner.
-        let mut chosen: Bits<13> = bits::<13>(0);
-        for i in 0..self._hpus {
-            chosen = chosen | (self.row[i].val() & repeat::<13>(self.arbiter.index.val() == bits::<3>(i)));
-        }
+        let chosen = select(self.arbiter.index.val(), self.row.vals());
         let bank = chosen.get_bits::<2>(2);
         self.bank.d.next = bank;
         self.bank_read.d.next = self.bank.q.val();

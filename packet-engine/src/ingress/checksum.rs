@@ -61,7 +61,7 @@ fn six_fours(a: Bits<16>, b: Bits<16>, c: Bits<16>, d: Bits<16>, e: Bits<16>, f:
     (fours.get_bits::<14>(0), fours.get_bits::<2>(14)).cat::<16>()
 }
 
-/// Adds the ten words of an IPv4 header as [`Compressor`] does: `carry` above `sum`. 4 LUTs deep.
+/// Adds the ten words of an IPv4 header as [`Compressor`] does: `carry` above `sum`.
 #[hdl_fn]
 pub fn sum_of_ten(words: Bits<160>) -> Bits<32> {
     let a = words.get_bits::<16>(0);
@@ -91,8 +91,7 @@ pub fn balanced(sum: Bits<16>, carry: Bits<16>) -> Bit {
     (sum ^ carry).all() | (sum & carry).all()
 }
 
-/// Adds N words, combinational. Six words become three by a LUT6 for each bit of these, which is half of what full adders take; the
-/// last few go through full adders. 6 LUTs deep for 34 words.
+/// Adds N words, combinational. Six words become three at each step, the last few go through full adders.
 ///
 /// | ports | meaning |
 /// |---|---|
@@ -235,7 +234,7 @@ impl TransportSum {
                 repeat::<26>(!first),
             )
                 .cat::<64>();
-            // Byte i of the beat counts when the packet reaches it; the others are reset, which takes no LUT per bit.
+            // Byte i of the beat counts when the packet reaches it; the others count as zero.
             let stop_byte = if first { stop.get_bits::<6>(0) } else { self.stop.q.val().get_bits::<6>(0) };
             let reached = (repeat::<64>(true) >> !stop_byte) | repeat::<64>(whole);
             let counts = covered & reached & repeat::<64>(!empty);

@@ -19,7 +19,6 @@
 //! The destination of a REDIRECT is kept here until stage A, so one REDIRECT is chosen in four cycles, as many as its placement
 //! takes later. In stage A a REDIRECT uses the port that stores arrivals: no arrival is chosen in that cycle.
 
-use crate::ingress::header_matcher::types::lowest;
 use crate::schedule::age_scan::AgeCheckSink;
 use crate::schedule::evaluator::*;
 use crate::schedule::message::Link;
@@ -116,11 +115,7 @@ impl EventArbiter {
         )
             .cat::<5>();
         let later_requests = requests & self.later.q.val();
-        let grant = if later_requests.any() {
-            lowest(bit_cast::<8, 5>(later_requests))
-        } else {
-            lowest(bit_cast::<8, 5>(requests))
-        };
+        let grant = if later_requests.any() { lowest_set(later_requests) } else { lowest_set(requests) };
         let take_place = grant.get_bit(0);
         let take_done = grant.get_bit(1);
         let take_placed = grant.get_bit(2);

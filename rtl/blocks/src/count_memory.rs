@@ -83,12 +83,11 @@ impl CountMemory {
         self.low_2.d.next = self.low_1.q.val();
         self.at_2.d.next = self.at_1.q.val();
 
-        // The carry of the one before goes in as one more bit below.
+        // With the carry of the one before.
         let at = self.at_2.q.val();
-        let sum = (false, self.old_2.q.val(), true).cat::<34>()
-            + (false, self.more_2.q.val(), self.carry.q.val()).cat::<34>();
-        let count = sum.get_bits::<32>(1);
-        self.carry.d.next = self.low_2.q.val() & sum.get_bit(33);
+        let sum = add_with_carry::<33, 32>(self.old_2.q.val(), self.more_2.q.val(), self.carry.q.val());
+        let count = sum.get_bits::<32>(0);
+        self.carry.d.next = self.low_2.q.val() & sum.get_bit(32);
         self.store.write_enable.next = true;
         self.store.write_address.next = at;
         self.store.write_data.next = count;

@@ -195,15 +195,12 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
         if fetch {
             self.read_pointer.d.next = read_next;
         }
-        // Less one is written by complements, so that synthesis does not share one adder after `read.ready`, which
-        // comes late.
         let used = self.used.q.val();
-        let used_less = !(!used + 1);
         if push & !pop {
             self.used.d.next = used + 1;
             self.full.d.next = if self._whole { used.all() } else { used == self._last as u64 };
         } else if pop & !push {
-            self.used.d.next = used_less;
+            self.used.d.next = used - 1;
             self.full.d.next = false;
         }
         if push & !fetch {

@@ -193,7 +193,7 @@ impl MailboxTable {
                 self.sets[i].d.next = folded & bits::<10>(self._last_set);
             }
         }
-        // A stage moves only for a request, so it is made of registers; a chain that always moves would be LUTs.
+        // A stage moves only for a request, so that it is made of registers.
         for i in 1..6 {
             if self.valid[i - 1].q.val() {
                 self.stage[i].d.next = self.stage[i - 1].q.val();

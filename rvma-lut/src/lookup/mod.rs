@@ -163,7 +163,7 @@ impl Lookup {
         let first = self.packets[0].q.val();
         let wraps = (first.end < self.buf_off.q.val()) | (self.packet_end.q.val() < self.msg_off.q.val());
         let inconsistent = wraps | (self.packet_end.q.val() > first.msg_len) | !self.single_whole.q.val();
-        // A stage moves only for a packet, so it is made of registers; a chain that always moves would be LUTs.
+        // A stage moves only for a packet, so that it is made of registers.
         for i in 1..mailbox_table::LATENCY {
             self.is_packet[i].d.next = self.is_packet[i - 1].q.val();
             if self.is_packet[i - 1].q.val() {

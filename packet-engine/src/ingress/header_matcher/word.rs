@@ -13,30 +13,24 @@ use super::types::MatchSource;
 use spindle_contract::registers::packet::WordSource;
 use spindle_verilog::prelude::*;
 
-/// One half-word of sixteen, high byte first: twice one of four, each as a sum of products, which yosys maps to a LUT6 per bit.
-/// Nested two-way choices take it half as many again.
+/// One half-word of sixteen, high byte first.
 #[hdl_fn]
 pub fn pick(halves: Bits<256>, number: Bits<4>) -> Bits<16> {
-    let high = number.get_bits::<2>(2);
-    let low = number.get_bits::<2>(0);
-    let four = (halves.get_bits::<64>(0) & repeat::<64>(high == 0))
-        | (halves.get_bits::<64>(64) & repeat::<64>(high == 1))
-        | (halves.get_bits::<64>(128) & repeat::<64>(high == 2))
-        | (halves.get_bits::<64>(192) & repeat::<64>(high == 3));
-    let one = (four.get_bits::<16>(0) & repeat::<16>(low == 0))
-        | (four.get_bits::<16>(16) & repeat::<16>(low == 1))
-        | (four.get_bits::<16>(32) & repeat::<16>(low == 2))
-        | (four.get_bits::<16>(48) & repeat::<16>(low == 3));
-    (one.get_bits::<8>(0), one.get_bits::<8>(8)).cat::<16>()
+    let four = select(
+        number.get_bits::<2>(2),
+        [halves.get_bits::<64>(0), halves.get_bits::<64>(64), halves.get_bits::<64>(128), halves.get_bits::<64>(192)],
+    );
+    let half = select(
+        number.get_bits::<2>(0),
+        [four.get_bits::<16>(0), four.get_bits::<16>(16), four.get_bits::<16>(32), four.get_bits::<16>(48)],
+    );
+    byte_swap(half)
 }
 
 /// The selection that holds for a frame.
 #[hdl_fn]
 pub fn choose(old: MatchSource, new: MatchSource, set: Bit, vlan: Bit) -> Bits<10> {
-    (old.plain & repeat::<10>(!set & !vlan))
-        | (new.plain & repeat::<10>(set & !vlan))
-        | (old.with_tag & repeat::<10>(!set & vlan))
-        | (new.with_tag & repeat::<10>(set & vlan))
+    select((vlan, set).cat::<2>(), [old.plain, new.plain, old.with_tag, new.with_tag])
 }
 
 /// See the head of this file.

@@ -168,22 +168,6 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
     }
 }
 
-/// Byte 0 of the result is the high byte of `x`.
-#[hdl_fn]
-pub fn reversed_8(x: Bits<64>) -> Bits<64> {
-    (
-        x.get_bits::<8>(0),
-        x.get_bits::<8>(8),
-        x.get_bits::<8>(16),
-        x.get_bits::<8>(24),
-        x.get_bits::<8>(32),
-        x.get_bits::<8>(40),
-        x.get_bits::<8>(48),
-        x.get_bits::<8>(56),
-    )
-        .cat::<64>()
-}
-
 /// The headers of the frame, byte 0 in bits 7:0.
 #[hdl_fn]
 pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
@@ -227,5 +211,5 @@ pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
 /// The 16 bytes after the header of a GET, byte 0 in bits 7:0.
 #[hdl_fn]
 pub fn get_beat(head: FrameHead) -> Bits<128> {
-    (reversed_8(head.reply.get_bits::<64>(0)), reversed_8(head.reply.get_bits::<64>(64))).cat::<128>()
+    (byte_swap(head.reply.get_bits::<64>(0)), byte_swap(head.reply.get_bits::<64>(64))).cat::<128>()
 }

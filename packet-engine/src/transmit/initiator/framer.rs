@@ -161,7 +161,7 @@ impl Framer {
             self.carry.d.next = payload.get_bits::<SECOND_BITS>(8 * SECOND_ROOM);
         }
 
-        // The beat: each half of it is one of four words, chosen by two bits, which is one LUT per bit.
+        // The beat: each half of it is one of four words, chosen by two bits.
         let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass);
         let header = frame_header(choice.head, self.own_node.val());
         let from_head = if between {

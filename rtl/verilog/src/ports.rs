@@ -1,8 +1,9 @@
 //! The ports of a block as a bench sees them: one typed handle for each, resolved once.
 //!
-//! `#[block]` makes a structure `CounterPorts` beside `Counter`, with one field for each public field of the block. A signal
-//! becomes a [`Wire`], which keeps the signal's type and direction; a bundle becomes the wires of its signals; arrays and
-//! vectors become vectors. The values come from something that implements [`Wires`]: in the tests a model that Verilator made.
+//! `#[block]` makes a structure of handles beside each block, which has the block's name and `Ports` after it, with one field
+//! for each public field of the block. A signal becomes a [`Wire`], which keeps the signal's type and direction; a bundle
+//! becomes the wires of its signals; arrays and vectors become vectors. The values come from something that implements
+//! [`Wires`]: in the tests a model that Verilator made.
 //!
 //! A bundle with `valid` and `ready` is also a [`Channel`]: whoever runs the model can check the stream law there.
 

@@ -54,8 +54,8 @@ pub fn source_of(block: &mut impl Block, top: &str) -> Result<Source, spindle_ve
 /// A block under test. Its ports are the fields of `B::Ports`, which `#[block]` makes of the block's public fields.
 ///
 /// At every [`tick`](Dut::tick) each bundle with `valid` and `ready` is checked, in either direction: `valid` does not fall
-/// and the payload does not change until the word has moved; a `keep` is contiguous from byte 0, not empty, and full in every
-/// beat but the last. A breach panics with the channel's name and the cycle.
+/// and the payload does not change until the word has moved; a `keep` is contiguous from byte 0, not empty, and full in
+/// every beat but the last. A breach panics with the channel's name and the cycle.
 pub struct Dut<B: HasPorts> {
     shared: Rc<Shared>,
     ports: B::Ports,

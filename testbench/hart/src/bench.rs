@@ -154,7 +154,7 @@ pub struct Hart {
     pub l2: Vec<u8>,
     /// How unkind the surroundings are.
     pub timing: Timing,
-    /// What is behind the remote port.
+    /// What is after the remote port.
     pub remote: Remote,
     /// The command port.
     pub commands: CommandPort,
@@ -320,7 +320,7 @@ impl Hart {
         model.set(ports.port_full, self.commands.is_full(now).into());
         model.set(ports.port_pending, self.commands.pending(now));
         model.set(ports.port_data, self.port_data.into());
-        // An atomic of a handler that was stopped is done before anybody is told: no atomic unit takes longer than a report.
+        // An atomic of a handler that was stopped is done before anybody is reported: no atomic unit takes longer than a report.
         let ending_ready = !Timing::chance(&mut self.rng, self.timing.ending_denied) && !self.remote.modifies();
         model.set(ports.ending_ready, ending_ready.into());
     }
@@ -490,8 +490,9 @@ impl Hart {
     }
 }
 
-/// Bytes of a store that lie in the word of this half port, each with its place in the word: the store has `size_less_one` + 1 bytes of `data` and begins
-/// at `offset`, the address bits 2:0. What goes beyond the odd word lies in the next row's even one.
+/// Bytes of a store that lie in the word of this half port, each with its place in the word: the store has `size_less_one` +
+/// 1 bytes of `data` and begins at `offset`, the address bits 2:0. What goes beyond the odd word lies in the next row's even
+/// one.
 pub fn bytes_of_half(half: usize, offset: usize, size_less_one: usize, data: u32) -> impl Iterator<Item = (usize, u8)> {
     let bytes = data.to_le_bytes().into_iter().take(size_less_one + 1).enumerate();
     bytes

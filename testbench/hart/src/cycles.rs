@@ -1,7 +1,7 @@
 //! What instructions cost, measured on a processor whose surroundings are idle ([`Timing::IDLE`]).
 //!
-//! A *bubble* is a cycle in which nothing retires though a handler runs. Pieces of program stand between instructions that depend on nothing, and are
-//! run twice: the second run finds the branch predictor as the first one left it.
+//! A *bubble* is a cycle in which nothing retires though a handler runs. Pieces of program stand between instructions that
+//! depend on nothing, and are run twice: the second run finds the branch predictor as the first one left it.
 
 use super::assembler::*;
 use super::bench::Hart;
@@ -192,7 +192,7 @@ impl Cycles {
         Ok(Cycles { uses, pieces: rows, start, switch, resume, shortest })
     }
 
-    /// Bubbles between an instruction and the use of its result right behind it.
+    /// Bubbles between an instruction and the use of its result right after it.
     ///
     /// # Panics
     /// There is no such row.
@@ -213,7 +213,8 @@ impl Cycles {
     pub fn markdown(&self) -> String {
         let mut page = String::from(
             "# Stalls of the handler processor\n\n\
-             Measured on the emitted Verilog by `testbench/tests/tests/hpu_core/processor/hpu/stalls.rs`, which compares this page with what it measures; \
+             Measured on the emitted Verilog by `testbench/tests/tests/hpu_core/processor/hpu/stalls.rs`, \
+             which compares this page with what it measures; \
              `SPINDLE_BLESS=1 cargo test -p spindle-tests hpu::stalls` writes it anew.\n\n\
              A bubble is a cycle in which the running handler retires nothing. No other processor uses L1; L2 answers after 8 cycles.\n\n\
              ## From a result to its use\n\nBubbles, with so many independent instructions between the two:\n\n\
@@ -223,7 +224,11 @@ impl Cycles {
         for (name, row) in &self.uses {
             line(format!("| {name} | {} |", row.map(|bubbles| bubbles.to_string()).join(" | ")));
         }
-        line("\nA long operation (division, load from L2, atomic) lets the other thread run meanwhile; these are the figures of a handler that is alone.".into());
+        line(
+            "\nA long operation (division, load from L2, atomic) lets the other thread run meanwhile; \
+             these are the figures of a handler that is alone."
+                .into(),
+        );
         line("\n## Other sequences\n\nThe second run of a handler finds its branches in the predictor.\n".into());
         line("| sequence | bubbles, first run | second run |\n|---|---|---|".into());
         for (name, first, second) in &self.pieces {
@@ -242,7 +247,7 @@ impl Cycles {
     }
 }
 
-/// Handlers that do little, one behind the other.
+/// Handlers that do little, one after the other.
 fn start(hart: &mut Hart) -> Result<u32> {
     const HANDLERS: usize = 12;
     let (begins, ends, endings) = (hart.begins.len(), hart.ends.len(), hart.endings.len());
@@ -273,11 +278,11 @@ fn switch(hart: &mut Hart) -> Result<(u32, u32)> {
     // How long after M1 an instruction retires: from the return of the last handler.
     let (end, last) =
         (hart.ends.last().context("no end")?.cycle, hart.retired.last().context("nothing retired")?.cycle);
-    let behind = last - end;
+    let after = last - end;
     let in_m1 = |pc: u32| {
         let before =
             hart.retired.iter().find(|retired| retired.pc == pc - 4).context("the handler did not get there")?;
-        anyhow::Ok(before.cycle + 1 - behind)
+        anyhow::Ok(before.cycle + 1 - after)
     };
     let load = base(map::CODE) + 4 * (wait.len() as u32 - 1);
     let started = hart.begins[begins + 1].cycle - in_m1(load)?;

@@ -35,8 +35,8 @@ pub struct Ending {
     pub taken: u64,
 }
 
-/// Program counter and address of a fault, as the cluster reports it. `counter` is that of the processor: half words from the beginning of the code,
-/// 17 bits with a sign.
+/// Program counter and address of a fault, as the cluster reports it. `counter` is that of the processor: half words from
+/// the beginning of the code, 17 bits with a sign.
 pub fn place_of_fault(counter: u32, sum: u32, stray: bool, of_access: bool) -> (u32, u32) {
     let at = base(CODE).wrapping_add_signed((counter << 15) as i32 >> 14);
     (if stray { sum } else { at }, if of_access { sum } else { at })

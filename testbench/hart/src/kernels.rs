@@ -1,7 +1,7 @@
 //! The kernels of the handler processor's figures: compiled, run, checked.
 //!
-//! A kernel works on one packet in its slot, with its data in the scratchpad, and nobody else uses L1. It is run twice: cold, when the branch predictor
-//! knows nothing of it, and warm, right after that.
+//! A kernel works on one packet in its slot, with its data in the scratchpad, and no one else uses L1. It is run twice:
+//! cold, when the branch predictor knows nothing of it, and warm, right after that.
 
 use super::assembler::{NOP, RET};
 use super::bench::Hart;

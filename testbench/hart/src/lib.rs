@@ -1,8 +1,8 @@
 //! A bench for one handler processor: everything around its ports, with random delays wherever the ports allow them.
 //!
 //! [`Hart`] takes a model of the emitted `Hpu` with its retirement port and plays loader, instruction memory, L1, the
-//! remote port behind which L2 and the atomic units are, and the command port. [`Timing`] says how unkind they are. [`Retired`](spindle_sim::Retired) is an instruction as
-//! it left the pipeline.
+//! remote port to which L2 and the atomic units are connected, and the command port. [`Timing`] says how unkind they are.
+//! [`Retired`](spindle_sim::Retired) is an instruction as it left the pipeline.
 
 pub mod assembler;
 mod bench;

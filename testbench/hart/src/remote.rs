@@ -1,4 +1,4 @@
-//! What is behind the remote port: L2, and the atomic units of L1 and L2.
+//! What is after the remote port: L2, and the atomic units of L1 and L2.
 
 use super::timing::Timing;
 use rand::Rng;
@@ -108,7 +108,7 @@ impl Remote {
         self.waiting.iter().any(|(_, _, request)| request.atomic)
     }
 
-    /// A request is offered; checks that it stays until it is taken.
+    /// A request is offered; checks that it stays until then.
     pub(super) fn offered(&mut self, bytes: &[u8], taken: bool, now: u64, timing: &Timing, rng: &mut ChaCha8Rng) {
         let request = Request::from_port(bytes);
         if let Some(held) = self.held {

@@ -23,7 +23,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Nobody else is there: every grant at once, L2 in its idle latency.
+    /// No one else is there: every grant at once, L2 in its idle latency.
     pub const IDLE: Timing = Timing {
         l1_denied: 0,
         code_denied: 0,

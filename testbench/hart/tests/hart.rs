@@ -6,7 +6,8 @@ use tempfile::TempDir;
 
 const MARCH: &str = "-march=rv32ima_zicsr_zba_zbb_zbs";
 
-/// Assembles a program of `tests/programs` with the given arguments in place of those that fit the processor; `None` without a compiler.
+/// Assembles a program of `tests/programs` with the given arguments in place of those that fit the processor; `None` without
+/// a compiler.
 fn assemble(folder: &Path, source: &str, target: &[&str], arguments: &[&str]) -> Option<String> {
     let output = folder.join("program.elf");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);

@@ -3,8 +3,8 @@
 use crate::packet_engine::parser::ones_complement_sum;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
-/// Computes the IPv4, UDP and ICMP checksums of a frame anew and says whether one changed. A UDP checksum of 0 ("none") stays;
-/// frames that are cut, fragments and everything but IPv4 stay as they are.
+/// Computes the IPv4, UDP and ICMP checksums of a frame anew and says whether one changed. A UDP checksum of 0 ("none")
+/// stays; frames that are cut, fragments and everything but IPv4 stay as they are.
 pub fn fix(frame: &mut [u8]) -> bool {
     let before = frame.to_vec();
     let Ok(packet) = SlicedPacket::from_ethernet(&before) else { return false };

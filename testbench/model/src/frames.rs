@@ -1,6 +1,7 @@
 //! Frames for tests and demonstrations: UDP, ICMP echo and Spindle transport over IPv4 over Ethernet.
 //!
-//! `etherparse` builds the headers and their checksums; only the Spindle header is laid out here, from the offsets in the contract.
+//! `etherparse` builds the headers and their checksums; only the Spindle header is laid out here, from the offsets in the
+//! contract.
 
 use etherparse::PacketBuilder;
 use spindle_contract::wire;
@@ -161,8 +162,8 @@ pub fn spindle(ends: &Ends, src_port: u16, spindle_port: u16, header: &SpindleHe
     udp_without_checksum(ends, src_port, spindle_port, &datagram)
 }
 
-/// A put of `data`, cut into segments of `segment` bytes in order of offset. `header` gives addresses and ids; lengths, offsets and consecutive
-/// sequence numbers are filled in.
+/// A put of `data`, cut into segments of `segment` bytes in order of offset. `header` gives addresses and ids; lengths,
+/// offsets and consecutive sequence numbers are filled in.
 pub fn put_message(
     ends: &Ends,
     spindle_port: u16,

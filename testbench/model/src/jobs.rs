@@ -1,5 +1,5 @@
-//! What those shipped handlers do that keep something from packet to packet: from all messages or packets of a run to what is left in
-//! context memory and host memory, and to the frames that leave.
+//! What those shipped handlers do that keep something from packet to packet: from all messages or packets of a run to what
+//! is left in context memory and host memory, and to the frames that leave.
 //!
 //! Nothing here is shared with the C sources, the SDK or the driver.
 
@@ -128,7 +128,8 @@ pub fn partition(frames: &[Vec<u8>], parts: usize) -> Vec<Vec<&[u8]>> {
     sorted
 }
 
-/// `ping_pong_stream`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are the NIC's own.
+/// `ping_pong_stream`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are
+/// the NIC's own.
 pub fn ping_pong_stream(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {
     SpindleHeader {
         src_nid: nid,
@@ -155,7 +156,8 @@ pub fn tree(size: usize) -> Vec<Vec<usize>> {
     children
 }
 
-/// `broadcast`: a frame to node `from`, on its way to node `to`; nodes are the last bytes of MAC and IP addresses behind `first`.
+/// `broadcast`: a frame to node `from`, on its way to node `to`; nodes are the last bytes of MAC and IP addresses after
+/// `first`.
 pub fn passed_on(frame: &[u8], first: u8, from: usize, to: usize) -> Vec<u8> {
     let mut out = frame.to_vec();
     let (from, to) = (first + from as u8, first + to as u8);

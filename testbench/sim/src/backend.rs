@@ -10,8 +10,8 @@ const FIRST_ADDRESS: u64 = 0x1_4000_0000;
 /// Bytes left free between two allocations, so that a write beyond one does not hit the next unseen.
 const GUARD: u64 = 4096;
 
-/// A handle on a simulated card: its BAR, its host memory, and by [`SimHandle::sim`] the wire and the traces. Clones are the same
-/// card. A register access moves the simulation on until it is answered, as it would take time on a real bus.
+/// A handle on a simulated card: its BAR, its host memory, and by [`SimHandle::sim`] the wire and the traces. Clones are the
+/// same card. A register access moves the simulation on until it is answered, as it would take time on a real bus.
 #[derive(Clone)]
 pub struct SimHandle {
     sim: Rc<RefCell<SimDevice>>,

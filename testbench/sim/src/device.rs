@@ -1,7 +1,7 @@
 //! The simulated card: a Verilated NIC, its wire, its BAR and its host memory, moved on cycle by cycle.
 //!
-//! A cycle: frames, host memory and the BAR set the inputs, the model settles, everybody samples, the clock ticks. Everything is deterministic: the same
-//! design, frames, register accesses and seed give the same cycles.
+//! A cycle: frames, host memory and the BAR set the inputs, the model settles, all agents sample, the clock ticks.
+//! Everything is deterministic: the same design, frames, register accesses and seed give the same cycles.
 
 use crate::fates::{FateEvent, FatePorts, Step};
 use crate::host_memory::HostMemory;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// Gets every instruction that retires.
 pub type RetiredSink = Box<dyn FnMut(&Retired)>;
 
-/// Cycles after which a register access that nobody answers is given up. The NIC itself gives up after 1024.
+/// Cycles after which a register access that no one answers is given up. The NIC itself gives up after 1024.
 const BAR_PATIENCE: u64 = 4096;
 
 /// A frame for the NIC.
@@ -270,12 +270,14 @@ impl SimDevice {
         self.tracing = on;
     }
 
-    /// Calls `sink` with every instruction that retires from now on; `None` ends it. Only a configuration with `rvfi` tells of any.
+    /// Calls `sink` with every instruction that retires from now on; `None` ends it. Only a configuration with `rvfi` reports
+    /// of any.
     pub fn set_retired(&mut self, sink: Option<RetiredSink>) {
         self.retired = sink;
     }
 
-    /// Records a wave from now on: FST if the name of the file ends in `.fst`, else VCD; needs [`Options::trace`]. Cycle 0 is at time 0.
+    /// Records a wave from now on: FST if the name of the file ends in `.fst`, else VCD; needs [`Options::trace`]. Cycle 0
+    /// is at time 0.
     ///
     /// # Errors
     /// The device was built without tracing, the file cannot be written, or the design has not what is requested.

@@ -1,7 +1,8 @@
 //! The fate ports: the rule, the context, the message, the handlers and the end of each frame.
 //!
-//! The NIC reports them beside its trace points: `trace_join`, `trace_end`, `trace_task` (descriptors of those names in the contract) and
-//! `trace_threads`, the hardware thread of each start of a handler, and `trace_mailbox`, the mailbox that takes a frame.
+//! The NIC reports them beside its trace points: `trace_join`, `trace_end`, `trace_task` (descriptors of those names in the
+//! contract) and `trace_threads`, the hardware thread of each start of a handler, and `trace_mailbox`, the mailbox that
+//! takes a frame.
 
 use anyhow::Result;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};

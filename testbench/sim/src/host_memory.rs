@@ -1,9 +1,9 @@
-//! Host memory behind an AXI4 port: sparse memory, a slave with random timing, and a monitor of the protocol.
+//! Host memory at an AXI4 port: sparse memory, a slave with random timing, and a monitor of the protocol.
 //!
-//! A cycle is: [`HostMemory::drive`] (inputs of the model), `Model::eval`, [`HostMemory::sample`] (what was handed over in this
-//! cycle), `Model::tick`. Writes reach the memory only when their response is handed over, which is as late as AXI4 allows:
-//! whoever looks at the memory after a completion record has arrived must find the data there. With [`HostMemory::posted`] they reach it
-//! in the order in which they were taken.
+//! A cycle is: [`HostMemory::drive`] (inputs of the model), `Model::eval`, [`HostMemory::sample`] (what was handed over in
+//! this cycle), `Model::tick`. Writes reach the memory only when their response is handed over, which is as late as AXI4
+//! allows: whoever looks at the memory after a completion record has arrived must find the data there. With
+//! [`HostMemory::posted`] they reach it in the order in which they were taken.
 //!
 //! The monitor collects sentences in [`HostMemory::violations`]: a payload that changes or a `valid` that falls before
 //! `ready`, a burst that is longer than 256 bytes, crosses 4 KiB or is not INCR of full beats, a misplaced `wlast`.
@@ -38,13 +38,13 @@ impl SparseMemory {
     pub fn read(&self, address: u64, out: &mut [u8]) {
         let (mut at, mut rest) = (address, &mut *out);
         while !rest.is_empty() {
-            let (part, behind) = rest.split_at_mut(rest.len().min((PAGE - at % PAGE) as usize));
+            let (part, after) = rest.split_at_mut(rest.len().min((PAGE - at % PAGE) as usize));
             match self.pages.get(&(at / PAGE)) {
                 Some(page) => part.copy_from_slice(&page[(at % PAGE) as usize..][..part.len()]),
                 None => part.fill(0),
             }
             at = at.wrapping_add(part.len() as u64);
-            rest = behind;
+            rest = after;
         }
         if !self.mapped.is_empty() {
             for (i, byte) in out.iter_mut().enumerate() {
@@ -217,7 +217,7 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// The host behind the ports that start with `prefix`. It answers after `latency.0` to `latency.1` cycles, never stalls
+    /// The host after the ports that start with `prefix`. It answers after `latency.0` to `latency.1` cycles, never stalls
     /// (see [`HostMemory::timing`]), and repeats itself for the same seed.
     pub fn new(model: &Model, prefix: &str, seed: u64, latency: (u64, u64)) -> Result<Self> {
         let port = |name: &str| model.port(&format!("{prefix}_{name}"));

@@ -100,7 +100,8 @@ impl HostReads {
         self.open.len()
     }
 
-    /// Sets the model's inputs for this cycle. A beat is read from memory when it is first offered, and stays until it is taken.
+    /// Sets the model's inputs for this cycle. A beat is read from memory when it is first offered, and stays until it is
+    /// taken.
     pub fn drive(&mut self, model: &mut Model, memory: &SparseMemory, failing: &[Range<u64>], pace: &ReadPace) {
         let now = model.cycle();
         model.set(self.arready, pace.ready.into());

@@ -34,18 +34,20 @@ impl Disassembly {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("image.elf");
         std::fs::write(&path, elf)?;
-        let mut told = String::new();
+        let mut reported = String::new();
         for program in DISASSEMBLERS {
             match Command::new(program).args(["-d", "-z", "-M", "no-aliases"]).arg(&path).output() {
                 Ok(output) if output.status.success() => {
                     return Ok(Disassembly::parse(&String::from_utf8_lossy(&output.stdout)))
                 }
-                Ok(output) => told = format!("; {program} says: {}", String::from_utf8_lossy(&output.stderr).trim()),
+                Ok(output) => {
+                    reported = format!("; {program} says: {}", String::from_utf8_lossy(&output.stderr).trim())
+                }
                 Err(_) => {}
             }
         }
         anyhow::bail!(
-            "a trace needs a disassembler; install one of {}: `apt-get install binutils-riscv64-unknown-elf`{told}",
+            "a trace needs a disassembler; install one of {}: `apt-get install binutils-riscv64-unknown-elf`{reported}",
             DISASSEMBLERS.join(", ")
         )
     }
@@ -85,7 +87,7 @@ pub struct Tracer {
     disassembly: Disassembly,
     hpus: usize,
     file: BufWriter<Box<dyn Write>>,
-    /// The first error; what comes behind it is not written.
+    /// The first error; what comes after it is not written.
     result: Result<(), std::io::Error>,
     lines: u64,
 }

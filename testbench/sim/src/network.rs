@@ -1,7 +1,8 @@
 //! Several simulated NICs on one wire that loses, doubles, delays and reorders frames.
 //!
-//! All NICs count the same cycles. A register access takes time on its own NIC only; the others catch up before it returns, so a program that
-//! drives one of them sees all of them go on. Everything is deterministic: the same designs, accesses and seed give the same cycles.
+//! All NICs count the same cycles. A register access takes time on its own NIC only; the others catch up before it returns,
+//! so a program that drives one of them sees all of them go on. Everything is deterministic: the same designs, accesses and
+//! seed give the same cycles.
 
 use crate::{SimDevice, SimHandle, WireFrame};
 use rand::{Rng, SeedableRng};
@@ -124,9 +125,9 @@ impl Cards {
     /// Moves every NIC on to this cycle.
     fn catch_up(&mut self, cycle: u64) {
         loop {
-            // The one that is furthest behind goes on, so that no frame arrives in a past that is over.
-            let behind = (0..self.cards.len()).min_by_key(|i| self.cards[*i].sim().cycle());
-            let Some(i) = behind.filter(|i| self.cards[*i].sim().cycle() < cycle) else { return };
+            // The one with the smallest time goes on, so that no frame arrives in a past that is over.
+            let after = (0..self.cards.len()).min_by_key(|i| self.cards[*i].sim().cycle());
+            let Some(i) = after.filter(|i| self.cards[*i].sim().cycle() < cycle) else { return };
             self.step(i);
         }
     }

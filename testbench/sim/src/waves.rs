@@ -20,26 +20,57 @@ impl Default for WaveRequest {
     }
 }
 
-/// The interfaces of the NIC, in packet order: title and paths. A signal stands in the first group that names it. The packet engine's `task_desc` is
-/// left out: it holds the time and so changes in every cycle; a cluster's holds what was dispatched.
+/// The interfaces of the NIC, in packet order: title and paths. A signal stands in the first group that names it. The packet
+/// engine's `task_desc` is left out: it holds the time and so changes in every cycle; a cluster's holds what was dispatched.
 #[rustfmt::skip]
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("clock", &["nic.clock", "nic.reset"]),
     ("wire in", &["nic.rx_*"]),
     ("trace points", &["nic.trace_valid"]),
-    ("tasks", &["nic.packet_engine_task_valid", "nic.packet_engine_task_done_ready", "nic.hpu_array_task_*", "nic.hpu_array_task_room", "nic.hpu_array_context_status"]),
+    ("tasks", &[
+        "nic.packet_engine_task_valid",
+        "nic.packet_engine_task_done_ready",
+        "nic.hpu_array_task_*",
+        "nic.hpu_array_task_room",
+        "nic.hpu_array_context_status",
+    ]),
     ("packet load", &["nic.hpu_array_load_*", "nic.packet_engine_load_*"]),
     ("handler starts and ends", &[
-        "nic.hpu_array.clusters[*].unit.task_desc", "nic.hpu_array.clusters[*].unit.task_valid", "nic.hpu_array.clusters[*].unit.task_ready",
-        "nic.hpu_array.clusters[*].unit.events_loaded*", "nic.hpu_array.clusters[*].unit.events_begun", "nic.hpu_array.clusters[*].unit.events_frames_begun",
-        "nic.hpu_array.clusters[*].unit.events_ended", "nic.hpu_array.clusters[*].unit.events_frames_ended", "nic.hpu_array.clusters[*].unit.done*",
+        "nic.hpu_array.clusters[*].unit.task_desc",
+        "nic.hpu_array.clusters[*].unit.task_valid",
+        "nic.hpu_array.clusters[*].unit.task_ready",
+        "nic.hpu_array.clusters[*].unit.events_loaded*",
+        "nic.hpu_array.clusters[*].unit.events_begun",
+        "nic.hpu_array.clusters[*].unit.events_frames_begun",
+        "nic.hpu_array.clusters[*].unit.events_ended",
+        "nic.hpu_array.clusters[*].unit.events_frames_ended",
+        "nic.hpu_array.clusters[*].unit.done*",
         "nic.hpu_array.clusters[*].unit.fault*", "nic.hpu_array_fault_pending",
     ]),
     ("handler sends", &["nic.hpu_array_egress_*", "nic.packet_engine_egress_ready"]),
     ("handler DMA", &["nic.hpu_array_dma*", "nic.rvma_engine_dma_*", "nic.hpu_array_host_*", "nic.rvma_engine_host_*"]),
-    ("puts", &["nic.hpu_array_put*", "nic.hpu_array_segment_*", "nic.packet_engine_put_*", "nic.packet_engine_host_put_*", "nic.packet_engine_segment*", "nic.rvma_engine_put_*", "nic.rvma_engine_array_put_*"]),
-    ("placements", &["nic.packet_engine_place*", "nic.hpu_array_place*", "nic.rvma_engine_place*", "nic.rvma_engine_placement_outcome*", "nic.rvma_engine_atomic_*"]),
-    ("message events", &["nic.packet_engine_message_event*", "nic.hpu_array_array_event*", "nic.rvma_engine_message_event_*", "nic.rvma_engine_array_event_*"]),
+    ("puts", &[
+        "nic.hpu_array_put*",
+        "nic.hpu_array_segment_*",
+        "nic.packet_engine_put_*",
+        "nic.packet_engine_host_put_*",
+        "nic.packet_engine_segment*",
+        "nic.rvma_engine_put_*",
+        "nic.rvma_engine_array_put_*",
+    ]),
+    ("placements", &[
+        "nic.packet_engine_place*",
+        "nic.hpu_array_place*",
+        "nic.rvma_engine_place*",
+        "nic.rvma_engine_placement_outcome*",
+        "nic.rvma_engine_atomic_*",
+    ]),
+    ("message events", &[
+        "nic.packet_engine_message_event*",
+        "nic.hpu_array_array_event*",
+        "nic.rvma_engine_message_event_*",
+        "nic.rvma_engine_array_event_*",
+    ]),
     ("host memory", &["nic.host_*", "nic.irq"]),
     ("registers", &["nic.bar_*"]),
     ("wire out", &["nic.tx_*"]),

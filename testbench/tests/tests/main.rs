@@ -1,5 +1,5 @@
-//! All cycle-level tests of the emitted design, in one binary, so that the design is linked once. A folder is a crate, and a file
-//! has the name of the block that it tests.
+//! All cycle-level tests of the emitted design, in one binary, so that the design is linked once. A folder is a crate, and a
+//! file has the name of the block that it tests.
 
 use spindle_harness::Source;
 use spindle_verilog::prelude::Block;

@@ -1,4 +1,4 @@
-//! The structure of typed handles that `#[block]` and `#[bundle]` make for benches: `CounterPorts` beside `Counter`.
+//! The structure of typed handles that `#[block]` and `#[bundle]` make for benches.
 
 use crate::bundle::Member;
 use proc_macro2::{Ident, TokenStream};

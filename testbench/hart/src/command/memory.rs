@@ -44,7 +44,9 @@ pub fn help() -> String {
         (map::STACK, "L1; sp starts at its end; nothing can be linked there"),
     ];
     format!(
-        "Memories, zero before the program is loaded:{}\n\nBuild programs with\n  riscv64-unknown-elf-gcc -march=rv32ima_zicsr_zifencei_zba_zbb_zbs -mabi=ilp32 -nostdlib -static -Wl,-Ttext={:#x} -Wl,-Tdata={:#x}",
+        "Memories, zero before the program is loaded:{}\n\nBuild programs with\n  \
+         riscv64-unknown-elf-gcc -march=rv32ima_zicsr_zifencei_zba_zbb_zbs -mabi=ilp32 -nostdlib -static \
+         -Wl,-Ttext={:#x} -Wl,-Tdata={:#x}",
         notes.map(line).concat(),
         base(map::CODE),
         base(map::CONTEXT)
@@ -56,7 +58,8 @@ pub fn split(address: u32) -> (u32, u32) {
     (address >> REGION_SHIFT, address & ((1 << REGION_SHIFT) - 1))
 }
 
-/// The sections that a program has in memory. Not its segments: linkers put the file's own header into the first one, before the code.
+/// The sections that a program has in memory. Not its segments: linkers put the file's own header into the first one, before
+/// the code.
 fn sections<'data, 'file>(
     elf: &'file object::File<'data>,
 ) -> impl Iterator<Item = object::Section<'data, 'file>> + use<'data, 'file> {
@@ -101,7 +104,8 @@ fn fits(name: &str, start: u64, size: u64, scratch: (u32, u32)) -> Result<()> {
     let memory = loadable(scratch).into_iter().find(|(number, _)| *number == region && start <= u64::from(u32::MAX));
     let Some((_, bytes)) = memory else {
         bail!(
-            "there is no memory for section {name} at {start:#010x} ({size} bytes); link code at {:#x}, data at {:#x} (packet), {:#x} (scratch) or {:#x} (context)",
+            "there is no memory for section {name} at {start:#010x} ({size} bytes); \
+             link code at {:#x}, data at {:#x} (packet), {:#x} (scratch) or {:#x} (context)",
             base(map::CODE),
             base(map::PACKET),
             base(map::SCRATCH),
@@ -110,7 +114,8 @@ fn fits(name: &str, start: u64, size: u64, scratch: (u32, u32)) -> Result<()> {
     };
     ensure!(
         u64::from(offset).checked_add(size).is_some_and(|end| end <= u64::from(bytes)),
-        "section {name} does not fit: it has {size} bytes from {start:#010x} on, and the {} region ends at {:#010x} ({bytes} bytes); make it smaller or link it elsewhere",
+        "section {name} does not fit: it has {size} bytes from {start:#010x} on, \
+         and the {} region ends at {:#010x} ({bytes} bytes); make it smaller or link it elsewhere",
         name_of(region),
         base(region) + bytes
     );

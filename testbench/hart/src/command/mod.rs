@@ -1,7 +1,7 @@
 //! `spindle hart`: one handler processor with its memories, for programs that are no handlers.
 //!
-//! A program starts at its entry point with the registers of a handler. It ends by a store to `tohost`, as the public instruction tests do, by returning,
-//! by a fault, or at the limit of cycles.
+//! A program starts at its entry point with the registers of a handler. It ends by a store to `tohost`, as the public
+//! instruction tests do, by returning, by a fault, or at the limit of cycles.
 
 mod memory;
 mod program;
@@ -22,7 +22,8 @@ use spindle_sim::instructions::{Disassembly, Tracer};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Exit status if there is no result of the program: it was refused, it faulted, or it did not end. Programs like `env` and `timeout` use the same.
+/// Exit status if there is no result of the program: it was refused, it faulted, or it did not end. Programs like `env` and
+/// `timeout` use the same.
 const NO_RESULT: u8 = 125;
 /// Cycles after the store to `tohost` in which older stores arrive in their memories, with any delays.
 const DRAIN: u64 = 1000;
@@ -36,20 +37,26 @@ pub struct HartArguments {
     /// First instruction: a symbol or an address [default: the ELF file's entry point].
     #[arg(long, value_name = "PLACE", value_parser = NonEmptyStringValueParser::new())]
     entry: Option<String>,
-    /// Address of the result: a store of 1 ends the program with success, a store of 2 x CODE + 1 with exit status CODE. A symbol or an address [default: the
-    /// symbol `tohost`, if the program has it].
+    /// Address of the result: a store of 1 ends the program with success, a store of 2 x CODE + 1 with exit status CODE. A
+    /// symbol or an address [default: the symbol `tohost`, if the program has it].
     #[arg(long, value_name = "PLACE", value_parser = NonEmptyStringValueParser::new())]
     tohost: Option<String>,
-    /// After the program has ended, write the memory from BEGIN up to END to FILE, in the format of the RISC-V architecture tests: one word per line, in
-    /// hexadecimal. BEGIN and END are symbols or addresses.
+    /// After the program has ended, write the memory from BEGIN up to END to FILE, in the format of the RISC-V architecture
+    /// tests: one word per line, in hexadecimal. BEGIN and END are symbols or addresses.
     #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"], value_parser = NonEmptyStringValueParser::new())]
     signature: Option<Vec<String>>,
     /// Bytes in a line of the signature.
     #[arg(long, value_name = "BYTES", default_value_t = 4, requires = "signature", value_parser = clap::value_parser!(u8).range(1..=64))]
     signature_granularity: u8,
-    /// After the program has ended, write the bytes from BEGIN up to END to FILE as they are, or to standard output in hexadecimal if FILE is `-`. May be
-    /// given several times.
-    #[arg(long, num_args = 3, value_names = ["BEGIN", "END", "FILE"], value_parser = NonEmptyStringValueParser::new(), action = clap::ArgAction::Append)]
+    /// After the program has ended, write the bytes from BEGIN up to END to FILE as they are, or to standard output in
+    /// hexadecimal if FILE is `-`. May be given several times.
+    #[arg(
+        long,
+        num_args = 3,
+        value_names = ["BEGIN", "END", "FILE"],
+        value_parser = NonEmptyStringValueParser::new(),
+        action = clap::ArgAction::Append
+    )]
     dump: Vec<String>,
     /// Write a line for each instruction that retires.
     #[arg(long, value_name = "FILE")]
@@ -58,7 +65,12 @@ pub struct HartArguments {
     #[arg(long, value_name = "SEED")]
     delays: Option<u64>,
     /// Give up after so many cycles.
-    #[arg(long, value_name = "CYCLES", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(WATCHDOG_MOST)))]
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        default_value_t = 10_000_000,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(WATCHDOG_MOST))
+    )]
     limit: u32,
 }
 
@@ -150,7 +162,8 @@ fn run(arguments: &HartArguments) -> Result<u8> {
             Ok(u8::try_from(value >> 1).unwrap_or(u8::MAX))
         }
         Outcome::Stored(value) => bail!(
-            "{name} stored {value:#x} to tohost, which is no result: 1 is success, 2 x CODE + 1 a failure; there are no system calls of a host"
+            "{name} stored {value:#x} to tohost, which is no result: \
+             1 is success, 2 x CODE + 1 a failure; there are no system calls of a host"
         ),
         Outcome::Ended(ending) if ending.cause == 0 => {
             println!("returned {}", ending.code);
@@ -188,7 +201,8 @@ fn simulate(hart: &mut Hart, tohost: Option<u32>, mut tracer: Option<&mut Tracer
     }
 }
 
-/// Everything that is to be written after the end, with its files already there: a file that cannot be written is no surprise after minutes.
+/// Everything that is to be written after the end, with its files already there: a file that cannot be written is no
+/// surprise after minutes.
 fn outputs(arguments: &HartArguments, program: &Program) -> Result<Vec<Output>> {
     let range = |words: &[String]| program.range(&words[0], &words[1]);
     let mut outputs = vec![];

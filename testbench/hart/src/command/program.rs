@@ -46,7 +46,8 @@ impl<'a> Program<'a> {
         if let FileFlags::Elf { e_flags, .. } = elf.flags() {
             ensure!(
                 e_flags & EF_RISCV_RVC == 0,
-                "it has compressed instructions (RVC), which the processor does not implement; compile all of it, libraries included, with {BUILD}"
+                "it has compressed instructions (RVC), which the processor does not implement; \
+                 compile all of it, libraries included, with {BUILD}"
             );
         }
         Ok(Program { elf })
@@ -106,7 +107,7 @@ impl<'a> Program<'a> {
         Ok(entry)
     }
 
-    /// Where the program stores its result: the place that was given, else the symbol `tohost` if there is one.
+    /// Where the program stores its result: the place that was given, else the symbol `tohost`, if the program has it.
     ///
     /// # Errors
     /// No store can get there.

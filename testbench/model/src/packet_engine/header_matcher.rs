@@ -101,7 +101,7 @@ pub enum Match {
     Drop(usize),
 }
 
-/// The extracted word; bytes behind the frame's end are 0.
+/// The extracted word; bytes after the frame's end are 0.
 pub fn extract(source: Source, headers: &Headers) -> u32 {
     match source {
         Source::Length => headers.frame.len() as u32,

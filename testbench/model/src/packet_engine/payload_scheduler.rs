@@ -1,8 +1,8 @@
 //! What sPIN promises of messages and packets, as a judge of the payload scheduler.
 //!
-//! The judge is told everything that passes the scheduler's ports, in order. It knows which message each frame belongs to from
-//! whoever made the traffic, not from header fields. Each observation is checked against the rules of order; [`Judge::finish`]
-//! checks that nothing that was owed is missing, and says what every counter must be.
+//! The judge is given everything that passes the scheduler's ports, in order. It knows which message each frame belongs to
+//! from whoever made the traffic, not from header fields. Each observation is checked against the rules of order;
+//! [`Judge::finish`] checks that nothing that was owed is missing, and says what every counter must be.
 
 use spindle_contract::descriptors::overload;
 use spindle_contract::{descriptors::kind, events, memory_map as code, reasons};
@@ -188,7 +188,7 @@ pub struct Counts {
     pub messages_aged: u64,
 }
 
-/// The end of a message as a process is told of it.
+/// The end of a message as a process is informed of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// `events::message`.
@@ -418,7 +418,7 @@ impl Judge {
             .frames
             .get(&frame)
             .and_then(|f| f.message)
-            .ok_or(format!("a task for frame {frame}, which is nobody's"))?;
+            .ok_or(format!("a task for frame {frame}, which no message has"))?;
         let all_ended = self.messages[index]
             .frames
             .iter()
@@ -447,7 +447,7 @@ impl Judge {
                     message.header_end == Some(End::Process),
                     "a payload handler for frame {frame} before its header handler allowed it"
                 );
-                must!(message.completion == Run::Never, "a payload handler behind the completion handler");
+                must!(message.completion == Run::Never, "a payload handler after the completion handler");
                 must!(entry.sent.payload > 0, "a payload handler for frame {frame}, which has no payload");
                 must!(entry.task == Run::Never, "a second payload handler for frame {frame}");
                 must!(!entry.lost && !entry.bypassed, "a payload handler for frame {frame} beyond the quota");
@@ -546,8 +546,8 @@ impl Judge {
         let proceeds = message.header_end == Some(End::Proceed);
         let wanted = mailbox || proceeds || entry.commanded || message.plan.to_host;
         if !wanted {
-            // Nobody asked for it: the overload rule did, of the whole message or of this packet.
-            must!(message.may_bypass, "a placement of frame {frame} that nobody asked for");
+            // No one asked for it: the overload rule did, of the whole message or of this packet.
+            must!(message.may_bypass, "a placement of frame {frame} that no one asked for");
             must!(entry.task == Run::Never, "frame {frame} has a handler and is placed");
             entry.bypassed = true;
             message.bypassed |= message.frames.first() == Some(&frame) && message.header == Run::Never;
@@ -585,7 +585,7 @@ impl Judge {
 
     /// The cells of a packet return; gives its frame.
     pub fn freed(&mut self, pkt: u64) -> Result<u64, String> {
-        let frame = self.owners.remove(&pkt).ok_or(format!("packet {pkt} is freed, but nobody has it"))?;
+        let frame = self.owners.remove(&pkt).ok_or(format!("packet {pkt} is freed, but is not in use"))?;
         let entry = self.frames.get_mut(&frame).ok_or("it has arrived")?;
         must!(entry.task != Run::Running, "frame {frame} is freed while its handler runs");
         must!(entry.placement != Run::Running, "frame {frame} is freed while it is being placed");
@@ -612,7 +612,7 @@ impl Judge {
         Ok(frame)
     }
 
-    /// A process is told of the end of the message that has this number.
+    /// A process is informed of the end of the message that has this number.
     pub fn report(&mut self, number: usize, report: Report) -> Result<(), String> {
         // The first of its lives that is not reported yet.
         let unreported = |i: &&usize| self.messages[**i].joined > 0 && !self.messages[**i].reported;
@@ -688,7 +688,7 @@ impl Judge {
                 let owed = (end == Some(End::Proceed) && !message.aged) || frame.commanded || message.plan.to_host;
                 must!(!owed || frame.lost || frame.placement == Run::Ended, "frame {number} was never placed");
             }
-            Target::Refused(_) => return Err(format!("frame {number} joined a message that nobody wants")),
+            Target::Refused(_) => return Err(format!("frame {number} joined a message that no one wants")),
         }
         // A frame of a failed message counts as failed unless its own handler had ended well.
         let untouched = frame.task == Run::Never && message.failed && end != Some(End::Proceed) && !frame.bypassed;
@@ -730,8 +730,8 @@ impl Judge {
                 let owed = handlers.completion && !message.aged && self.may_complete(message);
                 must!(owed == (message.completion == Run::Ended), "a completion handler is missing: {message:?}");
                 must!(message.reported != message.pending || message.reported, "an event is missing: {message:?}");
-                let told = message.reported || message.pending;
-                must!(told, "an event is missing: {message:?}");
+                let reported = message.reported || message.pending;
+                must!(reported, "an event is missing: {message:?}");
             }
             let tombstone = message.header_end == Some(End::Drop);
             if message.failed || message.completion_failed {

@@ -63,7 +63,7 @@ impl Peer {
 /// All peers, by the low bits of their nodes.
 #[derive(Clone, Debug)]
 pub struct PsnFilter {
-    /// The entries that are somebody's.
+    /// The entries that have a peer.
     pub peers: HashMap<usize, Peer>,
     size: usize,
 }
@@ -79,7 +79,7 @@ impl PsnFilter {
         node as usize % self.size
     }
 
-    /// The peer of a node; a node that has none yet gets the entry, with a window at 0, if nobody has it.
+    /// The peer of a node; a node that has none yet gets the entry, with a window at 0, if no one has it.
     pub fn peer(&mut self, node: u32) -> Result<&mut Peer, Verdict> {
         let index = self.index(node);
         let peer = self.peers.entry(index).or_insert_with(|| Peer { node, ..Peer::default() });

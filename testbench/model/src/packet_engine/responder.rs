@@ -1,4 +1,5 @@
-//! Responder: which reports are answered, by counting. Reports of one source must come in the order in which the responder sees them.
+//! Responder: which reports are answered, by counting. Reports of one source must come in the order in which the responder
+//! sees them.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ pub struct Report {
     pub urgent: bool,
     /// Its number counts.
     pub sequenced: bool,
-    /// Its number, which tells it from the others.
+    /// Its number, by which it is known.
     pub psn: u32,
 }
 
@@ -83,8 +84,8 @@ impl Responder {
             || waiting.iter().any(|at| hole.is_some_and(|hole| circle(self.reports[*at].psn, *hole) == 0))
     }
 
-    /// An acknowledgement may be sent although none is due: while the last one was made a number below its hole was reported, so that it is not known
-    /// whether the hole's was reported too.
+    /// An acknowledgement may be sent although none is due: while the last one was made a number below its hole was
+    /// reported, so that it is not known whether the hole's was reported too.
     fn may(&self, node: u8) -> bool {
         let below = |hole: &u32| {
             let meanwhile = |at: &&usize| **at < self.spoken[&node];
@@ -98,8 +99,9 @@ impl Responder {
         self.uncovered.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// An acknowledgement is sent to a source, when the first `known` reports had certainly been seen: it must be due, and speak of
-    /// the source's last packet among them, or of a later one. If it shows a hole, that begins with the number `hole`.
+    /// An acknowledgement is sent to a source, when the first `known` reports had certainly been seen: it must be due, and
+    /// speak of the source's last packet among them, or of a later one. If it shows a hole, that begins with the number
+    /// `hole`.
     pub fn acknowledges(&mut self, node: u8, psn: u32, known: usize, hole: Option<u32>) -> Result<(), String> {
         if !self.due(node) && !self.may(node) {
             return Err(format!("nothing is due to {node}"));
@@ -119,7 +121,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Whether everybody has had what was due.
+    /// Whether all sources have had what was due.
     pub fn settled(&self) -> bool {
         self.refusals.is_empty() && !self.uncovered.keys().any(|node| self.due(*node))
     }

@@ -1,8 +1,8 @@
 //! Naive model of RVMA mailboxes: what the host's memory holds, which records appear and why packets are refused.
 //!
 //! The model knows no time. It is given the packets in the order in which the engine takes them, and treats each as placed
-//! at once. Host memory at the end and the set of records do not depend on when the hardware's writes land, only the order of
-//! records of different buffers does.
+//! at once. Host memory at the end and the set of records do not depend on when the hardware's writes land, only the order
+//! of records of different buffers does.
 
 use spindle_contract::events;
 use spindle_contract::reasons;
@@ -255,7 +255,8 @@ impl Rvma {
         Ok((self.buffers[*oldest].base, self.buffers[*oldest].size))
     }
 
-    /// REWIND: likewise, and that buffer is the last one then. What lies before it comes no nearer: the ring has eight places.
+    /// REWIND: likewise, and that buffer is the last one then. What lies before it comes no nearer: the ring has eight
+    /// places.
     pub fn rewind(&mut self, pid: u16, addr: u64, back: usize) -> Result<(u64, u32), u32> {
         let found = self.get_buf_ptr(pid, addr, back)?;
         let history = &mut self.mailboxes.get_mut(&(pid, addr)).expect("looked up before").history;

@@ -7,7 +7,7 @@ use pcap_file::{DataLink, Endianness, TsResolution};
 use std::io::Write;
 use std::time::Duration;
 
-/// First bytes of the format that some old systems wrote: longer packet headers, told by the magic number alone.
+/// First bytes of the format that some old systems wrote: longer packet headers, known by the magic number alone.
 const MODIFIED: [[u8; 4]; 2] = [[0xa1, 0xb2, 0xcd, 0x34], [0x34, 0xcd, 0xb2, 0xa1]];
 
 pub(super) fn read(file: &[u8], collector: &mut RrMux) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Captures: pcap and pcapng files in and out.
 //!
-//! Reading takes classic pcap (either byte order, microseconds or nanoseconds) and pcapng (several sections and interfaces), recognised by the first bytes
-//! of the file; the link type must be Ethernet. Writing takes the format from the suffix of the name. Time stamps keep nanoseconds both ways.
-//! An error names the packet, or the block, and the reason in one sentence.
+//! Reading takes classic pcap (either byte order, microseconds or nanoseconds) and pcapng (several sections and interfaces),
+//! recognised by the first bytes of the file; the link type must be Ethernet. Writing takes the format from the suffix of
+//! the name. Time stamps keep nanoseconds both ways. An error names the packet, or the block, and the reason in one
+//! sentence.
 
 mod classic;
 mod pcapng;
@@ -91,7 +92,8 @@ pub fn read(path: &Path) -> Result<Vec<Captured>> {
 /// Reads all packets of a capture.
 ///
 /// # Errors
-/// A file that cannot be read, is neither pcap nor pcapng, has packets of another link type than Ethernet, is cut short or is damaged.
+/// A file that cannot be read, is neither pcap nor pcapng, has packets of another link type than Ethernet, is cut short or
+/// is damaged.
 pub fn read_with(path: &Path, truncated: Truncated) -> Result<Capture> {
     parse(&load(path)?, truncated).with_context(|| format!("{} cannot be used", path.display()))
 }
@@ -164,7 +166,9 @@ impl RrMux {
                 limit => format!("; the file was written with a snap length of {limit}"),
             };
             bail!(
-                "packet {number} was captured in part ({length} of {} bytes{limit}); `spindle run --truncated skip` leaves such packets out; else capture with a snap length of at least 9216",
+                "packet {number} was captured in part ({length} of {} bytes{limit}); \
+                 `spindle run --truncated skip` leaves such packets out; \
+                 else capture with a snap length of at least 9216",
                 found.original
             );
         }
@@ -199,7 +203,8 @@ pub fn write(path: &Path, packets: &[Captured]) -> Result<()> {
     file.flush().with_context(cannot)
 }
 
-/// Writes packets with nanosecond time stamps; `comment` is of the whole capture and, as the packets' comments, for pcapng only.
+/// Writes packets with nanosecond time stamps; `comment` is of the whole capture and, as the packets' comments, for pcapng
+/// only.
 ///
 /// # Errors
 /// The output cannot be written, or a packet is longer than a capture may hold.

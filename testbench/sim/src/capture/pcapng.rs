@@ -1,7 +1,7 @@
 //! pcapng.
 //!
-//! The reader is our own, since the `pcap-file` crate takes time stamps for nanoseconds whatever the interface states, refuses options without an end
-//! mark, and gives no length to simple packet blocks. The crate writes.
+//! The reader is our own, since the `pcap-file` crate takes time stamps for nanoseconds whatever the interface states,
+//! refuses options without an end mark, and gives no length to simple packet blocks. The crate writes.
 
 use super::{Annotated, Found, RrMux, LONGEST};
 use anyhow::{bail, ensure, Context, Result};
@@ -245,7 +245,8 @@ impl Reader {
         };
         if interface.link_type != ETHERNET {
             bail!(
-                "packet {number} is of {}, whose link type is {:?}, not Ethernet; keep the packets of Ethernet interfaces only, or capture on one",
+                "packet {number} is of {}, whose link type is {:?}, not Ethernet; \
+                 keep the packets of Ethernet interfaces only, or capture on one",
                 interface.title(),
                 DataLink::from(u32::from(interface.link_type))
             );

@@ -12,7 +12,7 @@ struct Job {
     src_offset: usize,
     dst_offset: usize,
     length: usize,
-    /// Source beats behind the last wanted byte.
+    /// Source beats after the last wanted byte.
     surplus: usize,
 }
 

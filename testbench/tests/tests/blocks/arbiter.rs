@@ -100,7 +100,7 @@ fn streams(wave: &WaveContext, n: usize, name: &str) {
         if valid && ready {
             let index = dut.source_index.number() as usize;
             assert!(open.is_none_or(|o| o == index), "cycle {cycle}: frames are mixed");
-            let (data, bytes, last) = inside[index].pop_front().expect("a beat that nobody sent");
+            let (data, bytes, last) = inside[index].pop_front().expect("a beat that no one sent");
             assert_eq!(dut.source.data.bytes(), data, "cycle {cycle}");
             assert_eq!(dut.source.keep.number(), u64::MAX >> (64 - bytes), "cycle {cycle}");
             assert_eq!(dut.source.last.is_high(), last, "cycle {cycle}");

@@ -18,7 +18,7 @@ pub fn random_bytes<const N: usize>(rng: &mut ChaCha8Rng) -> [u8; N] {
 /// What a word port block promises.
 #[derive(Clone, Copy)]
 pub struct WordPort {
-    /// Words it takes when nobody reads.
+    /// Words it takes when no one reads.
     pub capacity: usize,
     /// Cycles from write to `read_valid`.
     pub latency: u64,

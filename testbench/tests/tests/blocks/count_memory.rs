@@ -18,7 +18,7 @@ fn counts(counters: usize, start: u32) {
         for _ in 0..2 {
             dut.reset();
             let mut counts = vec![start; counters];
-            let mut told: VecDeque<(usize, u32)> = VecDeque::new();
+            let mut reported: VecDeque<(usize, u32)> = VecDeque::new();
             let (mut carry, mut carries) = (0, 0);
             for cycle in 0..100 * counters {
                 let number = cycle % counters;
@@ -36,14 +36,14 @@ fn counts(counters: usize, start: u32) {
                 dut.is_low.set(is_low);
                 dut.eval();
                 if cycle >= DELAY {
-                    let (at, count) = told.pop_front().expect("every visit is told");
+                    let (at, count) = reported.pop_front().expect("every visit is reported");
                     assert_eq!((dut.at.number(), dut.count.number()), (at as u64, u64::from(count)), "cycle {cycle}");
                 }
                 let sum = u64::from(counts[number]) + u64::from(more) + carry;
                 counts[number] = sum as u32;
                 carry = if is_low { sum >> 32 } else { 0 };
                 carries += carry;
-                told.push_back((number, sum as u32));
+                reported.push_back((number, sum as u32));
                 dut.tick();
             }
             assert!(carries > counters as u64, "{carries} carries");

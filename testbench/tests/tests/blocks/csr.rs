@@ -16,7 +16,7 @@ const DECERR: u64 = 3;
 const UNKNOWN: u64 = 0x4000;
 const SILENT: u64 = 0x8000;
 
-/// The register file behind the slave.
+/// The register file of the slave.
 #[derive(Default)]
 struct Registers {
     words: HashMap<u64, u64>,

@@ -74,7 +74,10 @@ fn reset_of(block: &mut impl HasReset) -> &mut Signal<In, Bit> {
 macro_rules! has_reset {
     ($($ty:ty)*) => { $(impl HasReset for $ty { fn reset(&mut self) -> &mut Signal<In, Bit> { &mut self.reset } })* };
 }
-has_reset! { Skid<Beat> Slice<Beat> Fifo<Bits<40>, 2> Fifo<Bits<40>, 7> RoundRobin<5> StreamArbiter ByteAligner CsrBlock CounterBank<2> StreamMonitor }
+has_reset! {
+    Skid<Beat> Slice<Beat> Fifo<Bits<40>, 2> Fifo<Bits<40>, 7> RoundRobin<5> StreamArbiter ByteAligner CsrBlock
+    CounterBank<2> StreamMonitor
+}
 
 differential!(sdp_ram_1, 1500, SdpRam::<3, 40>::new(RamStyle::Block, 1),
     in [(write_enable) (write_address) (write_data) (read_enable) (read_address)],

@@ -58,10 +58,10 @@ shapes! {
 
 #[test]
 fn every_shape_is_lint_clean() {
-    let mut told = vec![];
+    let mut reported = vec![];
     for (name, source) in shapes() {
         let warnings = lint(&source).unwrap_or_else(|e| panic!("{name}: {e:#}"));
-        told.extend(warnings.into_iter().map(|w| format!("{name}: {w}")));
+        reported.extend(warnings.into_iter().map(|w| format!("{name}: {w}")));
     }
-    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+    assert!(reported.is_empty(), "{} warnings:\n{}", reported.len(), reported.join("\n"));
 }

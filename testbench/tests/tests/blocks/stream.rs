@@ -1,4 +1,4 @@
-//! `StreamMonitor`: silent on lawful traffic, and each breach is told.
+//! `StreamMonitor`: silent on lawful traffic, and each breach is reported.
 
 use crate::blocks::common::random_bytes;
 use rand::Rng;
@@ -66,7 +66,7 @@ fn each_breach_is_told() {
         for (name, a, b, expected) in cases {
             let dut = monitor(wave);
             cycle(&dut, &a.0, a.1, a.2, a.3, a.4);
-            assert_eq!(cycle(&dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: told too early");
+            assert_eq!(cycle(&dut, &b.0, b.1, b.2, b.3, b.4), 0, "{name}: reported too early");
             for _ in 0..3 {
                 assert_eq!(cycle(&dut, &zero, full, true, false, true), expected, "{name}");
             }

@@ -75,8 +75,8 @@ fn memories_become_their_primitives() {
     let distributed = crate::source(&mut SdpRam::<6, 24>::new(RamStyle::Distributed, 1), "sdp_6_24_distributed");
     let ultra = crate::source(&mut SdpRam::<12, 144>::new(RamStyle::Ultra, 1), "sdp_12_144_ultra");
     // The whole content of each: memory cells, and nothing that would imitate a behaviour the primitive does not have.
-    // Exceptions: a true dual port memory gates its strobes with the enable, and its output registers stay outside (yosys packs none into a block
-    // RAM, vendors' tools do); LUT RAM has its read register outside.
+    // Exceptions: a true dual port memory gates its strobes with the enable, and its output registers stay outside (yosys
+    // packs none into a block RAM, vendors' tools do); LUT RAM has its read register outside.
     let check = |family: &str, cases: &[(&Source, &[(&str, u64)])]| {
         let found = synthesise(&yosys, family, &cases.iter().map(|(source, _)| *source).collect::<Vec<_>>());
         for (source, expected) in cases {

@@ -1,5 +1,6 @@
 //! Values in the bits of a port.
 
+use bitvec::{field::BitField, order::Lsb0, view::BitView};
 use hpu_core::processor::predecode::predecode;
 use spindle_contract::descriptors::{Descriptor, DESCRIPTORS};
 
@@ -16,9 +17,7 @@ pub fn bits(fields: &[(u64, usize)]) -> Vec<u8> {
     let mut at = 0;
     for (value, width) in fields {
         assert!(*width >= 64 || value >> width == 0, "{value:#x} does not fit {width} bits");
-        for bit in (0..*width).filter(|bit| value >> bit & 1 == 1) {
-            bytes[(at + bit) / 8] |= 1 << ((at + bit) % 8);
-        }
+        bytes.view_bits_mut::<Lsb0>()[at..at + width].store_le(*value);
         at += width;
     }
     bytes
@@ -26,7 +25,7 @@ pub fn bits(fields: &[(u64, usize)]) -> Vec<u8> {
 
 /// `width` bits from bit `from` on.
 pub fn slice(bytes: &[u8], from: usize, width: usize) -> u64 {
-    (0..width).fold(0, |value, bit| value | u64::from(bytes[(from + bit) / 8] >> ((from + bit) % 8) & 1) << bit)
+    bytes.view_bits::<Lsb0>()[from..from + width].load_le()
 }
 
 fn descriptor(name: &str) -> &'static Descriptor {

@@ -2,7 +2,6 @@
 
 pub mod array;
 pub mod cluster;
-pub mod dut;
 pub mod fields;
 pub mod processor;
 pub mod registers;

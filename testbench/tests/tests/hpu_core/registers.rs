@@ -6,21 +6,21 @@ use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::CODE_ALIGN;
 use spindle_contract::registers::{self, hpu};
-use spindle_harness::{run_with_wave_on_failure, Model, Source, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::HashMap;
 
 const HPUS: usize = 8;
 const CONTEXTS: usize = 8;
 
 struct Bench {
-    model: Model,
-    /// Memory behind the L2 port.
+    dut: Dut<Registers>,
+    /// Memory at the L2 port.
     l2: HashMap<u64, u32>,
     /// Contexts installed: number, and the bits of the entry.
     installed: Vec<(u64, Vec<u8>)>,
     pops: [usize; 2],
     slow: bool,
-    /// The counter that is told, another one in each cycle; its count is its address and this.
+    /// The counter that is reported, another one in each cycle; its count is its address and this.
     counter: u64,
 }
 
@@ -33,65 +33,49 @@ fn counter(group: usize, number: usize) -> usize {
 
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
-        let design =
-            spindle_verilog::emit(&mut Registers::new(HPUS, CONTEXTS), "registers").unwrap_or_else(|e| panic!("{e}"));
-        let source = Source::from_text("registers", design.to_string());
-        let mut model = wave.model(&source).unwrap_or_else(|error| panic!("{error:#}"));
-        model.reset(2);
-        Bench { model, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false, counter: 0 }
-    }
-
-    fn set(&mut self, name: &str, value: u64) {
-        let port = self.model.port(name).unwrap_or_else(|error| panic!("{error}"));
-        self.model.set(port, value);
-    }
-
-    fn get(&self, name: &str) -> u64 {
-        self.model.get(self.model.port(name).unwrap_or_else(|error| panic!("{error}")))
+        let dut = Dut::new(wave, Registers::new(HPUS, CONTEXTS), "registers");
+        Bench { dut, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false, counter: 0 }
     }
 
     /// One access of the page: the data, and whether it was an error.
     fn access(&mut self, write: bool, offset: u32, data: u32) -> (u32, bool) {
-        let port = self.model.port("csr").unwrap_or_else(|error| panic!("{error}"));
         let request = 1 | u128::from(write) << 1 | u128::from(hpu::BASE + offset) << 2 | u128::from(data) << 22;
-        self.model.set_bytes(port, &request.to_le_bytes()[..7]);
+        self.dut.csr.set_bytes(&request.to_le_bytes()[..7]);
         let mut waiting = 0;
         let mut answer_in = None;
         for _ in 0..40 + counter(3, 0) {
             self.counter = (self.counter + 1) % counter(3, 0) as u64;
-            self.set("count_at", self.counter);
-            self.set("count", COUNT + self.counter);
-            self.set("l2_request_ready", (!self.slow || waiting > 2).into());
-            self.set("l2_answer_valid", (answer_in == Some(0)).into());
-            self.model.eval();
-            let answer = self.get("csr_answer");
-            if self.get("l2_request_valid") == 1 {
+            self.dut.count_at.set(self.counter);
+            self.dut.count.set(COUNT + self.counter);
+            self.dut.l2_request.ready.set(!self.slow || waiting > 2);
+            self.dut.l2_answer.valid.set(answer_in == Some(0));
+            self.dut.eval();
+            let answer = self.dut.csr_answer.number();
+            if self.dut.l2_request.valid.is_high() {
                 waiting += 1;
-                if self.get("l2_request_ready") == 1 {
+                if self.dut.l2_request.ready.is_high() {
                     assert_eq!(answer_in, None, "one request for one access");
-                    let request = self.get("l2_request");
+                    let request = self.dut.l2_request.number();
                     let (write, address) = (request >> 2 & 1 == 1, request >> 9 & 0xF_FFFF);
                     assert_eq!((request >> 1 & 1, request >> 3 & 1, request >> 29 & 3), (1, 0, 3), "a far plain word");
                     if write {
                         self.l2.insert(address, (request >> 31) as u32);
                     }
                     let word = self.l2.get(&address).copied().unwrap_or(0);
-                    self.set("l2_answer", u64::from(write) << 1 | u64::from(word) << 2);
+                    self.dut.l2_answer.set_bytes(&(u64::from(write) << 1 | u64::from(word) << 2).to_le_bytes()[..5]);
                     answer_in = Some(if self.slow { 9 } else { 5 });
                 }
             }
             answer_in = answer_in.map(|cycles: i32| cycles - 1);
-            if self.get("policy_valid") == 1 {
-                let staged = self.model.port("staged").unwrap_or_else(|error| panic!("{error}"));
-                self.installed.push((self.get("policy_index"), self.model.get_bytes(staged).to_vec()));
+            if self.dut.policy.valid.is_high() {
+                self.installed.push((self.dut.policy.index.number(), self.dut.staged.bytes()));
             }
-            for (count, name) in [(0, "fault_pop"), (1, "print_pop")] {
-                self.pops[count] += self.get(name) as usize;
-            }
-            self.model.tick();
+            self.pops[0] += self.dut.fault.pop.number() as usize;
+            self.pops[1] += self.dut.print.pop.number() as usize;
+            self.dut.tick();
             if answer & 1 == 1 {
-                self.model.set_bytes(port, &[]);
-                self.model.tick();
+                self.dut.csr.set_bytes(&[]);
+                self.dut.tick();
                 return ((answer >> 2) as u32, answer >> 1 & 1 == 1);
             }
         }
@@ -174,10 +158,8 @@ fn contexts_are_staged_and_installed() {
                 at += width;
             }
         }
-        let policy = bench.model.port("policy").unwrap_or_else(|error| panic!("{error}"));
-        let word = |bench: &Bench| {
-            bench.model.get_bytes(policy).iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b))
-        };
+        let word =
+            |bench: &Bench| bench.dut.policy.bytes().iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b));
         assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "weight 1, all HPUs");
         // Register, its bits, and where they are in the policy.
         let policies = [
@@ -200,7 +182,7 @@ fn contexts_are_staged_and_installed() {
         // The weight and the mask replace what stood there.
         assert_eq!(word(&bench), expected);
         bench.write(hpu::CTX_ACTIVE, 0xBEEF);
-        assert_eq!((bench.read(hpu::CTX_ACTIVE), bench.get("active")), (0xBEEF, 0xBEEF));
+        assert_eq!((bench.read(hpu::CTX_ACTIVE), bench.dut.active.number()), (0xBEEF, 0xBEEF));
     });
 }
 
@@ -232,13 +214,11 @@ fn reports_and_prints_are_shown_and_dropped() {
         let report: Vec<u8> = (0..16).map(|i| 0x11 * i).collect();
         let print: Vec<u8> = (0..14).map(|i| 0xF0 - 3 * i).collect();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        for (name, bytes) in [("fault", &report), ("print", &print)] {
-            let port = bench.model.port(name).unwrap_or_else(|error| panic!("{error}"));
-            bench.model.set_bytes(port, bytes);
-        }
-        bench.set("fault_count", 3);
-        bench.set("print_count", 64);
-        bench.set("context_puts", 0x181);
+        bench.dut.fault.set_bytes(&report);
+        bench.dut.print.set_bytes(&print);
+        bench.dut.fault.count.set(3);
+        bench.dut.print.count.set(64);
+        bench.dut.context_puts.set(0x181);
         let expected = [
             (hpu::FAULT_COUNT, 3),
             (hpu::FAULT_WHO, word(&report[..4])),

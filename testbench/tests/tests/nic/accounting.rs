@@ -187,7 +187,8 @@ fn mailbox_reasons(nic: &mut Nic) {
     ] {
         provoke(nic, reason, at_once(&[frame]));
     }
-    // Two messages of two packets, and between their halves the buffer is taken back, or the mailbox closed and opened again.
+    // Two messages of two packets, and between their halves the buffer is taken back, or the mailbox closed and opened
+    // again.
     let taken = |id, half| {
         put(TAKEN, |header| {
             (header.msg_id, header.msg_len, header.msg_off) = (id, 2 * PIECE as u32, half * PIECE as u32)
@@ -225,8 +226,8 @@ fn too_many_messages(nic: &mut Nic) {
     assert_eq!((played.stats.messages_open, played.stats.completions), (0, before + 1));
 }
 
-/// Long frames while every HPU is busy for longer than they take to arrive: the packet buffer runs over. What it holds comes to
-/// its end, and a small frame that still fits is answered.
+/// Long frames while every HPU is busy for longer than they take to arrive: the packet buffer runs over. What it holds comes
+/// to its end, and a small frame that still fits is answered.
 fn full_buffer(nic: &mut Nic, small: &[u8]) {
     const FRAMES: usize = 40;
     let long = udp(&Ends::default(), 1, 5, &[3; 9000]);

@@ -1,4 +1,5 @@
-//! A NIC on the bench: handlers compiled and installed, frames played until all is quiet, and the state in which it must be left.
+//! A NIC on the bench: handlers compiled and installed, frames played until all is quiet, and the state in which it must be
+//! left.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -77,8 +78,8 @@ pub fn compiled(text: &str) -> Image {
 }
 
 /// NICs after reset, joined by a wire.
-fn network(nodes: usize, wire: WireOptions) -> Network {
-    let card = |seed| SimDevice::new(usual_source(), &CONFIG, Options { seed, ..Options::default() }).unwrap();
+fn network(config: &Config, source: &Source, nodes: usize, wire: WireOptions) -> Network {
+    let card = |seed| SimDevice::new(source, config, Options { seed, ..Options::default() }).unwrap();
     Network::new((0..nodes as u64).map(card).collect(), wire)
 }
 
@@ -87,7 +88,15 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 
 /// Opens NICs on a wire, each with all of them in its node table.
 pub fn nodes(count: usize, wire: WireOptions) -> Vec<Node> {
-    let network = network(count, wire);
+    opened(network(&CONFIG, usual_source(), count, wire), count)
+}
+
+/// The same with NICs of another configuration.
+pub fn nodes_of(config: Config, count: usize, wire: WireOptions) -> Vec<Node> {
+    opened(network(&config, &source(config), count, wire), count)
+}
+
+fn opened(network: Network, count: usize) -> Vec<Node> {
     let open = |number: usize| {
         let node = network.node(number);
         let mut device = Device::open(node.clone(), node).unwrap();
@@ -159,7 +168,7 @@ impl Nic {
         Installed { context: self.device.install(&image, &options).unwrap(), image }
     }
 
-    /// Adds a rule behind the others.
+    /// Adds a rule after the others.
     pub fn rule(&mut self, text: &str, action: Action) -> Rule {
         let rule: Rule = text.parse().unwrap();
         self.device.add_rule(&rule, action).unwrap();

@@ -17,8 +17,9 @@ const BACK: usize = 0x8000;
 const COUNTER: usize = 0xFF00;
 const PROCESS: usize = 3;
 
-/// Each frame names a piece of host memory. The handler fetches it into context memory, from where it goes back to another place in host memory, into a mailbox of another
-/// node, and out as a frame behind the headers of the frame that came. Then the handler draws a number, and says what it has seen.
+/// Each frame names a piece of host memory. The handler fetches it into context memory, from where it goes back to another
+/// place in host memory, into a mailbox of another node, and out as a frame after the headers of the frame that came. Then
+/// the handler draws a number, and says what it has seen.
 const HANDLER: &str = r#"
 #include "spindle.h"
 
@@ -133,5 +134,5 @@ fn handlers_move_context_memory_and_tell_the_host() {
     drawn.sort_unstable();
     complete.sort_unstable();
     assert!(drawn.into_iter().eq(0..FRAMES as u32), "each number is drawn once");
-    assert!(complete.into_iter().eq(0..FRAMES), "each handler has told its end");
+    assert!(complete.into_iter().eq(0..FRAMES), "each handler has reported its end");
 }

@@ -1,5 +1,5 @@
-//! Reliable puts of context memory between two NICs: handlers put what lies in L2, beside puts of host memory, over a wire that loses and reorders; the bytes
-//! arrive once, a handle is done when they have arrived, and has failed when they cannot.
+//! Reliable puts of context memory between two NICs: handlers put what lies in L2, beside puts of host memory, over a wire
+//! that loses and reorders; the bytes arrive once, a handle is done when they have arrived, and has failed when they cannot.
 
 use crate::nic::bench::{compiled, nodes, Node};
 use rand::Rng;
@@ -22,7 +22,8 @@ const DATA: usize = 0x4000;
 /// Orders of a test, at most.
 const ORDERS: usize = 32;
 
-/// Carries out the order in its packet, waits for the put, and writes down what became of it. The handler's variables begin with the bytes to put.
+/// Carries out the order in its packet, waits for the put, and writes down what became of it. The handler's variables begin
+/// with the bytes to put.
 const HANDLER: &str = r#"
 #include "spindle.h"
 
@@ -141,7 +142,7 @@ fn reliability(retries: u8) -> Reliability {
     Reliability { timeout: 96, hole_time: 64, retries, incarnation: 0x5EED }
 }
 
-/// Orders whose bytes lie behind each other in one buffer: those of context memory, and with `mixed` some of host memory.
+/// Orders whose bytes lie one after the other in one buffer: those of context memory, and with `mixed` some of host memory.
 fn random_orders(rng: &mut ChaCha8Rng, count: usize, mixed: bool) -> (Vec<Order>, usize) {
     let mut offset = 0;
     let orders = (0..count)
@@ -243,7 +244,8 @@ fn what_finds_no_buffer_comes_again() {
     assert!(got == bench.bytes(&order), "the bytes are others");
 }
 
-/// A mailbox that is not there refuses for good, and a peer that says nothing is given up: both end the handle with an error, and what follows is sent.
+/// A mailbox that is not there refuses for good, and a peer that says nothing is given up: both end the handle with an
+/// error, and what follows is sent.
 #[test]
 fn what_cannot_arrive_fails() {
     let mut rng = seeded_rng("context_puts_fail");
@@ -264,7 +266,7 @@ fn what_cannot_arrive_fails() {
     assert_eq!(bench.wait(4), [2, 1, 2, 2]);
     assert!(bench.nodes[0].segments_resent().unwrap() >= 4);
 
-    // Nobody waits for the last one, and its context's memory is nobody else's until it has been given up.
+    // No one waits for the last one, and its context's memory is no one else's until it has been given up.
     bench.give(4, &[Order { leaves: true, ..good }]);
     let handled = |bench: &mut Bench| bench.nodes[0].stats().unwrap().frames_handled;
     while handled(&mut bench) < 5 || bench.nodes[0].live_messages(bench.context).unwrap() > 0 {}

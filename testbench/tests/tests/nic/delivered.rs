@@ -1,13 +1,18 @@
-//! The configurations that are delivered, as whole NICs: the packets and puts that the simulated configuration gets in `answers` and `mailboxes`.
+//! The configurations that are delivered, as whole NICs: handlers that answer, mailboxes, handlers that fault, and reliable
+//! puts over a wire that loses frames, as the simulated configuration has them in `answers`, `mailboxes`, `faults` and
+//! `reliable`.
 
 use crate::nic::answers::the_capture_is_answered;
-use crate::nic::bench::Nic;
+use crate::nic::bench::{nodes_of, Nic};
+use crate::nic::faults::faults_name_their_place;
 use crate::nic::mailboxes::shuffled_puts_complete;
+use crate::nic::reliable::a_bad_wire_loses_nothing;
 use spindle_contract::params::Config;
 
 fn serves(config: Config) {
     the_capture_is_answered(|options| Nic::of(config, options));
     shuffled_puts_complete(|options| Nic::of(config, options), 0..1);
+    faults_name_their_place(|options| Nic::of(config, options));
 }
 
 #[test]
@@ -18,4 +23,14 @@ fn alveo_answers_and_completes() {
 #[test]
 fn kintex7_answers_and_completes() {
     serves(Config::KINTEX7);
+}
+
+#[test]
+fn alveo_sends_reliably() {
+    a_bad_wire_loses_nothing(|wire| nodes_of(Config::ALVEO, 2, wire));
+}
+
+#[test]
+fn kintex7_sends_reliably() {
+    a_bad_wire_loses_nothing(|wire| nodes_of(Config::KINTEX7, 2, wire));
 }

@@ -1,5 +1,5 @@
-//! What a rule can say beside its context, on the whole NIC: messages that a field of the frame names and an end test ends, and packets that go
-//! to the host as well.
+//! What a rule can say beside its context, on the whole NIC: messages that a field of the frame names and an end test ends,
+//! and packets that go to the host as well.
 
 use crate::nic::bench::{at_once, Nic};
 use rand::seq::IndexedRandom;
@@ -63,8 +63,8 @@ fn calls(nic: &mut Nic, context: spindle::ContextId) -> [u32; 3] {
     std::array::from_fn(|i| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap()))
 }
 
-/// Plain UDP: the first word of the payload names the message, a byte behind it is 1 in its last packet. Streams are interleaved, and each number
-/// is used for one message after the other.
+/// Plain UDP: the first word of the payload names the message, a byte after it is 1 in its last packet. Streams are
+/// interleaved, and each number is used for one message after the other.
 #[test]
 fn a_field_names_messages_and_a_test_ends_them() {
     const STREAMS: u32 = 6;
@@ -106,7 +106,7 @@ fn a_field_names_messages_and_a_test_ends_them() {
             EventKind::Message { outcome: Outcome::Done, id, length, dropped: 0, flow_control: false, .. } => {
                 lengths.entry(id).or_default().push(length)
             }
-            other => panic!("nobody caused {other:?}"),
+            other => panic!("no one caused {other:?}"),
         }
     }
     // Messages of one number may end in another order than they came.

@@ -1,4 +1,5 @@
-//! What a process is told through its event ring: the end of every message, every fault, and how many events found the ring full.
+//! What a process receives through its event ring: the end of every message, every fault, and how many events found the ring
+//! full.
 
 use crate::nic::bench::{random_gaps, Nic};
 use rand::SeedableRng;
@@ -15,7 +16,7 @@ fn fails(i: usize) -> bool {
     i.is_multiple_of(3)
 }
 
-/// A NIC with a good and a faulty context of the process, and what it was told while frames were played.
+/// A NIC with a good and a faulty context of the process, and what it received while frames were played.
 fn play(records: usize) -> (Nic, EventRing, Vec<u16>) {
     let mut nic = Nic::new(Options { seed: 5, ..Options::default() });
     let options = ContextOptions { process: PROCESS as u8, ..ContextOptions::default() };
@@ -58,13 +59,13 @@ fn every_message_and_fault_is_told_once() {
                 assert_eq!(fault.cause_text().0, "FAULT_STORE", "{event:?}");
                 faults.push(numbers.iter().position(|n| *n == fault.frame).expect("the frame was played"));
             }
-            other => panic!("nobody caused {other:?}"),
+            other => panic!("no one caused {other:?}"),
         }
     }
     ended.sort_unstable();
     faults.sort_unstable();
     assert_eq!(ended, (0..FRAMES).collect::<Vec<_>>(), "every message ends once");
-    assert_eq!(faults, (0..FRAMES).filter(|i| fails(*i)).collect::<Vec<_>>(), "every fault is told once");
+    assert_eq!(faults, (0..FRAMES).filter(|i| fails(*i)).collect::<Vec<_>>(), "every fault is reported once");
     assert_eq!(nic.device.pop_fault().unwrap(), None, "faults of an open ring do not go to the registers");
     nic.device.close_ring(ring).unwrap();
     nic.assert_empty();
@@ -73,19 +74,19 @@ fn every_message_and_fault_is_told_once() {
 #[test]
 fn what_a_full_ring_lost_is_told() {
     let (mut nic, mut ring, _) = play(16);
-    // Reading gives the places back, which lets the card tell what it could not.
-    let mut told = 0;
+    // Reading gives the places back, which lets the card report what it could not.
+    let mut reported = 0;
     let mut lost = 0;
     let deadline = nic.card.sim().cycle() + 20_000;
     while nic.card.sim().cycle() < deadline {
         match nic.device.poll_event(&mut ring).unwrap().map(|event| event.kind) {
             Some(EventKind::Lost(events)) => lost += events as usize,
-            Some(_) => told += 1,
+            Some(_) => reported += 1,
             None => nic.card.sim().run(100),
         }
     }
     let all = FRAMES + (0..FRAMES).filter(|i| fails(*i)).count();
-    assert_eq!((told, lost), (16, all - 16), "told and lost are all");
+    assert_eq!((reported, lost), (16, all - 16), "reported and lost are all");
     nic.device.close_ring(ring).unwrap();
     nic.assert_empty();
 }

@@ -1,6 +1,7 @@
 //! The fate ports report the rule, the context, the message, the handlers and the end of every frame.
 //!
-//! That the ends are as many as the counters count is checked in every run of [`Nic::play`], so [`super::accounting`] checks it for each drop reason alone.
+//! That the ends are as many as the counters count is checked in every run of [`Nic::play`], so [`super::accounting`] checks
+//! it for each drop reason alone.
 
 use crate::nic::bench::{random_gaps, Nic, Played};
 use rand::seq::IndexedRandom;
@@ -131,7 +132,8 @@ fn every_frame_has_the_fate_of_its_kind() {
 /// Bits of a window's handle that are the number of its mailbox; the others are its generation.
 const MAILBOX_NUMBER: usize = 0xFFF;
 
-/// Frames of several messages, mixed: the frames of a message report the same slot, and the first of them begins the message.
+/// Frames of several messages, mixed: the frames of a message report the same slot, and the first of them begins the
+/// message.
 #[test]
 fn frames_of_a_message_report_its_slot() {
     const MESSAGES: u32 = 12;
@@ -218,8 +220,8 @@ int payload_handler(const spin_payload_t *p, void *state) {
     return SPIN_SUCCESS;
 }"#;
 
-/// Each handler that was sent to an HPU starts there, and the two kinds come in their order; every record comes in the cycle that docs/interfaces.md
-/// gives, relative to the trace points.
+/// Each handler that was sent to an HPU starts there, and the two kinds come in their order; every record comes in the cycle
+/// that docs/interfaces.md gives, relative to the trace points.
 #[test]
 fn every_start_was_sent_to_its_hpu() {
     let mut nic = Nic::new(Options::default());

@@ -10,8 +10,12 @@ use spindle_sim::Options;
 
 #[test]
 fn faults_name_their_place_and_hurt_nobody_else() {
+    faults_name_their_place(Nic::new);
+}
+
+pub fn faults_name_their_place(open: impl Fn(Options) -> Nic) {
     const BUDGET: u32 = 3000;
-    let mut nic = Nic::new(Options { seed: 3, ..Options::default() });
+    let mut nic = open(Options { seed: 3, ..Options::default() });
     let options = ContextOptions { watchdog: BUDGET, ..ContextOptions::default() };
     let faulty = [
         nic.handler("faulty/never_returns", "udp.dport == 0", options),

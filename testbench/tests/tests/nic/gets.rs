@@ -74,7 +74,7 @@ fn gets_over(wire: WireOptions, name: &str) -> Vec<Node> {
 fn gets_arrive_over_a_faithful_wire() {
     let mut nodes = gets_over(WireOptions::default(), "gets");
     assert_eq!((nodes[0].segments_resent().unwrap(), nodes[1].segments_resent().unwrap()), (0, 0));
-    // The put and five gets; answers are nobody's puts.
+    // The put and five gets; answers are no one's puts.
     assert_eq!(nodes[0].failed_puts().unwrap(), 0);
     assert_eq!(nodes[1].stats().unwrap().frames_placed as usize, SIZE.div_ceil(1408) + 5);
 }

@@ -1,4 +1,5 @@
-//! Puts of several packets, shuffled among each other, against the model of RVMA: host memory, byte for byte, and records, exactly once.
+//! Puts of several packets, shuffled among each other, against the model of RVMA: host memory, byte for byte, and records,
+//! exactly once.
 
 use crate::nic::bench::{random_gaps, Nic};
 use rand::seq::SliceRandom;
@@ -117,7 +118,7 @@ pub fn shuffled_puts_complete(open: impl Fn(Options) -> Nic, seeds: std::ops::Ra
     }
 }
 
-/// Buffers posted through the command ring take messages as others do; a post that cannot be is told and skipped.
+/// Buffers posted through the command ring take messages as others do; a post that cannot be is reported and skipped.
 #[test]
 fn posts_through_the_command_ring() {
     const COUNT: usize = 40;

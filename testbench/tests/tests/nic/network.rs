@@ -1,4 +1,5 @@
-//! Two NICs on a wire: what processes and handlers of one put arrives in mailboxes of the other, in whatever order the wire lets it.
+//! Two NICs on a wire: what processes and handlers of one put arrives in mailboxes of the other, in whatever order the wire
+//! lets it.
 
 use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
@@ -15,7 +16,8 @@ const ADDRESS: u64 = 0x1234;
 const KEY: u32 = 0; // of the handler's image
 const SIZE: usize = 40_000;
 
-/// Sends a message through the first NIC, whose handlers put it to the second packet by packet; what stands there in the end.
+/// Sends a message through the first NIC, whose handlers put it to the second packet by packet; what stands there in the
+/// end.
 fn passed_on(wire: WireOptions) -> (Vec<u8>, Vec<u8>, Vec<Node>) {
     let mut rng = seeded_rng("passed_on");
     let mut nodes = nodes(2, wire);

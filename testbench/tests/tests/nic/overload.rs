@@ -1,5 +1,5 @@
-//! Contexts that are given more than they may have, and messages whose rest never comes, on the whole NIC: what is dropped, placed or refused,
-//! what the completion handler and the host are told, and that the counters say the same.
+//! Contexts that are given more than they may have, and messages whose rest never comes, on the whole NIC: what is dropped,
+//! placed or refused, what the completion handler and the host receive, and that the counters say the same.
 
 use crate::nic::bench::{at_once, Nic, Played};
 use spindle::rule_table::Action;
@@ -15,12 +15,13 @@ const KEY: u32 = 7;
 const NODE: u32 = 5;
 /// Match bits of the contexts: one for each rule.
 const RULES: [(u64, Overload); 3] = [(0x10, Overload::Drop), (0x20, Overload::Pause), (0x30, Overload::Place)];
-/// A handler that takes longer than all frames of a play take to arrive, and keeps the sums of what its completion handler was told.
+/// A handler that takes longer than all frames of a play take to arrive, and keeps the sums of what its completion handler
+/// was reported.
 const SLOW: &str = r#"
 #include "spin_atomic.h"
 #include "spindle.h"
 
-struct { uint32_t headers, payloads, completions, dropped, triggered; } told;
+struct { uint32_t headers, payloads, completions, dropped, triggered; } reported;
 
 static int linger(uint32_t *count) {
     spin_amo_add(count, 1);
@@ -29,17 +30,17 @@ static int linger(uint32_t *count) {
 }
 int header_handler(const spin_header_t *h, void *state) {
     (void)h, (void)state;
-    return linger(&told.headers);
+    return linger(&reported.headers);
 }
 int payload_handler(const spin_payload_t *p, void *state) {
     (void)p, (void)state;
-    return linger(&told.payloads);
+    return linger(&reported.payloads);
 }
 int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state) {
     (void)state;
-    spin_amo_add(&told.completions, 1);
-    spin_amo_add(&told.dropped, dropped_bytes);
-    spin_amo_add(&told.triggered, flow_control_triggered);
+    spin_amo_add(&reported.completions, 1);
+    spin_amo_add(&reported.dropped, dropped_bytes);
+    spin_amo_add(&reported.triggered, flow_control_triggered);
     return SPIN_SUCCESS;
 }"#;
 
@@ -70,7 +71,7 @@ fn slow(nic: &mut Nic, addr: u64, options: ContextOptions) -> ContextId {
 }
 
 /// The sums: header, payload, completion handlers; bytes, and how often flow control was triggered.
-fn told(nic: &mut Nic, context: ContextId) -> [u32; 5] {
+fn reported(nic: &mut Nic, context: ContextId) -> [u32; 5] {
     let mut bytes = [0; 20];
     nic.device.read_state(context, 0, &mut bytes).unwrap();
     std::array::from_fn(|i| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().unwrap()))
@@ -90,12 +91,12 @@ fn overloaded(limits: ContextOptions) -> (Nic, [ContextId; 3], EventRing) {
 fn ends(nic: &mut Nic, ring: &mut EventRing, contexts: &[ContextId]) -> Vec<Vec<(u32, Outcome, u32, bool)>> {
     let mut ends = vec![Vec::new(); contexts.len()];
     while let Some(event) = nic.device.poll_event(ring).unwrap() {
-        let at = contexts.iter().position(|context| *context == event.context).expect("nobody else has a ring");
+        let at = contexts.iter().position(|context| *context == event.context).expect("no one else has a ring");
         match event.kind {
             EventKind::Message { outcome, id, dropped, flow_control, .. } => {
                 ends[at].push((id, outcome, dropped, flow_control))
             }
-            other => panic!("nobody caused {other:?}"),
+            other => panic!("no one caused {other:?}"),
         }
     }
     ends.iter_mut().for_each(|ends| ends.sort_unstable_by_key(|end| end.0));
@@ -165,7 +166,7 @@ fn messages_beyond_a_quota() {
         let wanted: Vec<_> = (0..MESSAGES).map(|id| (id, Outcome::Done, 0, placed(id))).collect();
         assert_eq!(ends[rule], wanted, "{overload:?}");
         let ran = if overload == Overload::Place { MOST } else { MESSAGES };
-        assert_eq!(told(&mut nic, contexts[rule]), [ran, ran, ran, 0, 0], "{overload:?}");
+        assert_eq!(reported(&mut nic, contexts[rule]), [ran, ran, ran, 0, 0], "{overload:?}");
     }
     nic.device.close_ring(ring).unwrap();
     nic.assert_empty();
@@ -205,7 +206,7 @@ fn packets_beyond_a_quota() {
 
     let all_ran = PACKETS as u32;
     for (rule, ran, lost, triggered) in [(0, most, LOST, true), (1, all_ran, 0, false), (2, most, 0, true)] {
-        assert_eq!(told(&mut nic, contexts[rule]), [1, ran, 1, lost, triggered.into()], "{:?}", RULES[rule]);
+        assert_eq!(reported(&mut nic, contexts[rule]), [1, ran, 1, lost, triggered.into()], "{:?}", RULES[rule]);
     }
     let ends = ends(&mut nic, &mut ring, &contexts);
     let wanted = [(LOST, true), (0, false), (0, true)].map(|(lost, flow)| vec![(0, Outcome::Done, lost, flow)]);
@@ -214,7 +215,8 @@ fn packets_beyond_a_quota() {
     nic.assert_empty();
 }
 
-/// Messages that lack a packet end by their age, with an event and without their completion handler; another context notices nothing.
+/// Messages that lack a packet end by their age, with an event and without their completion handler; another context notices
+/// nothing.
 #[test]
 fn messages_whose_rest_never_comes() {
     const MESSAGES: u32 = 5;
@@ -248,7 +250,7 @@ fn messages_whose_rest_never_comes() {
     assert_eq!(counted(&nothing, &played), ((kept + ANSWERED) as u32, 0, vec![]));
     assert_eq!(played.sent.len(), ANSWERED);
     assert_eq!((played.stats.messages_aged, played.stats.messages_open), (MESSAGES, 0));
-    assert_eq!(told(&mut nic, context), [MESSAGES, kept as u32, 0, 0, 0], "no completion handler has run");
+    assert_eq!(reported(&mut nic, context), [MESSAGES, kept as u32, 0, 0, 0], "no completion handler has run");
     let aged: Vec<_> = (0..MESSAGES).map(|id| (id, Outcome::Aged, 0, false)).collect();
     assert_eq!(ends(&mut nic, &mut ring, &[context]), [aged]);
 
@@ -258,7 +260,7 @@ fn messages_whose_rest_never_comes() {
         .collect();
     let later = nic.play(at_once(&whole));
     assert_eq!(counted(&played, &later), (whole.len() as u32, 0, vec![]));
-    assert_eq!(told(&mut nic, context)[2..], [MESSAGES, 0, 0]);
+    assert_eq!(reported(&mut nic, context)[2..], [MESSAGES, 0, 0]);
     let done: Vec<_> = (0..MESSAGES).map(|id| (id, Outcome::Done, 0, false)).collect();
     assert_eq!(ends(&mut nic, &mut ring, &[context]), [done]);
     // One packet alone begins its message anew, and ages.

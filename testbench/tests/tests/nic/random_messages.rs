@@ -1,7 +1,7 @@
 //! Random sPIN traffic on the whole NIC, message by message against what the rules of sPIN say of it.
 //!
-//! Packets come out of order, late, twice, or not at all; TX and host memory are slow at random; one context never returns, and another one
-//! answers pings meanwhile. What handlers do is in their packets ([`scripted`](crate::nic::scripted)).
+//! Packets come out of order, late, twice, or not at all; TX and host memory are slow at random; one context never returns,
+//! and another one answers pings meanwhile. What handlers do is in their packets ([`scripted`](crate::nic::scripted)).
 
 use crate::nic::bench::{Nic, Played};
 use crate::nic::scripted::{traffic, Expected, Message, Traffic, CONTEXTS, FIRST, HANDLER, KEY, MESSAGES, ROOM};
@@ -93,19 +93,19 @@ fn random_messages_end_as_the_rules_say() {
                 assert_eq!((length, flow_control), (message.length, false), "message {id}");
                 if let Some((_, bytes)) = message.expected().completion {
                     assert_eq!(dropped, bytes, "message {id}");
-                    assert!(completed.contains_key(&id), "the host is told after the completion handler");
+                    assert!(completed.contains_key(&id), "the host is reported after the completion handler");
                 }
                 assert_eq!(ended.insert(id, outcome), None, "message {id} ended twice");
             }
             EventKind::User { user, length } => {
-                let told = (length, (user >> 32) as u32);
-                assert_eq!(completed.insert(of(user as u32), told), None, "completion handler twice");
+                let reported = (length, (user >> 32) as u32);
+                assert_eq!(completed.insert(of(user as u32), reported), None, "completion handler twice");
             }
             EventKind::Fault(fault) => {
                 let expected = if event.context == contexts[CONTEXTS] { "FAULT_WATCHDOG" } else { "FAULT_STORE" };
                 assert_eq!(fault.cause_text().0, expected);
             }
-            other => panic!("nobody caused {other:?}"),
+            other => panic!("no one caused {other:?}"),
         }
     }
     for (id, message) in (0..).zip(&traffic.messages) {

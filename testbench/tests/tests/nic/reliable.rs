@@ -1,4 +1,5 @@
-//! Reliable puts between two NICs: whatever the wire does, every message arrives once and whole, and its handler is told then.
+//! Reliable puts between two NICs: whatever the wire does, every message arrives once and whole, and its handler is reported
+//! then.
 
 use crate::nic::bench::{example, nodes, Node};
 use rand::Rng;
@@ -23,7 +24,10 @@ const REGION: usize = 64 * 8192;
 
 /// The first NIC, which sends, and the second, with a window of `SIZE` bytes.
 fn open(wire: WireOptions) -> Vec<Node> {
-    let mut nodes = nodes(2, wire);
+    prepared(nodes(2, wire))
+}
+
+fn prepared(mut nodes: Vec<Node>) -> Vec<Node> {
     let host_region = nodes[0].memory.alloc(REGION, 4096).unwrap();
     let options = ContextOptions { host_region: Some((host_region, REGION as u32)), ..ContextOptions::default() };
     let context = nodes[0].install(&example("ping_pong_host"), &options).unwrap();
@@ -51,7 +55,7 @@ fn messages(nodes: &[Node], data: &[u8]) {
     }
 }
 
-/// All messages arrive, and the sender is told.
+/// All messages arrive, and the sender is reported.
 fn arrives_whole(nodes: &mut [Node]) {
     let mut rng = seeded_rng("reliable");
     let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
@@ -86,6 +90,10 @@ fn nothing_is_sent_twice_over_a_faithful_wire() {
 
 #[test]
 fn loss_duplication_and_many_paths() {
+    a_bad_wire_loses_nothing(|wire| nodes(2, wire));
+}
+
+pub fn a_bad_wire_loses_nothing(open: impl Fn(WireOptions) -> Vec<Node>) {
     let wire = WireOptions {
         loss: 0.1,
         duplication: 0.05,
@@ -95,14 +103,15 @@ fn loss_duplication_and_many_paths() {
         seed: 7,
         ..WireOptions::default()
     };
-    let mut nodes = open(wire);
+    let mut nodes = prepared(open(wire));
     arrives_whole(&mut nodes);
     let resent = nodes[0].segments_resent().unwrap();
     let counts = nodes[0].memory.network().counts();
     assert!(counts.lost > 0 && resent > 0, "{counts:?}, {resent} segments sent again");
 }
 
-/// Frames overtake each other and few acknowledgements are asked for: no put waits for a timeout, which would send segments again.
+/// Frames overtake each other and few acknowledgements are asked for: no put waits for a timeout, which would send segments
+/// again.
 #[test]
 fn what_was_overtaken_is_acknowledged_without_a_timeout() {
     let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, seed: 7, ..WireOptions::default() };
@@ -130,7 +139,7 @@ fn a_refusal_for_good_ends_a_put() {
     assert!(nodes[1].peer(0).unwrap().is_some_and(|peer| peer.expected as usize >= MESSAGES));
 }
 
-/// A process that puts is told when its bytes have arrived, and when they cannot.
+/// A process that puts is informed when its bytes have arrived, and when they cannot.
 #[test]
 fn puts_of_a_process_end_with_an_event() {
     let mut nodes = open(WireOptions { loss: 0.05, seed: 11, ..WireOptions::default() });
@@ -161,8 +170,9 @@ fn puts_of_a_process_end_with_an_event() {
     };
 }
 
-/// A process names the buffers of its puts, the last ones first; those that are ahead of the window are refused and sent again until
-/// the window has moved, whatever the wire loses and reorders. Beside it, puts to a managed window lie behind each other.
+/// A process names the buffers of its puts, the last ones first; those that are ahead of the window are refused and sent
+/// again until the window has moved, whatever the wire loses and reorders. Beside it, puts to a managed window lie after
+/// each other.
 #[test]
 fn puts_name_their_epoch() {
     // Three packets: those that find no buffer are missing until they come again.
@@ -192,8 +202,8 @@ fn puts_name_their_epoch() {
             Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Tagged(epoch as u16) };
         let from = buffer + (epoch * MESSAGE) as u64;
         nodes[0].put(0, from, ONE as u32, &target).unwrap();
-        let behind = Target { address: ADDRESS + 1, offset: 77, kind: Kind::Managed, ..target };
-        nodes[0].put(0, from, MESSAGE as u32, &behind).unwrap();
+        let after = Target { address: ADDRESS + 1, offset: 77, kind: Kind::Managed, ..target };
+        nodes[0].put(0, from, MESSAGE as u32, &after).unwrap();
     }
     for _ in 0..2 * MESSAGES {
         let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
@@ -224,8 +234,8 @@ fn puts_name_their_epoch() {
     assert!(nacks >= 1, "buffers 4 and 5 were not open at first");
 }
 
-/// Messages of one packet and of several, put into a stream without waiting: whatever the wire loses and reorders, the bytes lie in the buffers in the
-/// order of the puts, each message in one buffer.
+/// Messages of one packet and of several, put into a stream without waiting: whatever the wire loses and reorders, the bytes
+/// lie in the buffers in the order of the puts, each message in one buffer.
 #[test]
 fn a_stream_keeps_the_order_of_its_puts() {
     const MOST: usize = 2000;

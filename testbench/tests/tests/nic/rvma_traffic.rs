@@ -1,11 +1,13 @@
-//! Two NICs over a wire that loses, doubles and reorders: random puts, wrong ones among them, and buffers that are taken back at any moment,
-//! against the model of RVMA.
+//! Two NICs over a wire that loses, doubles and reorders: random puts, wrong ones among them, and buffers that are taken
+//! back at any moment, against the model of RVMA.
 //!
-//! The model knows no time. It gets the packets in the order in which the receiver's engine took them, which the trace shows, and a command between the
-//! packets bound before and behind the engine's pause for it. Compared are the fate of every packet, what the sender is told of every put, refusals by
-//! reason, and when all is quiet host memory byte for byte, records, epochs and histories. Then the sender gets bytes of some buffers back.
+//! The model knows no time. It gets the packets in the order in which the receiver's engine took them, which the trace
+//! shows, and a command between the packets bound before and after the engine's pause for it. Compared are the fate of
+//! every packet, what the sender learns of every put, refusals by reason, and when all is quiet host memory byte for byte,
+//! records, epochs and histories. Then the sender gets bytes of some buffers back.
 //!
-//! Three processes receive: one has mailboxes of every kind, one only a catch-all, one a mailbox that spills into its catch-all.
+//! Three processes receive: one has mailboxes of every kind, one only a catch-all, one a mailbox that spills into its
+//! catch-all.
 //!
 //! `SPINDLE_RVMA_ROUNDS` makes the runs longer, `SPINDLE_RVMA_BYTES` the longest put (64 KiB otherwise, at most 1 MiB).
 
@@ -46,12 +48,13 @@ const MAILBOXES: [(u16, u32, u32); 10] = [
     (PID, 1, TAGGED),
     (PID, LONGEST_OF_STREAM, STREAM),
     (PID + 2, 2000, SPILL),
-    // What follows is nobody's target.
+    // What follows is no one's target.
     (PID + 2, LEAST_TO_CATCH, MANAGED | CATCH_ALL),
     (PID + 1, LEAST_TO_CATCH, MANAGED | CATCH_ALL),
 ];
 const TARGETS: usize = 8;
-/// Those that are cut: the one that spills may have no buffer, and while it closes it refuses what it would hand on before and behind.
+/// Those that are cut: the one that spills may have no buffer, and while it closes it refuses what it would hand on before
+/// and after.
 const CUT: usize = 7;
 /// Every message of the stream finds room in the buffer whose turn it is, or the stream would stand still.
 const LONGEST_OF_STREAM: u32 = 4000;
@@ -89,7 +92,7 @@ struct Message {
     refused: Vec<usize>,
 }
 
-/// How the sender was told that a put ended.
+/// How the sender was informed that a put ended.
 struct Ended {
     id: u32,
     length: u32,
@@ -227,7 +230,8 @@ impl System {
         self.sender.memory.write(from, &data).unwrap();
         self.operations += 1;
         let kind = match mode {
-            // One that was open when all was quiet; it may be complete, or cut, when the message comes. Now and then the one before.
+            // One that was open when all was quiet; it may be complete, or cut, when the message comes. Now and then the one
+            // before.
             TAGGED => Kind::Tagged(epochs[mailbox].wrapping_add(self.rng.random_range(0..5)).wrapping_sub(1)),
             STREAM => self.stream.target().kind,
             MANAGED => Kind::Managed,
@@ -297,7 +301,7 @@ impl System {
         self.operations += 1;
     }
 
-    /// Waits until the sender has been told of so many puts and nothing moves.
+    /// Waits until the sender has been informed of so many puts and nothing moves.
     fn settle(&mut self, puts: usize) -> Vec<Ended> {
         let network = self.sender.memory.network().clone();
         let (mut ended, mut waited) = (vec![], 0);
@@ -331,7 +335,7 @@ impl System {
         let frames: HashMap<u16, &Vec<u8>> = numbers.into_iter().zip(&frames).collect();
         let bound: HashMap<u16, u64> = of(T_LOOKED_UP).map(|event| (event.frame, event.cycle)).collect();
         let order: Vec<u16> = of(T_PLACEMENT).map(|event| event.frame).collect();
-        // A command lies behind the last packet that was bound before the engine's pause.
+        // A command lies after the last packet that was bound before the engine's pause.
         let mut commands: Vec<(usize, Cut)> = std::mem::take(&mut self.cuts)
             .into_iter()
             .map(|cut| {
@@ -353,7 +357,8 @@ impl System {
         commands.iter().for_each(|(_, cut)| self.model_cut(cut));
     }
 
-    /// A buffer whose last bytes are on their way when it is to be taken back completes by itself: the record says which it was.
+    /// A buffer whose last bytes are on their way when it is to be taken back completes by itself: the record says which it
+    /// was.
     fn model_cut(&mut self, cut: &Cut) {
         let (pid, address) = (MAILBOXES[cut.mailbox].0, cut.mailbox as u64);
         if cut.closes {
@@ -408,7 +413,7 @@ impl System {
         }
     }
 
-    /// What the sender was told of each put is what the model says of it.
+    /// What the sender learned of each put is what the model has of it.
     fn check_ends(&self, ended: &[Ended]) -> usize {
         for end in ended {
             let (_, message) = self.messages.get(&(0, PID, end.id)).expect("something of it has arrived");
@@ -453,18 +458,18 @@ impl System {
                 all.sort_unstable();
                 all
             };
-            let told = list(&mut |back| self.receiver.completed_buffer(window, back as u32).unwrap());
+            let reported = list(&mut |back| self.receiver.completed_buffer(window, back as u32).unwrap());
             let model = list(&mut |back| self.model.get_buf_ptr(pid, address, back).ok().map(|(buffer, _)| buffer));
-            assert_eq!(told.len(), model.len(), "history of mailbox {mailbox}");
-            if told.len() < 8 {
-                assert_eq!(told, model, "history of mailbox {mailbox}");
+            assert_eq!(reported.len(), model.len(), "history of mailbox {mailbox}");
+            if reported.len() < 8 {
+                assert_eq!(reported, model, "history of mailbox {mailbox}");
             }
             self.operations += 9;
         }
     }
 
-    /// A record left when the host had answered every write to its buffer, in whatever order it did, and no write followed; where the host keeps
-    /// the order, when it had taken them.
+    /// A record left when the host had answered every write to its buffer, in whatever order it did, and no write followed;
+    /// where the host keeps the order, when it had taken them.
     fn check_order(&self) {
         let card = self.receiver.memory.card().clone();
         let mut sim = card.sim();
@@ -488,8 +493,8 @@ impl System {
         let drops = self.receiver.stats().unwrap().drops;
         let model = |reason: &usize| self.refusals.get(reason).copied().unwrap_or(0);
         for reasons in [&[BAD_KEY][..], &[OUT_OF_BOUNDS], &[NO_POSTED_BUFFER], &[STALE_EPOCH], &[NO_MAILBOX, CLOSED]] {
-            let told: u32 = reasons.iter().map(|reason| drops[*reason]).sum();
-            assert_eq!(told, reasons.iter().map(model).sum::<u32>(), "refusals for reasons {reasons:?}");
+            let reported: u32 = reasons.iter().map(|reason| drops[*reason]).sum();
+            assert_eq!(reported, reasons.iter().map(model).sum::<u32>(), "refusals for reasons {reasons:?}");
         }
     }
 }
@@ -572,7 +577,8 @@ fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
     let counts = system.sender.memory.network().counts();
     let resent = system.sender.segments_resent().unwrap();
     println!(
-        "{} operations; records: {done} done, {partial} partial, {cancelled} cancelled; {refused} puts refused, {cuts} cuts, {closes} closes, {} gets; \
+        "{} operations; records: {done} done, {partial} partial, {cancelled} cancelled; \
+         {refused} puts refused, {cuts} cuts, {closes} closes, {} gets; \
          {counts:?}, {resent} segments sent again",
         system.operations, system.gets
     );

@@ -1,4 +1,5 @@
-//! Messages whose packets carry what their handlers shall do, the handler that obeys them, and what the rules of sPIN say of their ends.
+//! Messages whose packets carry what their handlers shall do, the handler that obeys them, and what the rules of sPIN say of
+//! their ends.
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -14,7 +15,7 @@ use spindle_sim::WireFrame;
 pub const MESSAGES: u32 = 2000;
 /// Contexts that run [`HANDLER`].
 pub const CONTEXTS: usize = 4;
-/// Match bits of the first context; those behind the last belong to the context that never returns.
+/// Match bits of the first context; those after the last belong to the context that never returns.
 pub const FIRST: u64 = 0x100;
 pub const KEY: u32 = 99;
 /// Bytes of the buffer that a message has to itself.
@@ -89,7 +90,7 @@ pub struct Message {
 /// What the rules say of a message.
 pub struct Expected {
     pub outcome: Outcome,
-    /// What its completion handler tells: packets that had a payload handler, and bytes dropped.
+    /// What its completion handler reports: packets that had a payload handler, and bytes dropped.
     pub completion: Option<(u32, u32)>,
     /// Packets by their end; those of a message that fails in a payload handler are `either`: it depends on what ran before.
     pub handled: u32,
@@ -170,7 +171,8 @@ pub struct Traffic {
     pub duplicates: u32,
 }
 
-/// Frames of all messages: near their place, some late, some twice. A message that loses packets is not protected by sequence numbers.
+/// Frames of all messages: near their place, some late, some twice. A message that loses packets is not protected by
+/// sequence numbers.
 pub fn traffic(rng: &mut ChaCha8Rng) -> Traffic {
     let mut messages = Vec::new();
     let mut timed: Vec<(usize, Vec<u8>)> = Vec::new();

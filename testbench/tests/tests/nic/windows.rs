@@ -17,8 +17,8 @@ const KEY: u32 = 3;
 /// Bytes of the context's host region.
 const REGION: usize = 1 << 16;
 
-/// By the last digit of the message's number: 0 placed without more, 1 dropped, 2 placed packet by packet but for those at 1408, 3 written as
-/// frames to another place in host memory, by their offset in the message.
+/// By the last digit of the message's number: 0 placed without more, 1 dropped, 2 placed packet by packet but for those at
+/// 1408, 3 written as frames to another place in host memory, by their offset in the message.
 const CHOOSES: &str = r#"
 #include "spindle.h"
 
@@ -41,8 +41,8 @@ int payload_handler(const spin_payload_t *p, void *state) {
     return SPIN_SUCCESS;
 }"#;
 
-/// Messages to the window meet its context, whatever rules come later, and those to another window do not; when it is closed, nothing is left
-/// of it, and its rule can be used again.
+/// Messages to the window meet its context, whatever rules come later, and those to another window do not; when it is
+/// closed, nothing is left of it, and its rule can be used again.
 #[test]
 fn handlers_decide_about_a_window() {
     let mut rng = seeded_rng("handlers_decide_about_a_window");
@@ -120,8 +120,8 @@ fn handlers_decide_about_a_window() {
     panic!("a window took no rule");
 }
 
-/// By the last digit of the message's number: 0 at another offset of its own window, 1 in another one, 2 across the end of a third one, 3 in a window of
-/// another process, 4 placed as it came. The payload of a raw frame goes to a managed window.
+/// By the last digit of the message's number: 0 at another offset of its own window, 1 in another one, 2 across the end of a
+/// third one, 3 in a window of another process, 4 placed as it came. The payload of a raw frame goes to a managed window.
 const REDIRECTS: &str = r#"
 #include "spindle.h"
 
@@ -146,7 +146,7 @@ int payload_handler(const spin_payload_t *p, void *state) {
     return SPIN_SUCCESS;
 }"#;
 
-/// A handler sends packets to other places of its window and to other windows of its process, but to nobody else's.
+/// A handler sends packets to other places of its window and to other windows of its process, but to no one else's.
 #[test]
 fn handlers_redirect_what_is_sent_to_a_window() {
     const PID: usize = 2;
@@ -202,17 +202,17 @@ fn handlers_redirect_what_is_sent_to_a_window() {
     assert!(read(&nic, own.buffer, 4000) == data[4], "placed as it came");
     assert!(read(&nic, own.buffer + 10_000, 4000) == data[0], "at another offset");
     assert!(read(&nic, other.buffer, 4000) == data[1], "in another window");
-    for (posted, why) in [(&foreign, "no process writes to another's window"), (&narrow, "nor behind a buffer")] {
+    for (posted, why) in [(&foreign, "no process writes to another's window"), (&narrow, "nor after a buffer")] {
         assert!(read(&nic, posted.buffer, 4000) == [0; 4000], "{why}");
     }
     let mut rest = &read(&nic, packed.buffer, length)[..];
     let mut found: Vec<Vec<u8>> = vec![];
     while let Some(mark) = rest.first() {
-        let (piece, behind) = rest.split_at(rest.iter().position(|byte| byte != mark).unwrap_or(rest.len()));
+        let (piece, after) = rest.split_at(rest.iter().position(|byte| byte != mark).unwrap_or(rest.len()));
         found.push(piece.to_vec());
-        rest = behind;
+        rest = after;
     }
     found.sort();
-    assert_eq!(found, raw, "payloads of raw frames, one behind the other");
+    assert_eq!(found, raw, "payloads of raw frames, one after the other");
     nic.assert_empty();
 }

@@ -1,13 +1,15 @@
 //! Dispatch: every order becomes its descriptor, each task goes to an HPU that may have it, and contexts get their shares.
 
-use crate::packet_engine::dut::{Dut, Record};
 use crate::packet_engine::hpus::Hpus;
+use crate::packet_engine::ingress::common::{get_field, has_field};
 use packet_engine::dispatch::Dispatch;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{TaskDesc, TaskDone};
 use spindle_contract::descriptors::kind;
 use spindle_contract::params::Config;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_verilog::prelude::bits as hw;
 use std::collections::{HashMap, VecDeque};
 
 const CONFIG: Config = Config::ALVEO;
@@ -63,12 +65,12 @@ struct Order {
 struct Running {
     until: u64,
     since: u64,
-    desc: Record,
+    desc: TaskDesc,
 }
 
 /// The block, the array around it, and what is expected.
 struct Bench {
-    dut: Dut,
+    dut: Dut<Dispatch>,
     hpus: Hpus,
     rng: ChaCha8Rng,
     now: u64,
@@ -77,7 +79,7 @@ struct Bench {
     waiting: Vec<VecDeque<Order>>,
     places: VecDeque<Order>,
     running: Vec<Running>,
-    done: VecDeque<Record>,
+    done: VecDeque<TaskDone>,
     /// Tasks that left, HPU cycles that they took, and the longest wait, by context.
     left: [u64; 16],
     busy: [u64; 16],
@@ -93,10 +95,10 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext, config: &Config, policy: impl Fn(usize) -> (u64, u32)) -> Self {
-        let mut dut = Dut::new(wave, &mut Dispatch::new(config), "dispatch");
+        let dut = Dut::new(wave, Dispatch::new(config), "dispatch");
         let mut hpus = Hpus::new(config);
-        hpus.install(&mut dut, policy);
-        dut.set("placement_ready", 1);
+        hpus.install(&dut, policy);
+        dut.placement.ready.set(true);
         let mut bench = Bench {
             dut,
             hpus,
@@ -157,17 +159,17 @@ impl Bench {
     }
 
     fn store(&mut self, order: &Order) {
-        self.dut.set("store", 1);
-        self.dut.set("store_pkt", order.pkt);
+        self.dut.store.set(true);
+        self.dut.store_pkt.set(order.pkt);
         let packed = bits(STORED.iter().map(|(name, width)| (order.fields[name], *width)));
-        self.dut.set_bytes("store_packet", &packed);
-        self.dut.set_bytes("store_terms", &bits(TERMS.iter().map(|(name, width)| (order.fields[name], *width))));
+        self.dut.store_packet.set_bytes(&packed);
+        self.dut.store_terms.set_bytes(&bits(TERMS.iter().map(|(name, width)| (order.fields[name], *width))));
     }
 
     /// The order comes in the next cycle.
     fn prefetch(&mut self, order: &Order) {
         let packed = bits([(order.pkt, 10), (order.slot, 8), (order.fields["context"], 4)]);
-        self.dut.set_bytes("prefetch", &packed);
+        self.dut.prefetch.set_bytes(&packed);
     }
 
     /// Stores a packet and orders something about it; `cycles` as for `step`.
@@ -192,12 +194,13 @@ impl Bench {
             (order.dropped, 32),
             (order.flow_control, 1),
         ]);
-        self.dut.set_bytes("order", &packed);
-        self.dut.set(if is_task { "task_push" } else { "placement_push" }, 1);
+        self.dut.order.set_bytes(&packed);
+        let push = if is_task { &self.dut.task_push } else { &self.dut.placement_push };
+        push.set(true);
         if let Some(other) = &order.elsewhere {
-            self.dut.set("redirect", 1);
+            self.dut.redirect.set(true);
             let packed = bits(REDIRECTION.iter().map(|(name, width)| (other[name], *width)));
-            self.dut.set_bytes("redirection", &packed);
+            self.dut.redirection.set_bytes(&packed);
         }
         order.ordered = self.now;
         if is_task {
@@ -210,56 +213,60 @@ impl Bench {
     /// One cycle with the inputs as they were set; `cycles` says how long a task of a context runs.
     fn step(&mut self, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) -> Result<(), String> {
         let now = self.now;
-        self.hpus.drive(&mut self.dut, "room", now);
+        self.hpus.drive(&self.dut.room, now);
         while let Some(at) = self.running.iter().position(|run| run.until <= now) {
             let run = self.running.swap_remove(at);
-            let names = ["kind", "context", "msg_slot", "frame", "pkt", "cluster", "hpu"];
-            let mut done = Record::new(&names.map(|name| (name, run.desc.get(name))));
-            done.0.insert("cycles", run.until - run.since);
+            let TaskDesc { kind, context, msg_slot, frame, pkt, cluster, hpu, .. } = run.desc;
+            let cycles = hw(run.until - run.since);
+            let done = TaskDone { kind, context, msg_slot, frame, pkt, cluster, hpu, cycles, ..TaskDone::default() };
             self.done.push_back(done);
         }
         let done = self.done.pop_front();
-        self.dut.set("ended", done.is_some().into());
+        self.dut.ended.set(done.is_some());
         if let Some(done) = done {
-            self.dut.put("ended_task", "task_done", &done);
+            self.dut.ended_task.set(done);
             self.hpus.ends(&done);
-            self.busy[done.get("context") as usize] += done.get("cycles");
-            self.free.push_back(done.get("pkt"));
+            self.busy[done.context.to_u64() as usize] += done.cycles.to_u64();
+            self.free.push_back(done.pkt.to_u64());
         }
         self.dut.eval();
-        if self.dut.high("task_valid") {
+        if self.dut.task_valid.is_high() {
             self.task(cycles)?;
         }
-        if self.dut.high("placement_valid") && self.dut.high("placement_ready") {
+        if self.dut.placement.valid.is_high() && self.dut.placement.ready.is_high() {
             self.placement()?;
         }
         self.dut.tick();
-        for port in ["store", "task_push", "placement_push", "redirect"] {
-            self.dut.set(port, 0);
+        for wire in [&self.dut.store, &self.dut.task_push, &self.dut.placement_push, &self.dut.redirect] {
+            wire.set(false);
         }
         self.now += 1;
         Ok(())
     }
 
     fn task(&mut self, cycles: impl Fn(&mut ChaCha8Rng, u64) -> u64) -> Result<(), String> {
-        let desc = self.dut.record("task_desc", "task_desc");
-        let context = desc.get("context");
-        let order = self.waiting[context as usize].pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        let desc = self.dut.task_desc.get();
+        let context = desc.context.to_u64();
+        let order = self.waiting[context as usize].pop_front().ok_or(format!("no one ordered {desc:?}"))?;
         let at = self.hpus.takes(&desc, self.now, &mut self.rng)?;
-        for (name, value) in order.fields.iter().filter(|(name, _)| desc.0.contains_key(*name)) {
-            if desc.get(name) != *value {
+        let bytes = self.dut.task_desc.bytes();
+        for (name, value) in order.fields.iter().filter(|(name, _)| has_field("task_desc", name)) {
+            if get_field(&bytes, "task_desc", name) != *value {
                 return Err(format!("{name} of {desc:?} is not that of {order:?}"));
             }
         }
-        let own =
-            [("pkt", order.pkt), ("msg_slot", order.slot), ("kind", order.kind), ("dropped_bytes", order.dropped)];
-        let rest = [
-            ("flow_control", order.flow_control),
-            ("has_packet", u64::from(order.kind != u64::from(kind::COMPLETION))),
-            ("version", 1),
-        ];
-        if let Some((name, _)) = own.iter().chain(&rest).find(|(name, value)| desc.get(name) != *value) {
-            return Err(format!("{name} of {desc:?} is not that of {order:?}"));
+        let own = TaskDesc {
+            pkt: hw(order.pkt),
+            msg_slot: hw(order.slot),
+            kind: hw(order.kind),
+            dropped_bytes: hw(order.dropped),
+            flow_control: order.flow_control == 1,
+            has_packet: order.kind != u64::from(kind::COMPLETION),
+            version: hw(1),
+            ..desc
+        };
+        if desc != own {
+            return Err(format!("{desc:?} is not that of {order:?}"));
         }
         self.latency = self.now - order.ordered;
         self.longest[context as usize] = self.longest[context as usize].max(self.latency);
@@ -271,17 +278,18 @@ impl Bench {
     }
 
     fn placement(&mut self) -> Result<(), String> {
-        let desc = self.dut.record("placement", "placement_desc");
-        let mut order = self.places.pop_front().ok_or(format!("nobody ordered {desc:?}"))?;
+        let desc = self.dut.placement.get();
+        let mut order = self.places.pop_front().ok_or(format!("no one ordered {desc:?}"))?;
         order.fields.extend(order.elsewhere.iter().flatten());
         order.fields.insert("redirected", order.elsewhere.is_some().into());
         self.redirected += u64::from(order.elsewhere.is_some());
-        for (name, value) in order.fields.iter().filter(|(name, _)| desc.0.contains_key(*name)) {
-            if desc.get(name) != *value {
+        let bytes = self.dut.placement.bytes();
+        for (name, value) in order.fields.iter().filter(|(name, _)| has_field("placement_desc", name)) {
+            if get_field(&bytes, "placement_desc", name) != *value {
                 return Err(format!("{name} of {desc:?} is not that of {order:?}"));
             }
         }
-        if (desc.get("pkt"), desc.get("msg_slot"), desc.get("from_handler"))
+        if (desc.pkt.to_u64(), desc.msg_slot.to_u64(), u64::from(desc.from_handler))
             != (order.pkt, order.slot, order.from_handler)
         {
             return Err(format!("{desc:?} is not of {order:?}"));
@@ -360,16 +368,16 @@ fn random_orders() {
             }
             stored.push_back(next);
             let ready = bench.rng.random_range(0..3) > 0;
-            bench.dut.set("placement_ready", ready.into());
+            bench.dut.placement.ready.set(ready);
             let run = |rng: &mut ChaCha8Rng, context: u64| rng.random_range(1..30 + 20 * context);
             bench.step(run).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
-        bench.dut.set("placement_ready", 1);
+        bench.dut.placement.ready.set(true);
         bench.free.extend(stored.into_iter().flatten().map(|order| order.pkt));
         for _ in 0..40_000 {
             bench.step(|_, _| 10).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
-        assert_eq!((bench.waiting(), bench.places.len(), bench.running.len()), (0, 0, 0), "nothing is left behind");
+        assert_eq!((bench.waiting(), bench.places.len(), bench.running.len()), (0, 0, 0), "nothing is left");
         assert_eq!((bench.left.iter().sum::<u64>(), bench.placed), (ordered, placements));
         assert!(ordered > 10_000 && placements > 3_000, "{ordered} tasks, {placements} placements");
         assert!(bench.redirected > 1_000, "{} placements elsewhere", bench.redirected);
@@ -418,7 +426,7 @@ fn one_task_per_cycle() {
     for contexts in [vec![5], (0..16).collect::<Vec<u64>>()] {
         run_with_wave_on_failure(&format!("dispatch_rate_{}", contexts.len()), |wave| {
             let mut bench = Bench::new(wave, &CONFIG, |_| (1, u32::MAX));
-            // A backlog, behind HPUs that are all taken.
+            // A backlog, after HPUs that are all taken.
             let depth = 960 / contexts.len();
             bench.hpus.patience = 1 << 40;
             bench.overload(&contexts, depth, 1100, |_, _| 3);
@@ -426,7 +434,7 @@ fn one_task_per_cycle() {
             // Room comes back at once now.
             bench.hpus = {
                 let mut fresh = Hpus::new(&CONFIG);
-                let done: Vec<Record> = bench.done.drain(..).collect();
+                let done: Vec<TaskDone> = bench.done.drain(..).collect();
                 assert!(done.is_empty() && bench.running.is_empty(), "all is quiet");
                 fresh.patience = 2;
                 fresh
@@ -441,7 +449,7 @@ fn one_task_per_cycle() {
             let tasks = bench.left.iter().sum::<u64>() - before;
             let took = bench.now - first.expect("a task left") + 1;
             println!("{} contexts: {tasks} tasks in {took} cycles", contexts.len());
-            // A round of gifts costs up to 10 cycles; there are two here, as the first tasks leave nobody with funds.
+            // A round of gifts costs up to 10 cycles; there are two here, as the first tasks leave no one with funds.
             let rounds = if contexts.len() == 1 { 0 } else { 2 };
             assert!(took <= tasks + 10 * rounds, "a task in every cycle");
         });

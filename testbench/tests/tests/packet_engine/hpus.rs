@@ -1,9 +1,13 @@
 //! The HPU array as the packet engine sees it: room that is announced, tasks that are sent to an HPU, and their ends.
 
-use crate::packet_engine::dut::{Dut, Record};
+use packet_engine::dispatch::Dispatch;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{ContextPolicy, TaskDesc, TaskDone};
 use spindle_contract::params::{Config, HPU_BANKS, MAX_CONTEXTS};
+use spindle_harness::Dut;
+use spindle_verilog::ports::Wire;
+use spindle_verilog::prelude::{bits, Bits, In};
 
 /// An HPU.
 #[derive(Clone, Default)]
@@ -38,29 +42,29 @@ impl Hpus {
     }
 
     /// Policies of all contexts from their weights and HPUs.
-    pub fn policies(&mut self, policy: impl Fn(usize) -> (u64, u32)) -> Vec<Record> {
+    pub fn policies(&mut self, policy: impl Fn(usize) -> (u64, u32)) -> Vec<ContextPolicy> {
         let mut record = |context: usize| {
             let (weight, mask) = policy(context);
             self.masks[context] = mask;
-            Record::new(&[("weight", weight), ("core_mask", mask.into())])
+            ContextPolicy { weight: bits(weight), core_mask: bits(mask), ..ContextPolicy::default() }
         };
         (0..MAX_CONTEXTS).map(&mut record).collect()
     }
 
     /// Waits for the end of the set-up after reset and installs them.
-    pub fn install(&mut self, dut: &mut Dut, policy: impl Fn(usize) -> (u64, u32)) {
+    pub fn install(&mut self, dut: &Dut<Dispatch>, policy: impl Fn(usize) -> (u64, u32)) {
         (0..20).for_each(|_| dut.tick());
         for (context, record) in self.policies(policy).iter().enumerate() {
-            dut.put("policy", "context_policy", record);
-            dut.set("policy_index", context as u64);
-            dut.set("policy_valid", 1);
+            dut.policy.set(*record);
+            dut.policy.index.set(context);
+            dut.policy.valid.set(true);
             dut.tick();
         }
-        dut.set("policy_valid", 0);
+        dut.policy.valid.set(false);
     }
 
     /// Announces room.
-    pub fn drive(&mut self, dut: &mut Dut, port: &str, now: u64) {
+    pub fn drive(&mut self, room: &Wire<In, Bits<32>>, now: u64) {
         let mut bits = 0;
         for (i, hpu) in self.hpus.iter_mut().enumerate() {
             // A launch needs a bank.
@@ -69,13 +73,13 @@ impl Hpus {
                 bits |= 1 << i;
             }
         }
-        dut.set(port, bits);
+        room.set(bits);
     }
 
     /// A task was sent.
-    pub fn takes(&mut self, task: &Record, now: u64, rng: &mut ChaCha8Rng) -> Result<usize, String> {
-        let at = task.get("cluster") as usize * self.per_cluster + task.get("hpu") as usize;
-        let mask = self.masks[task.get("context") as usize];
+    pub fn takes(&mut self, task: &TaskDesc, now: u64, rng: &mut ChaCha8Rng) -> Result<usize, String> {
+        let at = task.cluster.to_u64() as usize * self.per_cluster + task.hpu.to_u64() as usize;
+        let mask = self.masks[task.context.to_u64() as usize];
         let hpu = self.hpus.get_mut(at).ok_or(format!("there is no HPU {at}"))?;
         if !hpu.room {
             return Err(format!("HPU {at} has no room for {task:?}"));
@@ -90,8 +94,8 @@ impl Hpus {
     }
 
     /// The task came back.
-    pub fn ends(&mut self, done: &Record) {
-        let at = done.get("cluster") as usize * self.per_cluster + done.get("hpu") as usize;
+    pub fn ends(&mut self, done: &TaskDone) {
+        let at = done.cluster.to_u64() as usize * self.per_cluster + done.hpu.to_u64() as usize;
         self.hpus[at].tasks -= 1;
     }
 

@@ -1,9 +1,9 @@
 //! The packet engine and its blocks, on the emitted Verilog. Folders are those of `packet-engine/src`.
 
 pub mod dispatch;
-pub mod dut;
 pub mod hpus;
 pub mod ingress;
+pub mod intake;
 #[allow(clippy::module_inception)] // the block has the name of its crate
 pub mod packet_engine;
 pub mod schedule;

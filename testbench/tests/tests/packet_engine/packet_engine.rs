@@ -1,39 +1,41 @@
 //! The packet engine as a whole: real frames in, the bench plays handlers, the RVMA engine and the register slave.
 
-use crate::packet_engine::dut::{Dut, Record};
 use crate::packet_engine::schedule::payload_scheduler::traffic::install;
 use packet_engine::PacketEngine;
 use rand::seq::SliceRandom;
 use rand::Rng;
+use spindle_blocks::desc::{ContextPolicy, CsrRequest, PlacementDesc, PlacementDone, ReadRequest, TaskDesc, TaskDone};
 use spindle_contract::params::{Config, MATCH_TERMS, MATCH_WORDS, SPINDLE_PORT};
 use spindle_contract::registers::{self, packet};
 use spindle_contract::{descriptors::action, reasons};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
+use spindle_verilog::ports::Wire;
+use spindle_verilog::prelude::{bits, Bit, Bits, In};
 use std::collections::{HashMap, VecDeque};
 
 /// UDP frames go here.
 const CONTEXT: u64 = 3;
 
 /// The request for the packet of a placement.
-fn request(placement: &Record) -> Record {
-    Record::new(&[("pkt", placement.get("pkt")), ("length", placement.get("length"))])
+fn request(placement: &PlacementDesc) -> ReadRequest {
+    ReadRequest { pkt: placement.pkt, length: placement.length, skip: bits(0) }
 }
 
 struct Engine {
-    dut: Dut,
+    dut: Dut<PacketEngine>,
     cycle: u64,
     rx: VecDeque<Vec<u8>>,
     /// Frames in the order in which they were sent: index = frame number.
     sent: Vec<Vec<u8>>,
     at: usize,
-    done: VecDeque<Record>,
-    placed: VecDeque<Record>,
+    done: VecDeque<TaskDone>,
+    placed: VecDeque<PlacementDone>,
     /// Placements whose packet is still to be asked for, and those whose packet is being read.
-    reads: VecDeque<Record>,
-    reading: VecDeque<Record>,
+    reads: VecDeque<PlacementDesc>,
+    reading: VecDeque<PlacementDesc>,
     read: Vec<u8>,
-    tasks: Vec<Record>,
+    tasks: Vec<TaskDesc>,
     trace: HashMap<(u64, usize), u64>,
     tx: Vec<Vec<u8>>,
     tx_now: Vec<u8>,
@@ -43,14 +45,14 @@ struct Engine {
 
 impl Engine {
     fn new(wave: &WaveContext) -> Self {
-        let mut dut = Dut::of_large(wave, || PacketEngine::new(&Config::SIM), "packet_engine");
+        let dut = crate::large::dut(wave, || PacketEngine::new(&Config::SIM), "packet_engine");
         // The context has a payload handler only.
-        dut.set_bytes("context_status", &(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
-        for port in ["tx_ready", "placement_ready", "place_data_ready", "load_data_ready"] {
-            dut.set(port, 1);
+        dut.context_status.set_bytes(&(0b0101u64 << (4 * CONTEXT)).to_le_bytes());
+        for ready in [&dut.tx.ready, &dut.placement.ready, &dut.place_data.ready, &dut.load_data.ready] {
+            ready.set(true);
         }
-        dut.set("task_room", u64::from(u32::MAX));
-        install(&mut dut, &vec![Record::default(); 16]);
+        dut.task_room.set(u32::MAX);
+        install(&dut, &dut.policy, &dut.message_event.ready, &vec![ContextPolicy::default(); 16]);
         Engine {
             dut,
             cycle: 0,
@@ -71,23 +73,29 @@ impl Engine {
         }
     }
 
-    /// One beat of `bytes` from `at` on, on the ports of `prefix`; whether it is the last.
-    fn beat(dut: &mut Dut, prefix: &str, bytes: &[u8], at: usize) -> bool {
+    /// One beat of `bytes` from `at` on; whether it is the last.
+    fn beat(
+        [last, valid]: [&Wire<In, Bit>; 2],
+        data: &Wire<In, Bits<512>>,
+        keep: &Wire<In, Bits<64>>,
+        bytes: &[u8],
+        at: usize,
+    ) -> bool {
         let chunk = &bytes[at..bytes.len().min(at + 64)];
-        let last = at + 64 >= bytes.len();
-        dut.set_bytes(&format!("{prefix}_data"), chunk);
-        dut.set_bytes(&format!("{prefix}_keep"), &(u64::MAX >> (64 - chunk.len())).to_le_bytes());
-        dut.set(&format!("{prefix}_last"), last as u64);
-        dut.set(&format!("{prefix}_valid"), 1);
-        last
+        let is_last = at + 64 >= bytes.len();
+        data.set(chunk);
+        keep.set(u64::MAX >> (64 - chunk.len()));
+        last.set(is_last);
+        valid.set(true);
+        is_last
     }
 
     fn step(&mut self) {
-        let dut = &mut self.dut;
-        dut.set("rx_valid", 0);
+        let dut = &self.dut;
+        dut.rx.valid.set(false);
         let mut ended = None;
         if let Some(frame) = self.rx.front() {
-            if Self::beat(dut, "rx", frame, self.at) {
+            if Self::beat([&dut.rx.last, &dut.rx.valid], &dut.rx.data, &dut.rx.keep, frame, self.at) {
                 ended = self.rx.pop_front();
                 self.at = 0;
             } else {
@@ -98,70 +106,66 @@ impl Engine {
             self.last_beat.insert(self.sent.len() as u64, self.cycle);
             self.sent.push(frame);
         }
-        for (port, valid, desc, word) in [
-            ("task_done", "task_done_valid", "task_done", self.done.front().cloned()),
-            ("placement_done", "placement_done_valid", "placement_done", self.placed.front().cloned()),
-            ("place_request", "place_request_valid", "read_request", self.reads.front().map(request)),
-        ] {
-            dut.set(valid, word.is_some() as u64);
-            dut.put(port, desc, &word.unwrap_or_default());
-        }
-        dut.set("egress_valid", 0);
+        dut.task_done.offer(self.done.front().copied());
+        dut.placement_done.offer(self.placed.front().copied());
+        dut.place_request.offer(self.reads.front().map(request));
+        dut.egress.valid.set(false);
         let mut sending = None;
         if let Some(beats) = self.egress.front() {
-            sending = Some(Self::beat(dut, "egress", beats, 0));
+            let egress = &dut.egress;
+            sending = Some(Self::beat([&egress.last, &egress.valid], &egress.data, &egress.keep, beats, 0));
         }
         dut.eval();
 
-        if sending.is_some() && dut.high("egress_ready") {
+        if sending.is_some() && dut.egress.ready.is_high() {
             let frame = self.egress.pop_front().expect("a frame is being sent");
             if frame.len() > 64 {
                 self.egress.push_front(frame[64..].to_vec());
             }
         }
-        if dut.high("tx_valid") {
-            let keep = u64::from_le_bytes(dut.bytes("tx_keep").try_into().expect("64 bits")).count_ones() as usize;
-            let data = dut.bytes("tx_data");
+        if dut.tx.valid.is_high() {
+            let keep = dut.tx.keep.number().count_ones() as usize;
+            let data = dut.tx.data.bytes();
             self.tx_now.extend(&data[..keep]);
-            if dut.high("tx_last") {
+            if dut.tx.last.is_high() {
                 self.tx.push(std::mem::take(&mut self.tx_now));
             }
         }
-        if dut.high("task_done_ready") {
+        if dut.task_done.ready.is_high() {
             self.done.pop_front();
         }
-        if dut.high("placement_done_ready") {
+        if dut.placement_done.ready.is_high() {
             self.placed.pop_front();
         }
-        if dut.high("place_request_ready") {
+        if dut.place_request.ready.is_high() {
             self.reading.extend(self.reads.pop_front());
         }
-        if dut.high("task_valid") {
-            let desc = dut.record("task_desc", "task_desc");
-            let names = ["kind", "context", "msg_slot", "frame", "has_packet", "pkt", "payload_len", "cluster", "hpu"];
-            self.done.push_back(Record::new(&names.map(|n| (n, desc.get(n)))));
+        if dut.task_valid.is_high() {
+            let desc = dut.task_desc.get();
+            let TaskDesc { kind, context, msg_slot, frame, has_packet, pkt, payload_len, cluster, hpu, .. } = desc;
+            let done = TaskDone { kind, context, msg_slot, frame, has_packet, pkt, ..TaskDone::default() };
+            self.done.push_back(TaskDone { payload_len, cluster, hpu, ..done });
             self.tasks.push(desc);
         }
-        if dut.high("placement_valid") {
-            let desc = dut.record("placement", "placement_desc");
+        if dut.placement.valid.is_high() {
+            let desc = dut.placement.get();
             self.reads.push_back(desc);
         }
-        if dut.high("place_data_valid") {
-            let data = dut.bytes("place_data");
+        if dut.place_data.valid.is_high() {
+            let data = dut.place_data.bytes();
             self.read.extend(data);
-            if dut.high("place_data_last") {
+            if dut.place_data.last.is_high() {
                 let desc = self.reading.pop_front().expect("data were asked for");
-                let frame = &self.sent[desc.get("frame") as usize];
-                assert_eq!(&self.read[..frame.len()], &frame[..], "frame {} was not kept", desc.get("frame"));
+                let frame = &self.sent[desc.frame.to_u64() as usize];
+                assert_eq!(&self.read[..frame.len()], &frame[..], "frame {} was not kept", desc.frame.to_u64());
                 self.read.clear();
-                let names = ["pkt", "frame", "has_slot", "msg_slot", "payload_len"];
-                let mut done = Record::new(&names.map(|n| (n, desc.get(n))));
-                done.0.insert("placed", 1);
-                self.placed.push_back(done);
+                let PlacementDesc { pkt, frame, has_slot, msg_slot, payload_len, .. } = desc;
+                let done = PlacementDone { pkt, frame, has_slot, msg_slot, payload_len, ..PlacementDone::default() };
+                self.placed.push_back(PlacementDone { placed: true, ..done });
             }
         }
-        let valid = self.dut.get("trace_valid");
-        let tags = self.dut.bytes("trace_tags");
+        let valid = self.dut.trace_valid.number();
+        let tags = self.dut.trace_tags.bytes();
         for point in (0..16).filter(|p| valid >> p & 1 == 1) {
             let tag = u16::from_le_bytes([tags[2 * point], tags[2 * point + 1]]) as u64;
             self.trace.entry((tag, point)).or_insert(self.cycle - 1);
@@ -174,18 +178,17 @@ impl Engine {
 impl Engine {
     /// A register access; gives the data and whether the engine reported an error.
     fn access(&mut self, write: bool, offset: u32, data: u32) -> (u32, bool) {
-        let fields =
-            [("valid", 1), ("write", write as u64), ("addr", (packet::BASE + offset) as u64), ("wdata", data as u64)];
-        self.dut.put("csr", "csr_request", &Record::new(&fields));
+        let addr = bits(packet::BASE + offset);
+        self.dut.csr.set(CsrRequest { valid: true, write, addr, wdata: bits(data) });
         for _ in 0..20 {
             self.step();
             self.dut.eval();
-            let answer = self.dut.record("csr_answer", "csr_response");
-            if answer.get("ack") == 1 {
+            let answer = self.dut.csr_answer.get();
+            if answer.ack {
                 self.step();
-                self.dut.put("csr", "csr_request", &Record::default());
+                self.dut.csr.set(CsrRequest::default());
                 self.step();
-                return (answer.get("rdata") as u32, answer.get("error") == 1);
+                return (answer.rdata.to_u64() as u32, answer.error);
             }
         }
         panic!("register {offset:#x} was not answered");
@@ -261,7 +264,7 @@ fn frames_become_tasks_and_placements() {
             let data: Vec<u8> = (0..length).map(|_| rng.random()).collect();
             frames.push(udp(&ends, 1000, 9000, &data));
         }
-        // Frames that nobody wants.
+        // Frames that no one wants.
         let unwanted = 5;
         for _ in 0..unwanted {
             frames.push([[0xff; 6], [2; 6], [8, 6, 0, 0, 0, 0]].concat());

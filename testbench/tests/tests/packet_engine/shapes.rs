@@ -1,6 +1,5 @@
 //! Every block is emitted and linted for every shape that the configurations use.
 
-use crate::packet_engine::dut::design;
 use packet_engine::dispatch::Dispatch;
 use packet_engine::registers::PacketRegisters;
 use packet_engine::schedule::message_index::MessageIndex;
@@ -11,12 +10,12 @@ use packet_engine::transmit::sender::Sender;
 use packet_engine::{transmit::egress::Egress, PacketEngine};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::Config;
-use spindle_harness::lint;
+use spindle_harness::{lint, source_of};
 use spindle_verilog::prelude::Block;
 
 /// What is wrong with a block, if anything.
 fn check(block: &mut impl Block, top: &str) -> Option<String> {
-    match design(block, top) {
+    match source_of(block, top) {
         Ok(source) => {
             let warnings = lint(&source).unwrap_or_else(|e| panic!("{top}: {e:#}"));
             (!warnings.is_empty()).then(|| format!("{top}: {warnings:#?}"))

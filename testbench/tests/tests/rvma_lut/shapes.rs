@@ -37,13 +37,13 @@ const SMALL: Config = Config { mailboxes: 64, posted_buffers: 64, processes: 1, 
 
 /// No design has a warning.
 fn assert_clean(sources: &[Source]) {
-    let mut told = vec![];
+    let mut reported = vec![];
     for design in sources {
-        told.extend(
+        reported.extend(
             lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)),
         );
     }
-    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+    assert!(reported.is_empty(), "{} warnings:\n{}", reported.len(), reported.join("\n"));
 }
 
 #[test]

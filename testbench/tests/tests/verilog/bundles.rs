@@ -45,7 +45,7 @@ struct PairSource {
 struct Splitter {
     write: Sink<Word>,
     pair: PairSource,
-    told: Pulse<Bits<8>>,
+    reported: Pulse<Bits<8>>,
     count: Reg<Bits<5>>,
 }
 
@@ -77,8 +77,8 @@ impl Splitter {
     }
 
     fn answer(&mut self, accepted: Accepted) {
-        self.told.next = accepted.mixed;
-        self.told.valid.next = accepted.moves & self.write.val().last;
+        self.reported.next = accepted.mixed;
+        self.reported.valid.next = accepted.moves & self.write.val().last;
     }
 
     fn lane(&mut self, i: usize, moves: Bit) {
@@ -93,7 +93,7 @@ impl Splitter {
 struct Chain {
     write: Sink<Word>,
     pair: PairSource,
-    told: Pulse<Bits<8>>,
+    reported: Pulse<Bits<8>>,
     spare_in: [Sink<Word>; 2],
     spare_out: [Source<Word>; 2],
     first: Slot,
@@ -110,7 +110,7 @@ impl Chain {
         self.first.read.join(&mut self.second.write);
         self.second.read.join(&mut self.splitter.write);
         self.splitter.pair.join(&mut self.pair);
-        self.splitter.told.join(&mut self.told);
+        self.splitter.reported.join(&mut self.reported);
         for i in 0..2 {
             self.spare_in[i].join(&mut self.spares[i].write);
             self.spares[i].read.join(&mut self.spare_out[i]);
@@ -125,7 +125,7 @@ struct Chained {
     taken: Signal<In, Bits<3>>,
     ready: Signal<Out, Bits<3>>,
     pair: Signal<Out, Bits<7>>,
-    told: Signal<Out, Bits<8>>,
+    reported: Signal<Out, Bits<8>>,
     told_valid: Signal<Out, Bit>,
     spare: Signal<Out, Word>,
     spare_valid: Signal<Out, Bits<2>>,
@@ -147,15 +147,15 @@ impl Chained {
             (self.chain.write.ready.val(), self.chain.spare_in[1].ready.val(), self.chain.spare_in[0].ready.val())
                 .cat::<3>();
         self.pair.next = (self.chain.pair.high.val(), self.chain.pair.low.val()).cat::<7>();
-        self.told.next = self.chain.told.val();
-        self.told_valid.next = self.chain.told.valid.val();
+        self.reported.next = self.chain.reported.val();
+        self.told_valid.next = self.chain.reported.valid.val();
         self.spare.next = self.chain.spare_out[1].val();
         self.spare_valid.next = (self.chain.spare_out[1].valid.val(), self.chain.spare_out[0].valid.val()).cat::<2>();
     }
 }
 
 differential!(joined_bundles, Chained::default(), reset,
-    in [x x_valid taken], out [ready pair told told_valid spare spare_valid]);
+    in [x x_valid taken], out [ready pair reported told_valid spare spare_valid]);
 
 /// A bundle of which another one is a part.
 #[bundle(mirror = WholeSink)]

@@ -2,24 +2,19 @@
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{lint, Model, Port, Source, WaveContext};
+use spindle_harness::{lint, Model, Port, Source};
 use spindle_verilog::__private::BitReader;
 use spindle_verilog::prelude::*;
 
 /// Vectors per block.
 pub const VECTORS: usize = 2000;
 
-/// A loaded model whose ports have the names of the emitted Verilog, which is what the corpus checks; rust-hdl's own blocks have no
-/// typed ports.
+/// A loaded model whose ports have the names of the emitted Verilog, which is what the corpus checks; rust-hdl's own blocks
+/// have no typed ports.
 pub struct NamedDut(pub Model);
 
 impl NamedDut {
-    /// Emits, compiles and loads a block; its waves are recorded when the test is repeated after a failure.
-    pub fn new(wave: &WaveContext, block: &mut impl Block, top: &str) -> Self {
-        Self(wave.model(&crate::source(block, top)).unwrap_or_else(|error| panic!("{top}: {error:#}")))
-    }
-
-    /// Likewise with every register zero at the start, as rust-hdl's simulator has it.
+    /// Emits, compiles and loads a block with every register zero at the start, as rust-hdl's simulator has it.
     pub fn zeroed(block: &mut impl Block, top: &str) -> Self {
         let library = Model::build(&crate::source(block, top)).unwrap_or_else(|error| panic!("{top}: {error:#}"));
         Self(library.instance_zeroed())
@@ -27,14 +22,6 @@ impl NamedDut {
 
     fn port(&self, name: &str) -> Port {
         self.0.port(name).unwrap_or_else(|error| panic!("{error:#}"))
-    }
-
-    pub fn set(&mut self, name: &str, value: u64) {
-        self.0.set(self.port(name), value);
-    }
-
-    pub fn get(&self, name: &str) -> u64 {
-        self.0.get(self.port(name))
     }
 
     pub fn set_bytes(&mut self, name: &str, bytes: &[u8]) {
@@ -76,8 +63,8 @@ pub fn settle(block: &mut impl Block) {
 /// Lint with every warning on and none waived.
 pub fn assert_lint_clean(source: &Source) {
     let warnings = lint(source).unwrap_or_else(|e| panic!("{e:#}"));
-    let told: Vec<String> = warnings.iter().map(|w| w.to_string()).collect();
-    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+    let reported: Vec<String> = warnings.iter().map(|w| w.to_string()).collect();
+    assert!(reported.is_empty(), "{} warnings:\n{}", reported.len(), reported.join("\n"));
 }
 
 /// Compares a block on [`VECTORS`] random vectors, after lint. `in` and `out` name ports. With `clocked` the vectors are

@@ -11,7 +11,8 @@ struct Pair {
     flag: Bit,
 }
 
-/// Choices by a number: complete and incomplete lists, one to three digits of the number, structures, constants, a computed number.
+/// Choices by a number: complete and incomplete lists, one to three digits of the number, structures, constants, a computed
+/// number.
 #[derive(LogicBlock, Default)]
 struct Choices {
     pub one: Signal<In, Bits<1>>,

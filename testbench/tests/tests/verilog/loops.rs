@@ -3,7 +3,7 @@
 use crate::verilog::common::differential;
 use spindle_verilog::prelude::*;
 
-/// Adds what it is given; `spare` and `carry` are for nobody, or for one of them.
+/// Adds what it is given; `spare` and `carry` are for no one, or for one of them.
 #[block]
 struct Adder {
     pub number: Signal<In, Bits<2>>,
@@ -118,7 +118,7 @@ fn elements_of_an_array_are_a_loop() {
         // What differs from one to the next.
         "assign second[0].number = 2'd3;",
         "assign first[0].prior = first[3].total_2;",
-        // Outputs that nobody reads.
+        // Outputs that no one reads.
         ".spare()",
     ] {
         assert!(text.contains(piece), "{piece} is not in\n{text}");

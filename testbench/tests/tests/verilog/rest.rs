@@ -1,4 +1,4 @@
-//! Values that rest while nobody wants them.
+//! Values that rest while no one wants them.
 
 use crate::verilog::common::differential;
 use spindle_verilog::prelude::*;
@@ -24,7 +24,7 @@ impl Resting {
         // Read in a register's branch alone, through a second value.
         let sum = a + b;
         let turned = (sum << 8) | (sum >> 504);
-        // Read by one side of a condition, which is declared behind it.
+        // Read by one side of a condition, which is declared after it.
         let masked = (a & b) ^ (a >> 3);
         // Read in a branch and outside.
         let shared = a - b;

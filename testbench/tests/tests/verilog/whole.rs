@@ -15,7 +15,7 @@ struct Pipeline<const W: usize> {
     _n: usize,
 }
 
-/// A register behind an inverter.
+/// A register after an inverter.
 #[block]
 struct Stage<const W: usize> {
     pub x: Signal<In, Bits<W>>,

@@ -1,11 +1,10 @@
-//! Completions: nothing is lost, and everything is told once.
+//! Completions: nothing is lost, and everything is reported once.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::completions::Completions;
 use rand::Rng;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 /// Most handles that can have a put under way, and most atomics.
@@ -18,12 +17,12 @@ type Done = (u64, u64, u64, bool, Option<u64>);
 #[test]
 fn everything_is_told_once() {
     run_with_wave_on_failure("completions", |wave| {
-        let mut dut = Dut::new(wave, &mut Completions::default(), "completions");
+        let dut = Dut::new(wave, Completions::default(), "completions");
         let mut rng = wave.rng();
         // By source: put, atomic, read.
         let mut waiting: [VecDeque<Done>; 3] = Default::default();
         let mut fullest = [0; 2];
-        let (mut read, mut told) = (None, [0; 3]);
+        let (mut read, mut reported) = (None, [0; 3]);
         for cycle in 0..30_000u64 {
             // For long times the clusters take nothing, so that all that can be under way ends meanwhile.
             let blocked = cycle % 4000 < 1500;
@@ -37,25 +36,25 @@ fn everything_is_told_once() {
                 |done: &Done| vec![("cluster", done.0), ("hpu", done.1), ("handle", done.2), ("error", done.3.into())];
             let puts = !ends && waiting[0].len() < PUTS && rng.random_range(0..3) == 0;
             let adds = !ends && waiting[1].len() < ATOMICS && rng.random_range(0..3) == 0;
-            // The end of a process' put is nobody's here.
+            // The end of a process' put is no one's here.
             let foreign = !puts && rng.random_range(0..3) == 0;
-            dut.set("put_done_valid", (puts || foreign).into());
+            dut.put_done.valid.set(puts || foreign);
             let shown = if foreign { (put.0, put.1, HOST_HANDLE.into(), put.3, None) } else { put };
-            dut.set_bytes("put_done", &pack("put_done", &fields(&shown)));
-            dut.set("atomic_done_valid", adds.into());
+            dut.put_done.set_bytes(&pack("put_done", &fields(&shown)));
+            dut.atomic_done.valid.set(adds);
             let value = ("value", atomic.4.unwrap_or(0x1234));
-            dut.set_bytes("atomic_done", &pack("host_atomic_done", &[&fields(&atomic)[..], &[value]].concat()));
+            dut.atomic_done.set_bytes(&pack("host_atomic_done", &[&fields(&atomic)[..], &[value]].concat()));
             if read.is_none() && !ends && rng.random_range(0..4) == 0 {
                 read = Some(next);
             }
-            dut.set("read_done_valid", read.is_some().into());
+            dut.read_done.valid.set(read.is_some());
             let (cluster, hpu, handle, error, _) = read.unwrap_or((0, 0, 0, false, None));
             let offered = bits(&[(cluster, 3), (hpu, 3), (handle, 2), (error.into(), 1), (0, 1), (0, 64)]);
-            dut.set_bytes("read_done", &offered);
-            dut.set("done_ready", u64::from(!blocked && rng.random_range(0..4) > 0));
-            dut.model.eval();
-            if dut.high("done_valid") && dut.high("done_ready") {
-                let bytes = dut.bytes("done");
+            dut.read_done.set_bytes(&offered);
+            dut.done.ready.set(!blocked && rng.random_range(0..4) > 0);
+            dut.eval();
+            if dut.done.valid.is_high() && dut.done.ready.is_high() {
+                let bytes = dut.done.bytes();
                 let [cluster, hpu, handle, error, has_result] =
                     [(0, 3), (3, 3), (6, 2), (8, 1), (9, 1)].map(|(at, width)| slice(&bytes, at, width));
                 let result = (has_result == 1).then(|| slice(&bytes, 10, 64));
@@ -63,7 +62,7 @@ fn everything_is_told_once() {
                 let source = (0..3).find(|source| waiting[*source].front() == Some(&done));
                 let source = source.unwrap_or_else(|| panic!("{done:?} is not over"));
                 waiting[source].pop_front();
-                told[source] += 1;
+                reported[source] += 1;
             }
             if puts {
                 waiting[0].push_back(put);
@@ -71,13 +70,16 @@ fn everything_is_told_once() {
             if adds {
                 waiting[1].push_back(atomic);
             }
-            if dut.high("read_done_ready") {
+            if dut.read_done.ready.is_high() {
                 waiting[2].extend(read.take());
             }
             fullest = [0, 1].map(|i| fullest[i].max(waiting[i].len()));
-            dut.model.tick();
+            dut.tick();
         }
         assert!(waiting.iter().all(VecDeque::is_empty), "{waiting:?}");
-        assert!(fullest == [PUTS, ATOMICS] && told.iter().all(|told| *told > 300), "{fullest:?} {told:?}");
+        assert!(
+            fullest == [PUTS, ATOMICS] && reported.iter().all(|reported| *reported > 300),
+            "{fullest:?} {reported:?}"
+        );
     });
 }

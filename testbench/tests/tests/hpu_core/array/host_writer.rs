@@ -1,11 +1,10 @@
-//! The host writer against the places that were told for each read.
+//! The host writer against the places that were given with each read.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::host_writer::HostWriter;
 use rand::Rng;
 use spindle_blocks::RamStyle;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::{HashMap, VecDeque};
 
 const CLUSTERS: usize = 3;
@@ -24,7 +23,7 @@ struct Read {
 #[test]
 fn bytes_go_where_they_were_asked_for() {
     run_with_wave_on_failure("host_writer", |wave| {
-        let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
+        let dut = Dut::new(wave, HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
         let mut rng = wave.rng();
         let mut asked: VecDeque<Read> = VecDeque::new();
         let mut busy: HashMap<(usize, u64, u64), ()> = HashMap::new();
@@ -35,87 +34,87 @@ fn bytes_go_where_they_were_asked_for() {
             let issuer = (rng.random_range(0..8), rng.random_range(0..4));
             let cluster = rng.random_range(0..CLUSTERS);
             let asks = !busy.contains_key(&(cluster, issuer.0, issuer.1)) && rng.random_range(0..12) == 0;
-            dut.set("target_valid", asks.into());
+            dut.target.valid.set(asks);
             if asks {
                 let in_l2 = rng.random_range(0..3) == 0;
                 let place = rng.random_range(0..900) | if in_l2 { 1 << 14 | rng.random_range(0..16) << 10 } else { 0 };
                 let length = rng.random_range(1..=2048);
                 let fields = [("cluster", cluster as u64), ("hpu", issuer.0), ("handle", issuer.1), ("length", length)];
                 let tag = pack("host_read", &fields);
-                dut.set("target", place);
+                dut.target.set(place);
                 busy.insert((cluster, issuer.0, issuer.1), ());
                 asked.push_back(Read { tag, cluster, issuer, place, length, error: rng.random_range(0..4) == 0 });
             }
             // Half of the time packets come as well.
             let loads = cycle % 2000 < 1000 && rng.random_range(0..4) > 0;
-            dut.set("load_valid", loads.into());
+            dut.load_valid.set(loads);
             offered |= asked.len() > usize::from(asks) && rng.random_range(0..8) > 0;
-            dut.set("host_valid", offered.into());
+            dut.host_valid.set(offered);
             let beats = asked.front().map_or(0, |read| read.length.div_ceil(64));
             if let Some(read) = asked.front() {
-                dut.set_bytes("host_tag", &read.tag);
-                dut.set("host_last", u64::from(beat + 1 == beats));
-                dut.set("host_error", u64::from(beat + 1 == beats && read.error));
+                dut.host_tag.set_bytes(&read.tag);
+                dut.host_last.set(beat + 1 == beats);
+                dut.host_error.set(beat + 1 == beats && read.error);
             }
             // The L2 copy has a beat now and then.
             if stage.is_none() && rng.random_range(0..24) == 0 {
                 stage = Some((rng.random_range(0..CLUSTERS), rng.random_range(0..0x400)));
             }
-            dut.set("copy_valid", stage.is_some().into());
+            dut.copy_valid.set(stage.is_some());
             if let Some((cluster, beat)) = stage {
-                dut.set("copy_cluster", cluster as u64);
-                dut.set("copy_beat", beat);
+                dut.copy_cluster.set(cluster);
+                dut.copy_beat.set(beat);
             }
-            dut.set("store_ready", u64::from(rng.random_range(0..4) > 0));
+            dut.store_ready.set(rng.random_range(0..4) > 0);
             for i in 0..CLUSTERS {
-                dut.set(&format!("ready_{i}"), u64::from(rng.random_range(0..8) > 0));
+                dut.ready[i].set(rng.random_range(0..8) > 0);
             }
-            dut.set("done_ready", u64::from(rng.random_range(0..2) == 0));
-            dut.model.eval();
-            let stores = dut.high("store_valid");
-            assert!(!(stores && dut.high("owns_bus")), "what is for L2 leaves the bus to others");
+            dut.done.ready.set(rng.random_range(0..2) == 0);
+            dut.eval();
+            let stores = dut.store_valid.is_high();
+            assert!(!(stores && dut.owns_bus.is_high()), "what is for L2 leaves the bus to others");
             if stores {
                 let read = asked.front().expect("a read is under way");
                 let bytes = (read.length - 64 * beat).min(64) % 64;
-                assert_eq!((1 << 14 | dut.get("beat"), dut.get("bytes")), (read.place + beat, bytes));
-                assert_eq!(dut.high("host_ready"), dut.high("store_ready"));
-                stored += u64::from(dut.high("store_ready"));
+                assert_eq!((1 << 14 | dut.beat.number(), dut.bytes.number()), (read.place + beat, bytes));
+                assert_eq!(dut.host_ready.is_high(), dut.store_ready.is_high());
+                stored += u64::from(dut.store_ready.is_high());
             }
             for i in 0..CLUSTERS {
-                let writes = dut.high(&format!("write_{i}"));
-                assert!(!writes || dut.high("owns_bus"));
-                if writes && dut.high("of_l2_copy") {
-                    assert_eq!(stage, Some((i, dut.get("beat"))));
-                    assert_eq!(slice(&dut.bytes("keep"), 0, 64), u64::MAX);
-                    assert!(!dut.high("partial"));
-                    assert_eq!(dut.high("copy_ready"), dut.high(&format!("ready_{i}")));
+                let writes = dut.write[i].is_high();
+                assert!(!writes || dut.owns_bus.is_high());
+                if writes && dut.of_l2_copy.is_high() {
+                    assert_eq!(stage, Some((i, dut.beat.number())));
+                    assert_eq!(slice(&dut.keep.bytes(), 0, 64), u64::MAX);
+                    assert!(!dut.partial.is_high());
+                    assert_eq!(dut.copy_ready.is_high(), dut.ready[i].is_high());
                 } else if writes {
                     let read = asked.front().expect("a read is under way");
-                    assert_eq!((i, dut.get("beat")), (read.cluster, read.place + beat));
+                    assert_eq!((i, dut.beat.number()), (read.cluster, read.place + beat));
                     let left = read.length - 64 * beat;
                     let keep = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
-                    assert_eq!(slice(&dut.bytes("keep"), 0, 64), keep);
-                    assert_eq!(dut.high("partial"), keep != u64::MAX);
-                    assert_eq!(dut.high("host_ready"), dut.high(&format!("ready_{i}")));
+                    assert_eq!(slice(&dut.keep.bytes(), 0, 64), keep);
+                    assert_eq!(dut.partial.is_high(), keep != u64::MAX);
+                    assert_eq!(dut.host_ready.is_high(), dut.ready[i].is_high());
                 }
             }
-            if (0..CLUSTERS).all(|i| !dut.high(&format!("write_{i}"))) {
+            if (0..CLUSTERS).all(|i| !dut.write[i].is_high()) {
                 // Others may write whole beats.
-                assert!(slice(&dut.bytes("keep"), 0, 64) == u64::MAX && !dut.high("partial"));
+                assert!(slice(&dut.keep.bytes(), 0, 64) == u64::MAX && !dut.partial.is_high());
             }
-            if dut.high("done_valid") && dut.high("done_ready") {
+            if dut.done.valid.is_high() && dut.done.ready.is_high() {
                 let (cluster, issuer, error) = over.pop_front().expect("a read is over");
-                let bytes = dut.bytes("done");
+                let bytes = dut.done.bytes();
                 let wanted =
                     bits(&[(cluster as u64, 3), (issuer.0, 3), (issuer.1, 2), (error.into(), 1), (0, 1), (0, 64)]);
                 assert_eq!(bytes, wanted);
                 busy.remove(&(cluster, issuer.0, issuer.1));
                 done += 1;
             }
-            if dut.high("copy_ready") {
+            if dut.copy_ready.is_high() {
                 (stage, staged) = (None, staged + 1);
             }
-            if offered && dut.high("host_ready") {
+            if offered && dut.host_ready.is_high() {
                 (offered, beat) = (false, beat + 1);
                 full_rate += u64::from(!loads);
                 if beat == beats {
@@ -124,7 +123,7 @@ fn bytes_go_where_they_were_asked_for() {
                     beat = 0;
                 }
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert!(staged > 200 && stored > 2000, "{staged} beats of the l2_copy, {stored} for L2");
         assert!(done > 300 && full_rate > 5000, "{done} reads, {full_rate} beats while no packet came");
@@ -134,23 +133,23 @@ fn bytes_go_where_they_were_asked_for() {
 #[test]
 fn the_bus_is_shared_with_packets() {
     run_with_wave_on_failure("host_writer_bus", |wave| {
-        for (loads, cycles) in [(0, 33), (1, 64)] {
-            let mut dut = Dut::new(wave, &mut HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
-            dut.set("load_valid", loads);
-            dut.set("ready_0", 1);
-            dut.set_bytes("host_tag", &pack("host_read", &[("length", 2048)]));
-            dut.set("target_valid", 1);
+        for (loads, cycles) in [(false, 33), (true, 64)] {
+            let dut = Dut::new(wave, HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
+            dut.load_valid.set(loads);
+            dut.ready[0].set(true);
+            dut.host_tag.set_bytes(&pack("host_read", &[("length", 2048)]));
+            dut.target.valid.set(true);
             for _ in 0..4 {
-                dut.model.tick();
-                dut.set("target_valid", 0);
+                dut.tick();
+                dut.target.valid.set(false);
             }
-            dut.set("host_valid", 1);
+            dut.host_valid.set(true);
             let (mut beats, mut taken) = (0, 0);
             while beats < 32 {
-                dut.set("host_last", u64::from(beats == 31));
-                dut.model.eval();
-                beats += dut.get("host_ready");
-                dut.model.tick();
+                dut.host_last.set(beats == 31);
+                dut.eval();
+                beats += dut.host_ready.number();
+                dut.tick();
                 taken += 1;
             }
             assert_eq!(taken, cycles, "cycles for 2 KiB, packets: {loads}");

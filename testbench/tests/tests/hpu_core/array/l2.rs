@@ -1,12 +1,12 @@
 //! Context memory under contention: the answers must be explainable by one order of the accesses.
 //!
-//! Every access is answered a fixed number of cycles after its bank granted it, so the order of the answers is the order that must
-//! explain all of them. Accesses answered in the same cycle were in different banks and touch nothing in common.
+//! Every access is answered a fixed number of cycles after its bank granted it, so the order of the answers is the order
+//! that must explain all of them. Accesses answered in the same cycle were in different banks and touch nothing in common.
 
 use hpu_core::array::l2::L2;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{lint, run_with_wave_on_failure, Model, Port, Source, WaveContext};
+use spindle_harness::{lint, run_with_wave_on_failure, Dut, Source, WaveContext};
 use std::collections::{HashMap, VecDeque};
 
 const CLUSTERS: usize = 3;
@@ -19,13 +19,8 @@ const SC: u64 = 0b00011;
 const SWAP: u64 = 0b00001;
 const ADD: u64 = 0;
 const AMOS: [u64; 9] = [SWAP, ADD, 0b00100, 0b01100, 0b01000, 0b10000, 0b10100, 0b11000, 0b11100];
-/// Cycles from request to answer if nobody else asks.
+/// Cycles from request to answer if no one else asks.
 const LATENCY: u64 = 5;
-
-fn source() -> Source {
-    let design = spindle_verilog::emit(&mut L2::new(BYTES, CLUSTERS, HPUS), "l2").unwrap_or_else(|e| panic!("{e}"));
-    Source::from_text("l2", design.to_string())
-}
 
 /// An access as a requester sends it.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +33,7 @@ struct Access {
     address: u64,
     size: u64,
     data: u32,
-    /// The bytes behind the word of `address` less 4: a second part.
+    /// The bytes after the word of `address` less 4: a second part.
     second: bool,
 }
 
@@ -98,7 +93,7 @@ impl Access {
 /// Definition of the memory: one access after the other.
 struct Reference {
     words: Vec<u32>,
-    /// Word that a hart has reserved: the word of its last LR, nobody has written it since.
+    /// Word that a hart has reserved: the word of its last LR, no one has written it since.
     reserved: HashMap<(usize, u64, u64), u64>,
     stored: usize,
     spurious: usize,
@@ -161,8 +156,8 @@ impl Reference {
     }
 }
 
+#[derive(Default)]
 struct Requester {
-    ports: [Port; 8],
     /// Not taken yet; the first one is on the port if `offered`.
     waiting: VecDeque<Access>,
     offered: bool,
@@ -174,7 +169,7 @@ struct Requester {
 }
 
 struct Bench {
-    model: Model,
+    dut: Dut<L2>,
     requesters: Vec<Requester>,
     reference: Reference,
     /// Longest time that an access spent in front of its requester's port queue.
@@ -183,29 +178,9 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
-        let mut model = wave.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
-        model.reset(3);
-        let requesters = (0..=CLUSTERS)
-            .map(|i| Requester {
-                ports: [
-                    "port_{}_request",
-                    "port_{}_hpu",
-                    "port_{}_valid",
-                    "port_{}_second",
-                    "port_{}_ready",
-                    "port_{}_answer",
-                    "port_{}_answer_hpu",
-                    "port_{}_answer_valid",
-                ]
-                .map(|name| model.port(&name.replace("{}", &i.to_string())).unwrap_or_else(|error| panic!("{error}"))),
-                waiting: VecDeque::new(),
-                offered: false,
-                under_way: VecDeque::new(),
-                answers: vec![],
-                last: 0,
-            })
-            .collect();
-        let mut bench = Bench { model, requesters, reference: Reference::new(), longest: 0 };
+        let dut = Dut::new(wave, L2::new(BYTES, CLUSTERS, HPUS), "l2");
+        let requesters = (0..=CLUSTERS).map(|_| Requester::default()).collect();
+        let mut bench = Bench { dut, requesters, reference: Reference::new(), longest: 0 };
         // The memory starts from random bits.
         for word in 0..BYTES as u64 / 4 {
             bench.requesters[HOST].waiting.push_back(Access::store(4 * word, 0));
@@ -217,24 +192,22 @@ impl Bench {
 
     /// One cycle; requesters for which `moves` says so put their next access on the port.
     fn step(&mut self, mut moves: impl FnMut() -> bool) {
-        let now = self.model.cycle();
-        for requester in &mut self.requesters {
-            let [request, hpu, valid, second, ..] = requester.ports;
+        let now = self.dut.cycle();
+        for (requester, port) in self.requesters.iter_mut().zip(&self.dut.port) {
             requester.offered |= !requester.waiting.is_empty() && moves();
-            self.model.set(valid, requester.offered.into());
+            port.valid.set(requester.offered);
             if let (true, Some(access)) = (requester.offered, requester.waiting.front()) {
-                self.model.set(request, access.packed());
-                self.model.set(hpu, access.hpu);
-                self.model.set(second, access.second.into());
+                port.request.set_bytes(&access.packed().to_le_bytes());
+                port.hpu.set(access.hpu);
+                port.second.set(access.second);
             }
         }
-        self.model.eval();
-        for (i, requester) in self.requesters.iter_mut().enumerate() {
-            let [_, _, _, _, ready, answer, answer_hpu, answer_valid] = requester.ports;
-            if self.model.is_set(answer_valid) {
+        self.dut.eval();
+        for (i, (requester, port)) in self.requesters.iter_mut().zip(&self.dut.port).enumerate() {
+            if port.answer_valid.is_high() {
                 let (access, taken) = requester.under_way.pop_front().expect("an answer without a request");
-                let got = self.model.get(answer);
-                assert_eq!(self.model.get(answer_hpu), access.hpu);
+                let got = port.answer.number();
+                assert_eq!(port.answer_hpu.number(), access.hpu);
                 assert_eq!((got & 1, got >> 1 & 1), (access.thread, access.write.into()), "{access:x?}");
                 self.reference.apply(i, &access, (got >> 2) as u32);
                 self.longest = self.longest.max(now - taken.max(requester.last));
@@ -242,13 +215,13 @@ impl Bench {
                 requester.last = now;
                 requester.answers.push((access, (got >> 2) as u32, now - taken));
             }
-            if requester.offered && self.model.is_set(ready) {
+            if requester.offered && port.moves() {
                 let access = requester.waiting.pop_front().expect("offered");
                 requester.under_way.push_back((access, now));
                 requester.offered = false;
             }
         }
-        self.model.tick();
+        self.dut.tick();
     }
 
     fn idle(&self) -> bool {
@@ -321,29 +294,30 @@ fn latency_is_exact_and_banks_work_side_by_side() {
         for i in 0..200 {
             bench.requesters[0].waiting.push_back(Access::load(4 * (i * 7 % 64)));
         }
-        let start = bench.model.cycle();
+        let start = bench.dut.cycle();
         bench.drain();
-        assert_eq!(bench.model.cycle() - start, 200 + LATENCY);
+        assert_eq!(bench.dut.cycle() - start, 200 + LATENCY);
+        assert_eq!(bench.requesters[0].answers.len(), 200);
         assert!(bench.requesters[0].answers.iter().all(|(_, _, latency)| *latency == LATENCY));
 
-        // Each in a bank of its own: nobody waits.
+        // Each in a bank of its own: no one waits.
         for i in 0..100 {
             for (r, requester) in bench.requesters.iter_mut().enumerate() {
                 requester.waiting.push_back(Access::load(16 * i + 4 * (r as u64 + i) % 16));
             }
         }
-        let start = bench.model.cycle();
+        let start = bench.dut.cycle();
         bench.drain();
-        assert_eq!(bench.model.cycle() - start, 100 + LATENCY);
+        assert_eq!(bench.dut.cycle() - start, 100 + LATENCY);
 
         // All in one bank: one access per cycle in all, or an AMO every four.
         for (access, each) in [(Access::load(0), 1), (Access::atomic(ADD, 0, 1), 4)] {
             for requester in &mut bench.requesters[..CLUSTERS] {
                 requester.waiting.extend([access; 50]);
             }
-            let start = bench.model.cycle();
+            let start = bench.dut.cycle();
             bench.drain();
-            let cycles = bench.model.cycle() - start;
+            let cycles = bench.dut.cycle() - start;
             let least = 50 * CLUSTERS as u64 * each;
             assert!((least..=least + LATENCY + each).contains(&cycles), "{cycles} cycles, {least} expected");
         }
@@ -409,7 +383,7 @@ fn reservations() {
     });
 }
 
-/// Counters incremented by LR and SC on all harts at once: nobody's increment is lost, and all come to an end.
+/// Counters incremented by LR and SC on all harts at once: no one's increment is lost, and all come to an end.
 #[test]
 fn lr_sc_loops_come_to_an_end() {
     run_with_wave_on_failure("l2_lr_sc", |wave| {
@@ -466,7 +440,7 @@ fn shapes_are_lint_clean() {
     for (clusters, hpus) in [(1, 1), (2, 4), (8, 8)] {
         let design =
             spindle_verilog::emit(&mut L2::new(128 << 10, clusters, hpus), "l2").unwrap_or_else(|e| panic!("{e}"));
-        let told = lint(&Source::from_text("l2", design.to_string())).unwrap_or_else(|error| panic!("{error:#}"));
-        assert!(told.is_empty(), "{clusters} x {hpus}: {told:?}");
+        let reported = lint(&Source::from_text("l2", design.to_string())).unwrap_or_else(|error| panic!("{error:#}"));
+        assert!(reported.is_empty(), "{clusters} x {hpus}: {reported:?}");
     }
 }

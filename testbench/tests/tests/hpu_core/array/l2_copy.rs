@@ -1,12 +1,11 @@
 //! The L2 copy against a memory: what it copies to stages, and what it writes.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::l2_copy::L2Copy;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::L1_STAGE_BASE;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
 const CLUSTERS: usize = 3;
@@ -17,12 +16,12 @@ const STAGE_BEAT: u64 = L1_STAGE_BASE as u64 / 64;
 
 /// The L2 copy with a memory that answers in order.
 struct Bench {
-    dut: Dut,
+    dut: Dut<L2Copy>,
     rng: ChaCha8Rng,
     memory: Vec<u8>,
     answers: VecDeque<(u64, bool, u32)>,
     cycle: u64,
-    /// Nobody waits for anything.
+    /// No one waits for anything.
     at_once: bool,
     /// First beat in L2 and bytes that each cluster wants, beats that have come.
     asks: [Option<(u64, u64, u64)>; CLUSTERS],
@@ -60,7 +59,7 @@ impl Bench {
     fn new(wave: &WaveContext) -> Self {
         let mut rng = wave.rng();
         Self {
-            dut: Dut::new(wave, &mut L2Copy::new(CLUSTERS), "l2_copy"),
+            dut: Dut::new(wave, L2Copy::new(CLUSTERS), "l2_copy"),
             memory: (0..L2_BYTES).map(|_| rng.random()).collect(),
             rng,
             answers: VecDeque::new(),
@@ -75,67 +74,67 @@ impl Bench {
         }
     }
 
-    fn moves(&mut self) -> u64 {
-        (self.at_once || self.rng.random_range(0..4) > 0).into()
+    fn moves(&mut self) -> bool {
+        self.at_once || self.rng.random_range(0..4) > 0
     }
 
     fn step(&mut self) {
         for (i, ask) in self.asks.into_iter().enumerate() {
-            self.dut.set(&format!("request_{i}_valid"), ask.is_some().into());
+            self.dut.request[i].valid.set(ask.is_some());
             if let Some((beat, length, _)) = ask {
-                self.dut.set_bytes(&format!("request_{i}"), &bits(&[(beat, 14), (length, 12)]));
+                self.dut.request[i].set_bytes(&bits(&[(beat, 14), (length, 12)]));
             }
         }
         self.play_segment();
-        self.dut.set("store_valid", self.store.is_some().into());
+        self.dut.store.valid.set(self.store.is_some());
         if let Some((place, bytes, beat)) = &self.store {
             let left = &bytes[64 * beat..];
             let now = &left[..left.len().min(64)];
-            self.dut.set_bytes("store", &[now, &[0xEE; 64][now.len()..]].concat());
-            self.dut.set("store_beat", place + *beat as u64);
-            self.dut.set("store_bytes", now.len() as u64 % 64);
-            self.dut.set("store_last", (left.len() <= 64).into());
+            self.dut.store.set_bytes(&[now, &[0xEE; 64][now.len()..]].concat());
+            self.dut.store_beat.set(place + *beat as u64);
+            self.dut.store_bytes.set(now.len() as u64 % 64);
+            self.dut.store_last.set(left.len() <= 64);
         }
         let (l2, bus) = (self.moves(), self.moves());
-        self.dut.set("l2_request_ready", l2);
-        self.dut.set("beat_ready", bus);
+        self.dut.l2_request.ready.set(l2);
+        self.dut.beat.ready.set(bus);
         let due = self.answers.front().is_some_and(|answer| answer.0 <= self.cycle);
-        self.dut.set("l2_answer_valid", due.into());
+        self.dut.l2_answer.valid.set(due);
         if due {
             let (_, write, data) = self.answers.pop_front().expect("one is due");
-            self.dut.set_bytes("l2_answer", &bits(&[(0, 1), (write.into(), 1), (data.into(), 32)]));
+            self.dut.l2_answer.set_bytes(&bits(&[(0, 1), (write.into(), 1), (data.into(), 32)]));
         }
-        self.dut.model.eval();
-        if self.dut.high("l2_request_valid") && l2 == 1 {
+        self.dut.eval();
+        if self.dut.l2_request.valid.is_high() && l2 {
             self.access();
         }
         self.check();
-        self.dut.model.tick();
+        self.dut.tick();
         self.cycle += 1;
     }
 
     /// The segment goes on: the cluster lends its stage when it has no use for it itself.
     fn play_segment(&mut self) {
-        let moves = self.moves() == 1;
+        let moves = self.moves();
         for i in 0..CLUSTERS {
-            self.dut.set(&format!("lent_{i}"), 0);
+            self.dut.lent[i].set(false);
         }
         let offered = self.segment.as_ref().is_some_and(|segment| segment.at == Stage::Offered);
-        self.dut.set("segment_valid", offered.into());
-        self.dut.set("segment_left", 0);
+        self.dut.segment.valid.set(offered);
+        self.dut.segment_left.set(false);
         let Some(segment) = &mut self.segment else { return };
         let fields = [("cluster", segment.cluster as u64), ("address", 4 * segment.word), ("length", segment.length)];
-        self.dut.set_bytes("segment", &pack("host_read", &[&fields[..], &[("client", 3)]].concat()));
-        self.dut.model.eval();
+        self.dut.segment.set_bytes(&pack("host_read", &[&fields[..], &[("client", 3)]].concat()));
+        self.dut.eval();
         let i = segment.cluster;
         match segment.at {
             Stage::Offered => {
-                if self.dut.high("segment_ready") {
+                if self.dut.segment.ready.is_high() {
                     segment.at = Stage::Wanted;
                 }
             }
             Stage::Wanted => {
-                assert_eq!((self.dut.get("lend"), self.dut.get("segment_length")), (1 << i, segment.length));
+                assert_eq!((self.dut.lend.number(), self.dut.segment_length.number()), (1 << i, segment.length));
                 if moves && self.asks[i].is_none() {
                     segment.at = Stage::Lent(0);
                 }
@@ -147,7 +146,7 @@ impl Bench {
             }
             Stage::Leaves => {
                 if moves {
-                    self.dut.set("segment_left", 1);
+                    self.dut.segment_left.set(true);
                     self.segment = None;
                     self.segments += 1;
                 }
@@ -157,15 +156,15 @@ impl Bench {
         }
         // What the cluster asked for last is none of the segment's business.
         if let Stage::Lent(_) | Stage::Staged = segment.at {
-            self.dut.set(&format!("lent_{i}"), 1);
-            self.dut.set(&format!("request_{i}_valid"), (segment.at != Stage::Staged).into());
-            self.dut.set_bytes(&format!("request_{i}"), &bits(&[(0x1234, 14), (99, 12)]));
+            self.dut.lent[i].set(true);
+            self.dut.request[i].valid.set(segment.at != Stage::Staged);
+            self.dut.request[i].set_bytes(&bits(&[(0x1234, 14), (99, 12)]));
         }
     }
 
     /// An access, as `hpu_core::processor::types::RemoteRequest`.
     fn access(&mut self) {
-        let request = self.dut.bytes("l2_request");
+        let request = self.dut.l2_request.bytes();
         let (write, atomic) = (slice(&request, 2, 1) == 1, slice(&request, 3, 1));
         let (at, size) = (slice(&request, 9, 20) as usize, slice(&request, 29, 2) as usize + 1);
         let data = slice(&request, 31, 32) as u32;
@@ -178,8 +177,8 @@ impl Bench {
     }
 
     fn check(&mut self) {
-        if self.dut.high("beat_valid") && self.dut.high("beat_ready") {
-            let cluster = self.dut.get("cluster") as usize;
+        if self.dut.beat.valid.is_high() && self.dut.beat.ready.is_high() {
+            let cluster = self.dut.cluster.number() as usize;
             let (from, length, come) = match (&mut self.asks[cluster], &mut self.segment) {
                 (Some((beat, length, come)), _) => (64 * *beat, *length, come),
                 (_, Some(Segment { cluster: to, word, length, at: Stage::Lent(come) })) if *to == cluster => {
@@ -187,27 +186,27 @@ impl Bench {
                 }
                 _ => panic!("bytes come to whom asked"),
             };
-            assert_eq!(self.dut.get("beat"), STAGE_BEAT + *come);
+            assert_eq!(self.dut.beat.number(), STAGE_BEAT + *come);
             let bytes = (length - 64 * *come).min(64) as usize;
             let wanted = &self.memory[(from + 64 * *come) as usize..][..bytes];
-            assert_eq!(&self.dut.bytes("data")[..bytes], wanted);
+            assert_eq!(&self.dut.data.bytes()[..bytes], wanted);
             *come += 1;
         }
         if let Some(Segment { cluster, length, at: at @ Stage::Lent(_), .. }) = &mut self.segment {
-            if self.dut.get("staged") >> *cluster & 1 == 1 {
+            if self.dut.staged.number() >> *cluster & 1 == 1 {
                 assert!(*at == Stage::Lent(length.div_ceil(64)), "all beats of the segment have come");
                 *at = Stage::Staged;
                 return;
             }
         }
         for (i, ask) in self.asks.iter_mut().enumerate() {
-            if self.dut.get("staged") >> i & 1 == 1 {
+            if self.dut.staged.number() >> i & 1 == 1 {
                 let (_, length, come) = ask.take().expect("it asked");
                 assert_eq!(come, length.div_ceil(64), "all beats have come");
                 self.copied += 1;
             }
         }
-        if self.dut.high("store_valid") && self.dut.high("store_ready") {
+        if self.dut.store.valid.is_high() && self.dut.store.ready.is_high() {
             let (place, bytes, beat) = self.store.as_mut().expect("it is under way");
             *beat += 1;
             if *beat == bytes.len().div_ceil(64) {
@@ -272,7 +271,8 @@ fn a_word_a_cycle() {
             assert_eq!(bench.cycle - before, cycles, "cycles to copy {length} bytes");
             bench.step();
         }
-        // Behind the cycle in which it is taken, with a stage that is lent at once, a segment is like the bytes of a command.
+        // After the cycle in which it is taken, with a stage that is lent at once, a segment is like the bytes of a
+        // command.
         for (length, cycles) in [(4, 1 + 2 + 8), (64, 1 + 2 + 23), (1408, 1 + 2 + 22 * 23)] {
             bench.segment = Some(Segment { cluster: 2, word: 33, length, at: Stage::Offered });
             let before = bench.cycle;

@@ -1,11 +1,10 @@
 //! The far unit against what its clusters asked for.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, field, pack};
 use hpu_core::array::off_cluster_unit::OffClusterUnit;
 use rand::Rng;
 use spindle_contract::memory_map::command;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 const CLUSTERS: usize = 3;
@@ -80,17 +79,17 @@ impl Asked {
 #[test]
 fn every_command_comes_out_where_it_is_done() {
     run_with_wave_on_failure("off_cluster_unit", |wave| {
-        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
+        let dut = Dut::new(wave, OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
         let mut rng = wave.rng();
         let mut pids = [0; 16];
         for (context, pid) in pids.iter_mut().enumerate() {
             *pid = rng.random_range(0..64);
-            dut.set_bytes("policy", &pack("context_policy", &[("pid", *pid)]));
-            dut.set("policy_index", context as u64);
-            dut.set("policy_valid", 1);
-            dut.model.tick();
+            dut.policy.set_bytes(&pack("context_policy", &[("pid", *pid)]));
+            dut.policy.index.set(context);
+            dut.policy.valid.set(true);
+            dut.tick();
         }
-        dut.set("policy_valid", 0);
+        dut.policy.valid.set(false);
         // What each cluster still has to say, and what has to come out of it in this order per port.
         let mut words: [VecDeque<u32>; CLUSTERS] = Default::default();
         let mut wanted: [VecDeque<Asked>; CLUSTERS] = Default::default();
@@ -135,33 +134,32 @@ fn every_command_comes_out_where_it_is_done() {
                     words[cluster].extend(asked.words.iter().map(|word| *word as u32));
                     wanted[cluster].push_back(asked);
                 }
-                dut.set(&format!("word_{cluster}"), words[cluster].front().copied().unwrap_or(0).into());
-                dut.set(&format!("word_{cluster}_valid"), (!words[cluster].is_empty()).into());
+                dut.word[cluster].set(words[cluster].front().copied().unwrap_or(0));
+                dut.word[cluster].valid.set(!words[cluster].is_empty());
             }
-            for port in ["host_read", "host_atomic", "put", "host_put"] {
-                dut.set(&format!("{port}_ready"), u64::from(rng.random_range(0..3) == 0));
+            for ready in [&dut.host_read.ready, &dut.host_atomic.ready, &dut.put.ready, &dut.host_put.ready] {
+                ready.set(rng.random_range(0..3) == 0);
             }
             let ends = atomics > 0 && rng.random_range(0..24) == 0;
-            dut.set("atomic_ended", ends.into());
+            dut.atomic_ended.set(ends);
             let frees = pinned > 0 && rng.random_range(0..30) == 0;
-            dut.set("context_put_ended", frees.into());
-            dut.model.eval();
+            dut.context_put_ended.set(frees);
+            dut.eval();
             // Those in its queues count as well, one of each cluster at most.
-            let counted = dut.get("context_puts") & 0xFF;
+            let counted = dut.context_puts.number() & 0xFF;
             assert!((pinned..=pinned + CLUSTERS as u64).contains(&counted), "{counted} for {pinned}");
             pinned -= u64::from(frees);
             atomics -= u64::from(ends);
             patience += 1;
-            for (port, desc) in [
-                ("host_read", "host_read"),
-                ("host_atomic", "host_atomic"),
-                ("put", "put_desc"),
-                ("host_put", "put_desc"),
+            for (port, desc, moves, bytes) in [
+                ("host_read", "host_read", dut.host_read.moves(), dut.host_read.bytes()),
+                ("host_atomic", "host_atomic", dut.host_atomic.moves(), dut.host_atomic.bytes()),
+                ("put", "put_desc", dut.put.moves(), dut.put.bytes()),
+                ("host_put", "put_desc", dut.host_put.moves(), dut.host_put.bytes()),
             ] {
-                if !dut.high(&format!("{port}_valid")) || !dut.high(&format!("{port}_ready")) {
+                if !moves {
                     continue;
                 }
-                let bytes = dut.bytes(port);
                 let cluster = field(desc, &bytes, "cluster") as usize;
                 let first = wanted[cluster].iter().position(|asked| asked.wanted(0, &pids).0 == port);
                 let asked = wanted[cluster].remove(first.expect("it was asked for")).expect("it is there");
@@ -169,16 +167,18 @@ fn every_command_comes_out_where_it_is_done() {
                     assert_eq!(field(desc, &bytes, name), value, "{name} of {port}");
                 }
                 if port == "host_read" {
-                    assert_eq!(dut.get("target"), asked.words[0] & 0x7FFF);
+                    assert_eq!(dut.target.number(), asked.words[0] & 0x7FFF);
                 }
                 if port == "host_atomic" {
                     atomics += 1;
                     busiest = busiest.max(atomics);
                     assert!(atomics <= 16);
                 }
-                for (kind, put) in ["put", "host_put"].into_iter().enumerate() {
+                for (kind, (put, left)) in
+                    [("put", &dut.put_left), ("host_put", &dut.host_put_left)].into_iter().enumerate()
+                {
                     if put == port {
-                        assert_eq!(dut.get(&format!("{put}_left")), 1 << cluster);
+                        assert_eq!(left.number(), 1 << cluster);
                         parked[cluster][kind] = false;
                     }
                 }
@@ -190,50 +190,49 @@ fn every_command_comes_out_where_it_is_done() {
             }
             assert!(patience < 500, "nothing comes out");
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
+                if dut.word[cluster].moves() {
                     words.pop_front();
                 }
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert_eq!(busiest, 16, "as many atomics as may be");
         assert!(context_puts > 60, "{context_puts} puts of context memory");
         // All that is under way ends: nothing is pinned, nothing waits.
         for _ in 0..2000 {
             for (cluster, words) in words.iter().enumerate() {
-                dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
-                dut.set(&format!("word_{cluster}_valid"), (!words.is_empty()).into());
+                dut.word[cluster].set(words.front().copied().unwrap_or(0));
+                dut.word[cluster].valid.set(!words.is_empty());
             }
-            for port in ["host_read", "host_atomic", "put", "host_put"] {
-                dut.set(&format!("{port}_ready"), 1);
+            for ready in [&dut.host_read.ready, &dut.host_atomic.ready, &dut.put.ready, &dut.host_put.ready] {
+                ready.set(true);
             }
-            dut.set("atomic_ended", u64::from(atomics > 0));
-            dut.set("context_put_ended", u64::from(pinned > 0));
-            dut.model.eval();
+            dut.atomic_ended.set(atomics > 0);
+            dut.context_put_ended.set(pinned > 0);
+            dut.eval();
             atomics -= u64::from(atomics > 0);
             pinned -= u64::from(pinned > 0);
-            atomics += dut.get("host_atomic_valid");
-            let of_host = field("put_desc", &dut.bytes("host_put"), "from_host") == 1;
-            let get = field("put_desc", &dut.bytes("host_put"), "op") == 1;
-            pinned += u64::from(dut.high("host_put_valid") && !of_host && !get);
+            atomics += dut.host_atomic.valid.number();
+            let of_host = field("put_desc", &dut.host_put.bytes(), "from_host") == 1;
+            let get = field("put_desc", &dut.host_put.bytes(), "op") == 1;
+            pinned += u64::from(dut.host_put.valid.is_high() && !of_host && !get);
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
+                if dut.word[cluster].moves() {
                     words.pop_front();
                 }
             }
-            dut.model.tick();
+            dut.tick();
         }
-        assert_eq!((pinned, dut.get("context_puts")), (0, 0));
+        assert_eq!((pinned, dut.context_puts.number()), (0, 0));
     });
 }
 
 #[test]
 fn a_put_that_nobody_takes_holds_up_nobody() {
     run_with_wave_on_failure("off_cluster_unit_parked", |wave| {
-        let mut dut = Dut::new(wave, &mut OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
-        for port in ["host_read", "host_atomic"] {
-            dut.set(&format!("{port}_ready"), 1);
-        }
+        let dut = Dut::new(wave, OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
+        dut.host_read.ready.set(true);
+        dut.host_atomic.ready.set(true);
         // Each cluster: a put, a put of host memory, then a read.
         let mut words: Vec<VecDeque<u32>> = (0..CLUSTERS)
             .map(|_| {
@@ -246,20 +245,20 @@ fn a_put_that_nobody_takes_holds_up_nobody() {
         let mut reads = 0;
         for _ in 0..200 {
             for (cluster, words) in words.iter().enumerate() {
-                dut.set(&format!("word_{cluster}"), words.front().copied().unwrap_or(0).into());
-                dut.set(&format!("word_{cluster}_valid"), (!words.is_empty()).into());
+                dut.word[cluster].set(words.front().copied().unwrap_or(0));
+                dut.word[cluster].valid.set(!words.is_empty());
             }
-            dut.model.eval();
-            reads += dut.get("host_read_valid");
+            dut.eval();
+            reads += dut.host_read.valid.number();
             for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.high(&format!("word_{cluster}_valid")) && dut.high(&format!("word_{cluster}_ready")) {
+                if dut.word[cluster].moves() {
                     words.pop_front();
                 }
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert_eq!(reads, CLUSTERS as u64);
-        assert!(dut.high("put_valid") && dut.high("host_put_valid"));
-        assert_eq!(bits(&[(0, 8)]), dut.bytes("put_left"));
+        assert!(dut.put.valid.is_high() && dut.host_put.valid.is_high());
+        assert_eq!(bits(&[(0, 8)]), dut.put_left.bytes());
     });
 }

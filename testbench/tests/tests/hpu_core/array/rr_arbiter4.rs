@@ -1,11 +1,10 @@
 //! `RrArbiter4` against round robin in words: among four, and in two groups that take turns.
 
-use crate::hpu_core::dut::Dut;
 use hpu_core::array::rr_arbiter4::RrArbiter4;
 use rand::Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 
-/// The first requester behind `last`, in a circle of four.
+/// The first requester after `last`, in a circle of four.
 fn next(wants: u64, last: usize) -> Option<usize> {
     (1..=4).map(|step| (last + step) % 4).find(|&i| wants >> i & 1 == 1)
 }
@@ -13,7 +12,7 @@ fn next(wants: u64, last: usize) -> Option<usize> {
 #[test]
 fn the_next_one_is_granted() {
     run_with_wave_on_failure("rr_arbiter4", |wave| {
-        let mut dut = Dut::new(wave, &mut RrArbiter4::default(), "rr_arbiter4");
+        let dut = Dut::new(wave, RrArbiter4::default(), "rr_arbiter4");
         let mut rng = wave.rng();
         let mut last = [3, 3];
         let mut last_group = 1;
@@ -24,15 +23,15 @@ fn the_next_one_is_granted() {
             let mask = [rng.random::<u64>() & rng.random::<u64>(), rng.random(), rng.random::<u64>() & 15, 255];
             let request = mask[cycle as usize / 1000 % 4] & 255;
             let accept = cycle / 4000 % 2 == 0 || rng.random_bool(0.7);
-            dut.set("request", request);
-            dut.set("accept", accept.into());
-            dut.model.eval();
+            dut.request.set(request);
+            dut.accept.set(accept);
+            dut.eval();
             let groups = [next(request & 15, last[0]), next(request >> 4, last[1])];
             let group = if groups[1 - last_group].is_some() { 1 - last_group } else { last_group };
-            assert_eq!(dut.high("any"), request != 0, "cycle {cycle}");
-            assert_eq!(dut.get("grant"), groups[group].map_or(0, |i| 1 << (4 * group + i)), "cycle {cycle}");
+            assert_eq!(dut.any.is_high(), request != 0, "cycle {cycle}");
+            assert_eq!(dut.grant.number(), groups[group].map_or(0, |i| 1 << (4 * group + i)), "cycle {cycle}");
             if let Some(i) = groups[group] {
-                assert_eq!(dut.get("index"), (4 * group + i) as u64, "cycle {cycle}");
+                assert_eq!(dut.index.number(), (4 * group + i) as u64, "cycle {cycle}");
                 if accept {
                     (last[group], last_group) = (i, group);
                     granted[4 * group + i] += 1;
@@ -44,7 +43,7 @@ fn the_next_one_is_granted() {
                 *waited = if withdrawn || (accept && !waits) { 0 } else { *waited + u64::from(waits) };
                 assert!(*waited <= 7, "requester {i} is passed over eight times in cycle {cycle}");
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert!(granted.iter().all(|&times| times > 1000), "{granted:?}");
     });

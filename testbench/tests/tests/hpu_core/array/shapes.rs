@@ -1,4 +1,5 @@
-//! The array in its smallest shape, its widest cluster and its most clusters: emitted and clean under `verilator -Wall`, with retirement ports only where asked for.
+//! The array in its smallest shape, its widest cluster and its most clusters: emitted and clean under `verilator -Wall`,
+//! with retirement ports only where asked for.
 
 use hpu_core::HpuArray;
 use spindle_contract::params::Config;
@@ -18,7 +19,7 @@ fn every_shape_is_lint_clean() {
     for (clusters, hpus, rvfi) in [(1, 1, true), (1, 8, false), (8, 1, false)] {
         let text = text(Config { clusters, hpus, rvfi, ..Config::SIM });
         assert_eq!(text.contains("rvfi_0"), rvfi, "{clusters} x {hpus}");
-        let told = lint(&Source::from_text("array", text)).unwrap_or_else(|error| panic!("{error:#}"));
-        assert!(told.is_empty(), "{clusters} x {hpus}: {told:?}");
+        let reported = lint(&Source::from_text("array", text)).unwrap_or_else(|error| panic!("{error:#}"));
+        assert!(reported.is_empty(), "{clusters} x {hpus}: {reported:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! The counters of the array against sums in words: each visit tells exactly what has come by then.
+//! The counters of the array against sums in words: each visit reports exactly what has come by then.
 
-use crate::hpu_core::dut::Dut;
 use hpu_core::array::tally::{self, Tally};
 use rand::Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 
-/// Cycles from an event to the cycle in which its count may be told: of a source with one event per cycle, and of one with many.
+/// Cycles from an event to the cycle in which its count may be reported: of a source with one event per cycle, and of one with
+/// many.
 const DELAY: usize = 4;
 const SUM_DELAY: usize = 6;
 
@@ -40,42 +40,42 @@ fn source(address: usize, hpus: usize) -> Source {
 
 fn counts(hpus: usize, start: u32) {
     run_with_wave_on_failure(&format!("tally_{hpus}_{start:x}"), |wave| {
-        let mut dut = Dut::new(wave, &mut Tally::starting_at(hpus, start), "tally");
+        let dut = Dut::new(wave, Tally::starting_at(hpus, start), "tally");
         let mut rng = wave.rng();
         let round = 3 << tally::group_bits(hpus);
         // Events before each cycle: of each bit, and of each vector.
         let mut bits = vec![[[0u32; 32]; 5]];
         let mut sums = vec![[0u64; 5]];
-        let mut told = 0;
+        let mut reported = 0;
         for cycle in 0..60 * round {
             let vectors: [u32; 5] = std::array::from_fn(|vector| {
                 let few = rng.random::<u32>() & rng.random::<u32>() & rng.random::<u32>();
                 let mask = if vector == 4 { 7 } else { u32::MAX >> (32 - hpus) };
                 [few, rng.random(), u32::MAX, 0][cycle / 50 % 4] & mask
             });
-            for (name, vector) in ["busy", "ended", "retired", "commands"].into_iter().zip(vectors) {
-                dut.set(name, vector.into());
+            for (wire, vector) in [&dut.busy, &dut.ended, &dut.retired, &dut.commands].into_iter().zip(vectors) {
+                wire.set(vector);
             }
-            for (i, name) in ["faulted", "report_lost", "print_lost"].into_iter().enumerate() {
-                dut.set(name, (vectors[4] >> i & 1).into());
+            for (i, wire) in [&dut.faulted, &dut.report_lost, &dut.print_lost].into_iter().enumerate() {
+                wire.set(vectors[4] >> i & 1 == 1);
             }
-            dut.model.eval();
+            dut.eval();
             // The first counter comes out 3 cycles after its visit.
             if cycle >= 3 {
                 let address = (cycle - 3) % round;
-                assert_eq!(dut.get("at"), address as u64, "cycle {cycle}");
+                assert_eq!(dut.at.number(), address as u64, "cycle {cycle}");
                 let by = |delay: usize| (cycle + 1).saturating_sub(delay);
                 let expected = match source(address, hpus) {
                     Source::Bit(vector, i) => start.wrapping_add(bits[by(DELAY)][vector][i]),
                     Source::Sum(vector) => start.wrapping_add(sums[by(SUM_DELAY)][vector] as u32),
                     Source::Wraps(vector) => {
-                        // The low half was told in the cycle before.
+                        // The low half was reported in the cycle before.
                         start.wrapping_add(((u64::from(start) + sums[by(SUM_DELAY + 1)][vector]) >> 32) as u32)
                     }
                     Source::None => start,
                 };
-                assert_eq!(dut.get("count"), u64::from(expected), "counter {address:#x} in cycle {cycle}");
-                told += 1;
+                assert_eq!(dut.count.number(), u64::from(expected), "counter {address:#x} in cycle {cycle}");
+                reported += 1;
             }
             let (mut next_bits, mut next_sums) = (bits[cycle], sums[cycle]);
             for (vector, word) in vectors.into_iter().enumerate() {
@@ -86,9 +86,9 @@ fn counts(hpus: usize, start: u32) {
             }
             bits.push(next_bits);
             sums.push(next_sums);
-            dut.model.tick();
+            dut.tick();
         }
-        assert_eq!(told, 60 * round - 3);
+        assert_eq!(reported, 60 * round - 3);
         assert!(sums.last().is_some_and(|sums| sums[..4].iter().all(|sum| *sum > 1000)), "few events came");
     });
 }

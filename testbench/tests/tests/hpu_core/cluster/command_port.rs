@@ -1,13 +1,14 @@
 //! Command port and command unit against a model of two threads, their words and their commands.
 
 use crate::hpu_core::cluster::command_bench::{Commands, CLUSTER, HPU};
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, slice};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::L1_STAGE_BASE;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
+use spindle_verilog::ports::Wire;
+use spindle_verilog::prelude::{Bit, Out};
 
 /// Longest wait for the answer to ISSUE on this bench.
 const PATIENCE: u64 = 60;
@@ -86,7 +87,7 @@ enum Outcome {
     Message([u64; 7]),
     /// Header and words.
     Far(Vec<u32>),
-    /// Bytes of a segment in the stage, which nobody issued.
+    /// Bytes of a segment in the stage, which no one issued.
     Segment(u64),
 }
 
@@ -112,7 +113,7 @@ const fn at(offset: u32) -> usize {
 }
 
 struct Bench {
-    dut: Dut,
+    dut: Dut<Commands>,
     rng: ChaCha8Rng,
     limits: [Limits; 4],
     threads: [Thread; 2],
@@ -230,7 +231,7 @@ impl Bench {
         }
     }
 
-    /// A cycle in which everybody else does something.
+    /// A cycle in which all other units do something.
     fn cycle(&mut self) {
         // Atomics end with their result.
         let ends =
@@ -246,32 +247,32 @@ impl Bench {
         });
         let ends = ends & !waiting;
         let probe = self.rng.random_range(0..12);
-        self.dut.set("complete", ends);
-        self.dut.set("failed", failed);
-        for (ready, share) in [("place_ready", 4), ("message_ready", 3), ("off_cluster_word_ready", 2)] {
-            let ready_now = self.rng.random_range(0..share) == 0;
-            self.dut.set(ready, ready_now.into());
+        self.dut.complete.set(ends);
+        self.dut.failed.set(failed);
+        let dut = &self.dut;
+        for (ready, share) in [(&dut.place.ready, 4), (&dut.message.ready, 3), (&dut.off_cluster_word.ready, 2)] {
+            ready.set(self.rng.random_range(0..share) == 0);
         }
-        for (i, port) in ["put_left", "host_put_left"].into_iter().enumerate() {
+        for (i, port) in [&dut.put_left, &dut.host_put_left].into_iter().enumerate() {
             let left = self.puts[i] && self.expected.is_empty() && self.rng.random_range(0..8) == 0;
             self.puts[i] &= !left;
-            self.dut.set(port, left.into());
+            port.set(left);
         }
-        self.dut.set("probe", probe);
+        self.dut.probe.set(probe);
         // The L2 copy copies for a while; then the read DMA reads for a while.
         self.cycles += 1;
-        self.dut.set("cycle", self.cycles);
-        self.dut.model.eval();
-        let lent = self.dut.high("lent");
+        self.dut.cycle.set(self.cycles);
+        self.dut.eval();
+        let lent = self.dut.lent.is_high();
         if self.segment.is_none() && self.rng.random_range(0..40) == 0 {
             self.segment = Some(self.rng.random_range(1..=1408));
         }
-        self.dut.set("segment", self.segment.unwrap_or(0));
-        self.dut.set("segment_valid", (self.segment.is_some() && !lent && !self.segment_has_stage).into());
+        self.dut.segment.set(self.segment.unwrap_or(0));
+        self.dut.segment.valid.set(self.segment.is_some() && !lent && !self.segment_has_stage);
         self.segment_has_stage |= lent;
-        let asked = self.dut.high("stage_request_valid").then(|| slice(&self.dut.bytes("stage_request"), 0, 26));
+        let asked = self.dut.stage_request.valid.is_high().then(|| slice(&self.dut.stage_request.bytes(), 0, 26));
         let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
-        self.dut.set("staged", copied.into());
+        self.dut.staged.set(copied);
         if let (true, Some(_)) = (lent, asked) {
             self.stage_used = true;
             self.expected.extend(self.segment.filter(|_| copied).map(Outcome::Segment));
@@ -285,31 +286,31 @@ impl Bench {
             self.copied = self.copying.take();
         }
         let left = self.stage_leaves && self.rng.random_range(0..8) == 0;
-        self.dut.set("stage_left", left.into());
+        self.dut.stage_left.set(left);
         self.stage_leaves &= !left;
         self.stage_used &= !left;
         if left && lent {
             (self.segment, self.segment_has_stage) = (None, false);
         }
-        self.dut.model.eval();
+        self.dut.eval();
         // The record that the unit looks at.
-        let index = self.dut.get("index");
-        self.dut.set_bytes("limits", &self.limits[index as usize & 3].bytes());
-        self.dut.model.eval();
+        let index = self.dut.index.number();
+        self.dut.limits.set_bytes(&self.limits[index as usize & 3].bytes());
+        self.dut.eval();
         let pending = (0..2).fold(0, |bits, t| {
             let thread = &self.threads[t];
             bits | u64::from(self.busy & thread.mine & thread.waits != 0) << t
         });
-        assert_eq!(self.dut.get("port_pending"), pending);
-        assert!(self.dut.high("port_full") || self.busy != 15);
+        assert_eq!(self.dut.port.pending.number(), pending);
+        assert!(self.dut.port.full.is_high() || self.busy != 15);
         let used = (0..4).any(|h| self.busy >> h & 1 == 1 && self.slots[h] == Some(probe));
-        assert_eq!(self.dut.high("probe_used"), used, "slot {probe}");
+        assert_eq!(self.dut.probe_used.is_high(), used, "slot {probe}");
         self.listen();
         self.busy &= !ends;
         self.error |= ends & failed;
-        self.dut.model.tick();
-        for port in ["port_write", "port_read", "begin_valid"] {
-            self.dut.set(port, 0);
+        self.dut.tick();
+        for wire in [&self.dut.port.write, &self.dut.port.read, &self.dut.begin.valid] {
+            wire.set(false);
         }
     }
 
@@ -326,8 +327,8 @@ impl Bench {
                 .collect()
         };
         let mut come = vec![];
-        if self.dut.high("job_valid") {
-            let f = fields(&self.dut.bytes("job"), &[2, 3, 2, 4, 16, 10, 12, 64]);
+        if self.dut.job.valid.is_high() {
+            let f = fields(&self.dut.job.bytes(), &[2, 3, 2, 4, 16, 10, 12, 64]);
             assert_eq!(f[1], HPU);
             if f[5] == L1_STAGE_BASE as u64 / 64 {
                 self.stage_leaves = true;
@@ -340,8 +341,8 @@ impl Bench {
                 Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7]))
             });
         }
-        if self.dut.high("place_valid") && self.dut.get("place_ready") == 1 {
-            let place = self.dut.bytes("place");
+        if self.dut.place.valid.is_high() && self.dut.place.ready.number() == 1 {
+            let place = self.dut.place.bytes();
             let get = |name| crate::hpu_core::fields::field("command", &place, name);
             let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
             come.push(if get("opcode") == u64::from(command::REDIRECT) {
@@ -350,12 +351,12 @@ impl Bench {
                 Outcome::Place(frame, slot, pkt, handle)
             });
         }
-        if self.dut.high("message_valid") && self.dut.get("message_ready") == 1 {
-            let f = fields(&self.dut.bytes("message"), &[4, 32, 16, 32, 32, 8, 32]);
+        if self.dut.message.valid.is_high() && self.dut.message.ready.number() == 1 {
+            let f = fields(&self.dut.message.bytes(), &[4, 32, 16, 32, 32, 8, 32]);
             come.push(Outcome::Message(f.try_into().expect("seven fields")));
         }
-        if self.dut.high("off_cluster_word_valid") && self.dut.get("off_cluster_word_ready") == 1 {
-            self.heard.push(self.dut.get("off_cluster_word") as u32);
+        if self.dut.off_cluster_word.valid.is_high() && self.dut.off_cluster_word.ready.number() == 1 {
+            self.heard.push(self.dut.off_cluster_word.number() as u32);
             let whole = self.expected.iter().find_map(|outcome| match outcome {
                 Outcome::Far(words) => Some(words.len()),
                 _ => None,
@@ -365,7 +366,7 @@ impl Bench {
             }
         }
         for outcome in come {
-            // A put of handler memory tells the initiator no place: its bytes come with the job.
+            // A put of handler memory gives the initiator no place: its bytes come with the job.
             // Of a place in L2 twenty bits count.
             let same = |wanted: &Outcome| match (wanted, &outcome) {
                 (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT_CONTEXT) => {
@@ -392,9 +393,10 @@ impl Bench {
         }
     }
 
-    fn access(&mut self, kind: &str, thread: usize, bank: u64, word: usize, data: u32) {
-        self.dut.set_bytes("port", &bits(&[(thread as u64, 1), (bank, 2), (word as u64, 4), (data.into(), 32)]));
-        self.dut.set(kind, 1);
+    fn access(&mut self, write: bool, thread: usize, bank: u64, word: usize, data: u32) {
+        self.dut.port.set_bytes(&bits(&[(thread as u64, 1), (bank, 2), (word as u64, 4), (data.into(), 32)]));
+        let kind = if write { &self.dut.port.write } else { &self.dut.port.read };
+        kind.set(true);
     }
 
     fn begin(&mut self, thread: usize) {
@@ -406,16 +408,16 @@ impl Bench {
             }
         };
         self.limits[bank as usize] = Limits::random(&mut self.rng);
-        self.dut.set("begin_valid", 1);
-        self.dut.set("begin_thread", thread as u64);
-        self.dut.set("begin_bank", bank);
+        self.dut.begin.valid.set(true);
+        self.dut.begin.thread.set(thread == 1);
+        self.dut.begin.bank.set(bank);
         self.cycle();
         let before = self.threads[thread];
         self.threads[thread] = Thread::of(bank, before.last);
         // A late store of the handler before is none of the new one's business.
         if self.rng.random() {
             let word = self.rng.random_range(0..4);
-            self.access("port_write", thread, before.bank, word, 0x5555);
+            self.access(true, thread, before.bank, word, 0x5555);
             self.cycle();
         }
     }
@@ -458,7 +460,7 @@ impl Bench {
         let length = bound.min(2048).min(self.rng.random_range(1..256));
         let words = [(map::CMD_SOURCE, base(region)), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
         for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, 0), (map::CMD_NODE, 0x7_0003)]) {
-            self.access("port_write", thread, bank, at(offset), value);
+            self.access(true, thread, bank, at(offset), value);
             self.cycle();
             self.threads[thread].words[at(offset)] = value;
         }
@@ -474,17 +476,17 @@ impl Bench {
         } else {
             self.rng.random_range(1..15)
         };
-        self.access("port_write", thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
+        self.access(true, thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
         let (mut answer, mut cycles) = (0, 0);
-        let tells = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
+        let reports = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
         let mut before = self.busy;
         let was_used = self.stage_used;
         self.copied = None;
         while answer == 0 {
             // The handle is chosen when the unit takes the command, the earlier the lower.
             self.cycle();
-            answer = self.dut.get("done") | self.dut.get("refused") << 1 | self.dut.get("full") << 2;
+            answer = self.dut.done.number() | self.dut.refused.number() << 1 | self.dut.full.number() << 2;
             cycles += 1;
             assert!(cycles < PATIENCE, "no answer to opcode {opcode:#x}");
             if cycles == 1 || self.decides_again {
@@ -510,7 +512,7 @@ impl Bench {
         });
         assert_eq!(self.copied, wanted, "what is done from L2 is copied first, and nothing else");
         assert!(!(staged && was_used && answer == 1 && self.stage_leaves), "the stage has one owner");
-        // The HPU goes on in the cycle behind the answer, and the port has the command's handle by then.
+        // The HPU goes on in the cycle after the answer, and the port has the command's handle by then.
         if answer != 1 {
             self.cycle();
             return;
@@ -522,7 +524,7 @@ impl Bench {
             self.cycle();
             return;
         }
-        assert!(!tells && before != 15, "a command has a handle");
+        assert!(!reports && before != 15, "a command has a handle");
         let is_put = opcode == u64::from(command::PUT);
         let host_put = [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
         assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
@@ -559,8 +561,8 @@ impl Bench {
         }
         let handle = u64::from((self.busy & self.atomics).trailing_zeros());
         let value: u64 = self.rng.random();
-        self.dut.set_bytes("off_cluster_done", &bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
-        self.dut.set("result_valid", 1);
+        self.dut.off_cluster_done.set_bytes(&bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
+        self.dut.result_valid.set(true);
         let owner = (0..2).find(|t| self.threads[*t].mine >> handle & 1 == 1);
         let mut cycles = 0;
         let mut ready = false;
@@ -570,16 +572,16 @@ impl Bench {
                 let thread = self.rng.random_range(0..2usize);
                 let (word, data) = (11, self.rng.random());
                 let bank = self.threads[thread].bank;
-                self.access("port_write", thread, bank, word, data);
+                self.access(true, thread, bank, word, data);
                 self.threads[thread].words[word] = data;
             }
-            self.dut.model.eval();
-            ready = self.dut.high("result_ready");
+            self.dut.eval();
+            ready = self.dut.result_ready.is_high();
             self.cycle();
             cycles += 1;
             assert!(cycles < PATIENCE, "a result is kept");
         }
-        self.dut.set("result_valid", 0);
+        self.dut.result_valid.set(false);
         self.atomics &= !(1 << handle);
         if let Some(owner) = owner {
             self.threads[owner].words[8] = value as u32;
@@ -591,7 +593,7 @@ impl Bench {
 #[test]
 fn two_threads_against_a_model() {
     run_with_wave_on_failure("command_port", |wave| {
-        let dut = Dut::new(wave, &mut Commands::new(), "commands");
+        let dut = Dut::new(wave, Commands::new(), "commands");
         let mut bench = Bench {
             dut,
             rng: wave.rng(),
@@ -623,8 +625,8 @@ fn two_threads_against_a_model() {
                 bench.rings = bench.rng.random_range(0..0x10000);
                 bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..15));
                 let (rings, enabled) = (bench.rings, bench.enabled);
-                bench.dut.set("rings_open", rings);
-                bench.dut.set("enabled", enabled);
+                bench.dut.rings_open.set(rings);
+                bench.dut.enabled.set(enabled);
             }
             let thread = bench.rng.random_range(0..2usize);
             let state = bench.threads[thread];
@@ -634,7 +636,7 @@ fn two_threads_against_a_model() {
                 1..12 => {
                     let word = [0, 0, 1, 1, 2, 2, 3, 8, 10, 10, 11, 12, 13, 14, 15][bench.rng.random_range(0..15)];
                     let value = bench.argument(&limits, word);
-                    bench.access("port_write", thread, state.bank, word, value);
+                    bench.access(true, thread, state.bank, word, value);
                     bench.cycle();
                     bench.threads[thread].words[word] = value;
                     if word == at(map::CMD_WAIT_HANDLE) {
@@ -643,7 +645,7 @@ fn two_threads_against_a_model() {
                 }
                 12..15 => {
                     let word = bench.rng.random_range(0..16);
-                    bench.access("port_read", thread, state.bank, word, 0);
+                    bench.access(false, thread, state.bank, word, 0);
                     let wanted = match word {
                         4 => state.last,
                         5 => bench.busy & state.mine,
@@ -652,7 +654,7 @@ fn two_threads_against_a_model() {
                     };
                     let over = bench.busy & state.mine & state.waits == 0;
                     bench.cycle();
-                    assert_eq!(bench.dut.get("port_data"), wanted, "word {word} of thread {thread}");
+                    assert_eq!(bench.dut.port.data.number(), wanted, "word {word} of thread {thread}");
                     if word == at(map::CMD_WAIT) && over {
                         bench.threads[thread].waits = 15;
                     }
@@ -676,11 +678,12 @@ fn two_threads_against_a_model() {
 #[test]
 fn an_issue_is_answered_in_time() {
     run_with_wave_on_failure("command_cycles", |wave| {
-        let mut dut = Dut::new(wave, &mut Commands::new(), "commands");
-        dut.set("enabled", 0xFFFF);
-        dut.set("rings_open", 0xFFFF);
-        for ready in ["place_ready", "message_ready", "off_cluster_word_ready", "put_left", "host_put_left"] {
-            dut.set(ready, 1);
+        let dut = Dut::new(wave, Commands::new(), "commands");
+        dut.enabled.set(0xFFFF);
+        dut.rings_open.set(0xFFFF);
+        let readies = [&dut.place.ready, &dut.message.ready, &dut.off_cluster_word.ready];
+        for wire in readies.into_iter().chain([&dut.put_left, &dut.host_put_left]) {
+            wire.set(true);
         }
         let limits = Limits {
             has_packet: true,
@@ -690,12 +693,12 @@ fn an_issue_is_answered_in_time() {
             state_size: 64,
             ..Limits::default()
         };
-        dut.set_bytes("limits", &limits.bytes());
+        dut.limits.set_bytes(&limits.bytes());
         // Arguments that suit all of them.
         for (offset, value) in [(map::CMD_SOURCE, base(map::PACKET)), (map::CMD_LENGTH, 8)] {
-            dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (value.into(), 32)]));
-            dut.set("port_write", 1);
-            dut.model.tick();
+            dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (value.into(), 32)]));
+            dut.port.write.set(true);
+            dut.tick();
         }
         let expected = [
             (command::PLACE, 4),
@@ -712,70 +715,70 @@ fn an_issue_is_answered_in_time() {
         ];
         for (opcode, cycles) in expected {
             let issue = [(0, 1), (0, 2), (at(map::CMD_ISSUE) as u64, 4), (opcode.into(), 32)];
-            dut.set_bytes("port", &bits(&issue));
-            dut.set("port_write", 1);
+            dut.port.set_bytes(&bits(&issue));
+            dut.port.write.set(true);
             let mut taken = 0;
-            while !dut.high("done") {
-                dut.model.tick();
-                dut.set("port_write", 0);
-                dut.model.eval();
+            while !dut.done.is_high() {
+                dut.tick();
+                dut.port.write.set(false);
+                dut.eval();
                 taken += 1;
-                assert!(taken < PATIENCE && !dut.high("refused") && !dut.high("full"), "opcode {opcode}");
+                assert!(taken < PATIENCE && !dut.refused.is_high() && !dut.full.is_high(), "opcode {opcode}");
             }
             assert_eq!(taken, cycles, "cycles from the write of ISSUE to its answer, opcode {opcode}");
-            dut.set("complete", 15);
-            (0..20).for_each(|_| dut.model.tick());
-            dut.set("complete", 0);
+            dut.complete.set(15);
+            (0..20).for_each(|_| dut.tick());
+            dut.complete.set(0);
         }
         // Bytes of L2 that are read later go the way of far commands.
-        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
-        dut.set("port_write", 1);
-        dut.model.tick();
-        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::PUT_CONTEXT.into(), 32)]));
-        dut.model.tick();
-        dut.set("port_write", 0);
+        dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.port.write.set(true);
+        dut.tick();
+        dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (4, 4), (command::PUT_CONTEXT.into(), 32)]));
+        dut.tick();
+        dut.port.write.set(false);
         let taken = (1..PATIENCE).find(|_| {
-            dut.model.eval();
-            let done = dut.high("done");
-            dut.model.tick();
+            dut.eval();
+            let done = dut.done.is_high();
+            dut.tick();
             done
         });
         assert_eq!(taken, Some(10));
-        dut.set("complete", 15);
-        dut.model.tick();
-        dut.set("complete", 0);
+        dut.complete.set(15);
+        dut.tick();
+        dut.complete.set(0);
         // A segment: a cycle to lend it the stage, and one from its last beat there to the read DMA.
-        dut.set("segment_valid", 1);
-        dut.set("segment", 700);
-        dut.model.tick();
-        dut.set("segment_valid", 0);
-        dut.model.eval();
-        assert!(dut.high("lent") && dut.high("stage_request_valid"));
-        dut.set("staged", 1);
-        dut.model.tick();
-        dut.set("staged", 0);
-        dut.model.eval();
-        assert!(dut.high("job_valid") && !dut.high("stage_request_valid"));
-        assert_eq!(slice(&dut.bytes("job"), 37, 12), 700);
-        dut.set("stage_left", 1);
-        dut.model.tick();
-        dut.set("stage_left", 0);
-        // Staged bytes of a command: as many cycles until the L2 copy is asked, and again as many behind its answer.
-        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
-        dut.set("port_write", 1);
-        dut.model.tick();
-        dut.set_bytes("port", &bits(&[(0, 1), (0, 2), (4, 4), (command::DMA_TO_HOST.into(), 32)]));
-        dut.model.tick();
-        dut.set("port_write", 0);
-        let mut wait = |port: &str| {
+        dut.segment.valid.set(true);
+        dut.segment.set(700);
+        dut.tick();
+        dut.segment.valid.set(false);
+        dut.eval();
+        assert!(dut.lent.is_high() && dut.stage_request.valid.is_high());
+        dut.staged.set(true);
+        dut.tick();
+        dut.staged.set(false);
+        dut.eval();
+        assert!(dut.job.valid.is_high() && !dut.stage_request.valid.is_high());
+        assert_eq!(slice(&dut.job.bytes(), 37, 12), 700);
+        dut.stage_left.set(true);
+        dut.tick();
+        dut.stage_left.set(false);
+        // Staged bytes of a command: as many cycles until the L2 copy is asked, and again as many after its answer.
+        dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
+        dut.port.write.set(true);
+        dut.tick();
+        dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (4, 4), (command::DMA_TO_HOST.into(), 32)]));
+        dut.tick();
+        dut.port.write.set(false);
+        let wait = |port: &Wire<Out, Bit>, stages: bool| {
             (1..PATIENCE).find(|_| {
-                dut.model.eval();
-                let there = dut.high(port);
-                dut.set("staged", u64::from(there && port == "stage_request_valid"));
-                dut.model.tick();
+                dut.eval();
+                let there = port.is_high();
+                dut.staged.set(there && stages);
+                dut.tick();
                 there
             })
         };
-        assert_eq!((wait("stage_request_valid"), wait("done")), (Some(7), Some(6)));
+        assert_eq!((wait(&dut.stage_request.valid, true), wait(&dut.done, false)), (Some(7), Some(6)));
     });
 }

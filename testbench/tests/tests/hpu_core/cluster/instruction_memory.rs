@@ -1,23 +1,23 @@
 //! Instruction memory against an array of words.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::code_word;
 use crate::hpu_core::processor::isa;
 use crate::hpu_core::processor::units::word_of;
 use hpu_core::cluster::instruction_memory::InstructionMemory;
 use rand::seq::IndexedRandom;
 use rand::Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 
 #[test]
 fn every_hpu_reads_while_the_host_writes() {
     run_with_wave_on_failure("instruction_memory", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut InstructionMemory::new(2, 4096), "instruction_memory");
+        let dut = Dut::new(wave, InstructionMemory::new(2, 4096), "instruction_memory");
         let table = isa::table();
         let mut words = vec![0u32; 1024];
         let mut fetched = [[None; 2]; 2];
         let mut loaded = [[None; 2]; 2];
+        let mut waits = [None; 2];
         for cycle in 0..20_000 {
             let write = rng.random_range(0..4) == 0;
             // Instructions and constants.
@@ -26,30 +26,32 @@ fn every_hpu_reads_while_the_host_writes() {
                 Some(instruction) if rng.random_bool(0.7) => word_of(&mut rng, instruction),
                 _ => rng.random(),
             };
-            dut.set("imem_write", write.into());
-            dut.set("imem_address", at);
-            dut.set("imem_data", code_word(data));
-            // Addresses wrap at the size of the memory.
-            let wanted: [(u64, bool, u64, bool); 2] = std::array::from_fn(|_| {
+            dut.imem.write.set(write);
+            dut.imem.address.set(at);
+            dut.imem.data.set_bytes(&code_word(data).to_le_bytes()[..5]);
+            // Addresses wrap at the size of the memory. A load that waits stays as it is.
+            let wanted: [(u64, bool, u64, bool); 2] = std::array::from_fn(|h| {
                 let mut address = || rng.random_range(0..16) + 1024 * rng.random_range(0..16);
                 let (fetch, code) = (address(), address());
-                (fetch, rng.random_bool(0.7), code, rng.random_bool(0.7))
+                let (code, valid) = waits[h].unwrap_or_else(|| (code, rng.random_bool(0.7)));
+                waits[h] = (valid && write).then_some((code, valid));
+                (fetch, rng.random_bool(0.7), code, valid)
             });
             for (h, (fetch, enable, code, valid)) in wanted.iter().enumerate() {
-                dut.set(&format!("fetch_{h}_address"), *fetch);
-                dut.set(&format!("fetch_{h}_enable"), (*enable).into());
-                dut.set(&format!("code_{h}_address"), *code);
-                dut.set(&format!("code_{h}_valid"), (*valid).into());
+                dut.fetch[h].address.set(*fetch);
+                dut.fetch[h].enable.set(*enable);
+                dut.code[h].address.set(*code);
+                dut.code[h].valid.set(*valid);
             }
-            dut.model.eval();
+            dut.eval();
             for (h, (fetch, enable, code, valid)) in wanted.into_iter().enumerate() {
                 if let Some(word) = fetched[h][1] {
-                    assert_eq!(dut.get(&format!("fetch_{h}_data")), code_word(word), "cycle {cycle}, HPU {h}");
+                    assert_eq!(dut.fetch[h].data.number(), code_word(word), "cycle {cycle}, HPU {h}");
                 }
                 if let Some(word) = loaded[h][1] {
-                    assert_eq!(dut.get(&format!("code_{h}_data")) as u32, word, "cycle {cycle}, HPU {h}");
+                    assert_eq!(dut.code[h].data.number() as u32, word, "cycle {cycle}, HPU {h}");
                 }
-                assert_eq!(dut.high(&format!("code_{h}_ready")), !write);
+                assert_eq!(dut.code[h].ready.is_high(), !write);
                 if enable {
                     fetched[h] = [Some(words[fetch as usize % 1024]), fetched[h][0]];
                 }
@@ -58,7 +60,7 @@ fn every_hpu_reads_while_the_host_writes() {
             if write {
                 words[at as usize] = data;
             }
-            dut.model.tick();
+            dut.tick();
         }
     });
 }

@@ -1,12 +1,13 @@
-//! L1 against an array of bytes, with everybody at it at once.
+//! L1 against an array of bytes, with all users at it at once.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::bits;
 use hpu_core::cluster::l1::L1;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_hart::bytes_of_half;
+use spindle_verilog::ports::Wire;
+use spindle_verilog::prelude::{Bit, Out};
 use std::collections::VecDeque;
 
 /// Bytes and where they are written.
@@ -51,31 +52,33 @@ fn word(memory: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(memory[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Random words of every HPU, packets, pages, scrubs and the read DMA, each in its own part of the memory except for reads, which go anywhere.
+/// Random words of every HPU, packets, pages, scrubs and the read DMA, each in its own part of the memory except for reads,
+/// which go anywhere.
 fn traffic(hpus: usize, name: &str, cycles: usize) {
     run_with_wave_on_failure(name, |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut L1::new(hpus), name);
+        let dut = Dut::new(wave, L1::new(hpus), name);
         // What registers hold before the first edge may be written somewhere; the beats in use start as zeros.
         let mut memory = vec![0u8; BYTES];
-        dut.set("packet_keep", u64::MAX);
-        dut.set("scrub_write", 1);
+        dut.packet_keep.set(u64::MAX);
+        dut.scrub.write.set(true);
         for beat in (0..3).flat_map(|part| (0..4).map(move |beat| 0x100 * part + beat)) {
-            dut.set("scrub_beat", beat);
-            dut.model.tick();
+            dut.scrub.beat.set(beat);
+            dut.tick();
         }
-        dut.set("scrub_write", 0);
-        dut.model.tick();
+        dut.scrub.write.set(false);
+        dut.tick();
         let mut words: Vec<Option<Word>> = vec![None; 2 * hpus];
         // What the half ports, and the wide port, are to show in this cycle and the next one.
         let mut shown: Vec<VecDeque<Option<u32>>> = vec![VecDeque::from([None, None]); 2 * hpus];
         let mut wide: VecDeque<Option<(usize, Vec<u8>)>> = VecDeque::from([None, None]);
         let mut shared = 0u64;
         let mut groups: [Option<Vec<u8>>; 2] = [None, None];
-        // The write that the register holds: it is in the memory a cycle later. Whether it was taken after it had been refused, and whether one was refused now.
+        // The write that the register holds: it is in the memory a cycle later. Whether it was taken after it had been
+        // refused, and whether one was refused now.
         let mut pending: Option<(usize, Writes)> = None;
         let (mut forced, mut late) = (false, false);
-        let (mut packet, mut scrub, mut mover) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
+        let (mut packet, mut scrub, mut dma) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
         let (mut refused, mut forcings, mut partials) = (0, 0, 0);
         let mut page: Option<(usize, bool)> = None;
         // HPU whose store the super-bank refused last, of even and of odd words.
@@ -88,7 +91,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 busy = [10, 50, 100][rng.random_range(0..3)];
             }
             let mut announced = vec![false; 2 * hpus];
-            // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and reads all.
+            // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and
+            // reads all.
             for (port, held) in words.iter_mut().enumerate() {
                 if held.is_none() && rng.random_range(0..100) < busy {
                     let write = rng.random();
@@ -97,13 +101,13 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                     let at = if write { (at & !0x38) | (8 * (port / 2 % 4) + 0x100 * (port / 8)) } else { at };
                     *held = Some(store(&mut rng, port % 2, at, write));
                 }
-                dut.set(&format!("word_{port}_valid"), held.is_some().into());
+                dut.word[port].valid.set(held.is_some());
                 // A store is announced, and so may be one that does not come.
                 announced[port] = held.is_some_and(|access| access.write) || rng.random_range(0..8) == 0;
-                dut.set(&format!("word_{port}_stores"), announced[port].into());
+                dut.word[port].stores.set(announced[port]);
                 let at = rng.random_range(0..BYTES);
                 let word = held.unwrap_or(store(&mut rng, port % 2, at, at % 2 == 0));
-                dut.set_bytes(&format!("word_{port}"), &request(&word));
+                dut.word[port].set_bytes(&request(&word));
             }
             // The atomic unit has locked the super-bank of its word, and comes through the half ports of HPU 0.
             let guest = (rng.random_range(0..10) == 0)
@@ -113,15 +117,15 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 None if rng.random_range(0..4) == 0 => rng.random::<u64>() & 0xFF,
                 None => 0,
             };
-            dut.set("lock", lock);
-            dut.set("guest_valid", guest.is_some().into());
+            dut.lock.set(lock);
+            dut.guest.valid.set(guest.is_some());
             let (at, written) = guest.unwrap_or((rng.random_range(0..BYTES), None));
-            // What a guest that reads says of data is looked at by nobody; without a guest all but the row is zero.
+            // What a guest that reads says of data is looked at by no one; without a guest all but the row is zero.
             let data = written.unwrap_or(if guest.is_some() { 77 } else { 0 });
             let write = written.is_some();
             let (offset, size_less_one) = if write { (at & 4, 3) } else { (0, 0) };
             let access = Word { address: at, write, offset, size_less_one, data, shared: write, waited: 0 };
-            dut.set_bytes("guest", &request(&access));
+            dut.guest.set_bytes(&request(&access));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
                 let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
@@ -134,44 +138,40 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 scrub = Some(address(&mut rng, 1) / 64);
             }
             let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
-            dut.set("packet_write", packet.is_some().into());
-            dut.set("packet_beat", packet.as_ref().map_or(7, |p| p.0 as u64));
-            dut.set_bytes("packet_data", packet.as_ref().map_or(&halves[0], |p| &p.1));
-            // Bytes of somebody else's beat: nobody writes here.
+            dut.packet_write.set(packet.is_some());
+            dut.packet_beat.set(packet.as_ref().map_or(7, |p| p.0 as u64));
+            dut.packet_data.set_bytes(packet.as_ref().map_or(&halves[0], |p| &p.1));
+            // Bytes that another beat has: no writer is here.
             let others_keep = if rng.random_range(0..8) == 0 { rng.random() } else { u64::MAX };
             let keep = packet.as_ref().map_or(others_keep, |p| p.2);
             let partial = keep != u64::MAX;
-            dut.set("packet_keep", keep);
-            dut.set("packet_partial", partial.into());
+            dut.packet_keep.set(keep);
+            dut.packet_partial.set(partial);
             partials += usize::from(partial && packet.is_none() && (page.is_some() || scrub.is_some()));
-            dut.set("page_write", page.is_some().into());
-            dut.set("page_beat", page.map_or(9, |p| p.0 as u64));
-            dut.set("page_half", page.is_some_and(|p| p.1).into());
-            dut.set_bytes("page_low", &halves[0]);
-            dut.set_bytes("page_high", &halves[1]);
-            dut.set("scrub_write", scrub.is_some().into());
-            dut.set("scrub_beat", scrub.unwrap_or(3) as u64);
-            dut.set("wide_read", mover.is_some().into());
-            dut.set("wide_beat", mover.unwrap_or(5) as u64);
-            dut.model.eval();
+            dut.page.write.set(page.is_some());
+            dut.page.beat.set(page.map_or(9, |p| p.0 as u64));
+            dut.page.half.set(page.is_some_and(|p| p.1));
+            dut.page_low.set_bytes(&halves[0]);
+            dut.page_high.set_bytes(&halves[1]);
+            dut.scrub.write.set(scrub.is_some());
+            dut.scrub.beat.set(scrub.unwrap_or(3));
+            dut.wide.read.set(dma.is_some());
+            dut.wide.beat.set(dma.unwrap_or(5));
+            dut.eval();
             // What the read DMA reads in the next cycle: the same again, if it was refused.
-            let reads_now = if dut.high("wide_ready") { mover.take() } else { None };
-            let mover_next = mover.or_else(|| {
+            let reads_now = if dut.wide.ready.is_high() { dma.take() } else { None };
+            let dma_next = dma.or_else(|| {
                 let part = rng.random_range(0..3);
                 (rng.random_range(0..100) < busy).then(|| address(&mut rng, part) / 64)
             });
-            dut.set("wide_next", mover_next.is_some().into());
-            dut.set("wide_next_odd", mover_next.unwrap_or_else(|| rng.random_range(0..2)) as u64 % 2);
-            dut.model.eval();
+            dut.wide.next.set(dma_next.is_some());
+            dut.wide.next_odd.set(dma_next.unwrap_or_else(|| rng.random_range(0..2)) % 2 == 1);
+            dut.eval();
 
             // What was read two cycles ago.
             for (port, shown) in shown.iter_mut().enumerate() {
                 if let Some(expected) = shown.pop_front().expect("two places") {
-                    assert_eq!(
-                        dut.get(&format!("word_{port}_data")) as u32,
-                        expected,
-                        "cycle {cycle}, half port {port}"
-                    );
+                    assert_eq!(dut.word[port].data.number() as u32, expected, "cycle {cycle}, half port {port}");
                     reads += 1;
                 }
             }
@@ -182,17 +182,18 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             }
             for (group, expected) in groups.iter().enumerate() {
                 if let Some(expected) = expected {
-                    let is = dut.bytes(&format!("wide_data_{group}"));
+                    let is = dut.wide_data[group].bytes();
                     let wrong = is.iter().zip(expected).position(|(is, should)| is != should);
                     assert_eq!(wrong, None, "cycle {cycle}: first wrong byte of group {group}");
                 }
             }
-            assert_eq!(dut.get("shared_write"), shared, "cycle {cycle}");
+            assert_eq!(dut.shared_write.number(), shared, "cycle {cycle}");
 
-            // Grants: one per super-bank, none if it is locked, one if somebody asks.
+            // Grants: one per super-bank, none if it is locked, one if a port requests.
             let mut served = [false; 8];
             let mut asked = [false; 8];
-            // Stores: of each half one HPU's may be written; nobody's beside a guest. Who announces alone is that HPU, and who was refused stays it.
+            // Stores: of each half one HPU's may be written; no one's beside a guest. Who announces alone is that HPU, and
+            // who was refused stays it.
             let mut lanes = [0; 2];
             let owner: [Option<usize>; 2] = std::array::from_fn(|half| {
                 let among: Vec<usize> = (0..hpus).filter(|hpu| announced[2 * hpu + half]).collect();
@@ -203,7 +204,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             shared = 0;
             let mut writes = vec![];
             for port in 0..2 * hpus {
-                let got = dut.high(&format!("word_{port}_grant"));
+                let got = dut.word[port].grant.is_high();
                 if let (true, Some((at, written))) = (port < 2, guest) {
                     assert!(!got, "cycle {cycle}: HPU 0 gets no grant beside a guest");
                     let read = written.is_none() && at / 4 % 2 == port;
@@ -267,9 +268,9 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             if let Some(beat) = reads_now {
                 assert_ne!(written, Some(beat % 2), "cycle {cycle}: a group is read and written");
             }
-            let refuses = mover.is_some();
+            let refuses = dma.is_some();
             assert!(
-                !refuses || forced && written == mover.map(|beat| beat % 2),
+                !refuses || forced && written == dma.map(|beat| beat % 2),
                 "cycle {cycle}: the l1_read_dma waits only for a write that has waited for it"
             );
             refused += usize::from(refuses);
@@ -291,46 +292,47 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 memory[at..at + bytes.len()].copy_from_slice(&bytes);
             }
             // A write waits for the read DMA alone, and once.
-            let room = |beat: usize| late || mover_next.is_none_or(|next| next % 2 != beat % 2);
+            let room = |beat: usize| late || dma_next.is_none_or(|next| next % 2 != beat % 2);
             let others = packet.is_none() && !partial;
             let offered = packet.is_some() || others && (page.is_some() || scrub.is_some());
             let taken = if let Some(beat) = packet.as_ref().map(|p| p.0) {
-                assert_eq!(dut.high(&format!("packet_room_{}", beat % 2)), room(beat), "cycle {cycle}");
+                assert_eq!(dut.packet_room[beat % 2].is_high(), room(beat), "cycle {cycle}");
                 room(beat).then(|| packet.take().expect("it is offered")).map(|(beat, data, keep)| {
                     let kept = (0..64).filter(|byte| keep >> byte & 1 == 1);
                     (beat, kept.map(|byte| (64 * beat + byte, vec![data[byte]])).collect())
                 })
             } else if let (true, Some((beat, half))) = (others, page) {
-                assert_eq!(dut.high("page_ready"), room(beat), "cycle {cycle}");
+                assert_eq!(dut.page.ready.is_high(), room(beat), "cycle {cycle}");
                 room(beat).then(|| page.take()).map(|_| (beat, vec![(64 * beat, halves[usize::from(half)].clone())]))
             } else if let (true, Some(beat)) = (others, scrub) {
-                assert_eq!(dut.high("scrub_ready"), room(beat), "cycle {cycle}");
+                assert_eq!(dut.scrub.ready.is_high(), room(beat), "cycle {cycle}");
                 room(beat).then(|| scrub.take()).map(|_| (beat, vec![(64 * beat, vec![0; 64])]))
             } else {
                 None
             };
-            let waits = |port: &str, offers: bool| assert!(!offers || !dut.high(port), "cycle {cycle}: {port}");
+            let waits = |ready: &Wire<Out, Bit>, offers: bool| assert!(!offers || !ready.is_high(), "cycle {cycle}");
             if !others {
-                waits("page_ready", page.is_some());
-                waits("scrub_ready", scrub.is_some());
+                waits(&dut.page.ready, page.is_some());
+                waits(&dut.scrub.ready, scrub.is_some());
             }
             pending = taken;
             forced = pending.is_some() && late;
             forcings += usize::from(forced);
             late = offered && pending.is_none();
-            mover = mover_next;
-            dut.model.tick();
+            dma = dma_next;
+            dut.tick();
         }
         assert!(
             refused > cycles / 500 && forcings > cycles / 100 && partials > cycles / 100,
-            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {partials} for somebody else's bytes"
+            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {partials} for bytes of others"
         );
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
-        // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come on top.
+        // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come
+        // on top.
         assert!(stores_waited < 16 * hpus, "a store waited {stores_waited} cycles");
         assert!(
             granted > cycles / 2 && collided > cycles / 50 || hpus == 1,
-            "{granted} grants, {collided} behind others"
+            "{granted} grants, {collided} after others"
         );
         assert!(
             reads > cycles / 5 && moved > cycles / 20 && atomics > cycles / 20,

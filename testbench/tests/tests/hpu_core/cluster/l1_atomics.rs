@@ -1,13 +1,13 @@
-//! Atomics of L1 and L2: the unit against a model that knows every store, and programs on all HPUs whose outcome some order explains.
+//! Atomics of L1 and L2: the unit against a model that knows every store, and programs on all HPUs whose outcome some order
+//! explains.
 
 use crate::hpu_core::cluster::whole::bench::{Bench, Task};
 use crate::hpu_core::cluster::whole::handlers::{handler, word, STATE};
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, slice};
 use hpu_core::cluster::l1_atomics::L1Atomics;
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base};
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_hart::assembler::*;
 use std::collections::VecDeque;
 
@@ -58,7 +58,7 @@ fn lose(reserved: &mut [[Option<usize>; 2]; HPUS], at: usize) {
 fn the_unit_against_a_memory() {
     run_with_wave_on_failure("l1_atomics", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut L1Atomics::new(HPUS), "l1_atomics");
+        let dut = Dut::new(wave, L1Atomics::new(HPUS), "l1_atomics");
         let mut memory = [0u32; WORDS];
         let (mut wanted, mut inside): (Option<Atomic>, Option<Atomic>) = (None, None);
         let mut outcome: Option<Outcome> = None;
@@ -77,9 +77,9 @@ fn the_unit_against_a_memory() {
                 let (hpu, thread, operand) = (rng.random_range(0..HPUS), rng.random_range(0..2), rng.random());
                 wanted = Some(Atomic { hpu, thread, operation, at, operand });
             }
-            dut.set("request_valid", wanted.is_some().into());
+            dut.request.valid.set(wanted.is_some());
             let shown = wanted.unwrap_or(Atomic { hpu: 1, thread: 1, operation: 3, at: 0, operand: 9 });
-            dut.set("hpu", shown.hpu as u64);
+            dut.hpu.set(shown.hpu);
             let address = 4 * shown.at as u64;
             let fields = [
                 (shown.thread, 1),
@@ -91,23 +91,23 @@ fn the_unit_against_a_memory() {
                 (3, 2),
                 (shown.operand.into(), 32),
             ];
-            dut.set_bytes("request", &bits(&fields));
+            dut.request.set_bytes(&bits(&fields));
             let answers = rng.random_range(0..3) > 0;
-            dut.set("answer_ready", answers.into());
-            dut.set("shared_write", stores);
+            dut.answer.ready.set(answers);
+            dut.shared_write.set(stores);
             let fetched = words.pop_front().expect("two places");
             for half in 0..2 {
                 let word = fetched.filter(|(at, _)| at % 2 == half).map_or_else(|| rng.random(), |(_, word)| word);
-                dut.set(&format!("words_{half}"), word.into());
+                dut.words[half].set(word);
             }
-            dut.model.eval();
+            dut.eval();
 
-            let lock = dut.get("lock");
+            let lock = dut.lock.number();
             let mut read = None;
-            let access = dut.bytes("access");
+            let access = dut.access.bytes();
             // Offset and size say: the whole word, if it writes.
-            let writes = dut.high("access_valid") && slice(&access, 51, 1) == 1;
-            if dut.high("access_valid") {
+            let writes = dut.access.valid.is_high() && slice(&access, 51, 1) == 1;
+            if dut.access.valid.is_high() {
                 let op = inside.expect("one is inside");
                 assert_eq!(lock, 1 << (op.at % 8), "cycle {cycle}: the super-bank of the word is locked");
                 // Whoever has a reservation there is to hear of a write.
@@ -118,9 +118,9 @@ fn the_unit_against_a_memory() {
                 // L1 joins it with the stores of others by an OR.
                 assert_eq!(slice(&access, 13, 39), 0, "cycle {cycle}: all but the row is zero");
             }
-            let reads = dut.high("access_valid") && outcome.is_none();
+            let reads = dut.access.valid.is_high() && outcome.is_none();
             // The second access: of an LR and of an SC that fails it writes nothing.
-            if dut.high("access_valid") && !writes {
+            if dut.access.valid.is_high() && !writes {
                 assert!(outcome.is_none_or(|outcome| outcome.written.is_none()), "cycle {cycle}: a write is missing");
             }
             if let (true, Some(op)) = (reads, inside) {
@@ -152,14 +152,14 @@ fn the_unit_against_a_memory() {
                 memory[op.at] = value.expect("it is the same");
                 heard = 1 << (op.at % 8);
             }
-            if dut.high("answer_valid") && answers {
+            if dut.answer.valid.is_high() && answers {
                 let (op, outcome) = (inside.take().expect("one is inside"), outcome.take().expect("it has read"));
-                let answer = dut.bytes("answer");
+                let answer = dut.answer.bytes();
                 assert_eq!((slice(&answer, 0, 1), slice(&answer, 1, 1)), (op.thread, 0));
                 assert_eq!(slice(&answer, 2, 32) as u32, outcome.answer, "cycle {cycle}: {op:?}");
-                assert_eq!((dut.get("answer_hpu") as usize, lock), (op.hpu, 0));
+                assert_eq!((dut.answer_hpu.number() as usize, lock), (op.hpu, 0));
             }
-            if wanted.is_some() && dut.high("request_ready") {
+            if wanted.is_some() && dut.request.ready.is_high() {
                 inside = wanted.take();
             }
             // A store to the scratchpad, granted where nothing is locked; the unit hears of it in the next cycle.
@@ -170,7 +170,7 @@ fn the_unit_against_a_memory() {
                 stores |= 1 << (at % 8);
                 lose(&mut reserved, at);
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert!(amos > 200 && succeeded > 200 && refused > 500, "{amos} AMOs, SC: {succeeded} stored, {refused} not");
     });
@@ -183,8 +183,8 @@ const SEEN: u32 = 0x1000;
 const TASKS: usize = 64;
 const ROUNDS: usize = 12;
 
-/// Runs a program on all HPUs, which notes what it saw `ROUNDS` times; the words at `x15` start as zeros. x14 = number of the handler's first note, x6 = where
-/// its next note goes, x16 = rounds left.
+/// Runs a program on all HPUs, which notes what it saw `ROUNDS` times; the words at `x15` start as zeros. x14 = number of
+/// the handler's first note, x6 = where its next note goes, x16 = rounds left.
 fn run(name: &str, memory: u32, round: &[u32], check: impl Fn(&[u32], u32)) {
     run_with_wave_on_failure(name, |wave| {
         for stall in [0, 40] {

@@ -1,11 +1,10 @@
-//! The read DMA against a memory whose beats tell where they come from.
+//! The read DMA against a memory whose beats hold their addresses.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, field};
 use hpu_core::cluster::l1_read_dma::L1ReadDma;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 const WIRE: u64 = 0;
@@ -66,9 +65,9 @@ fn content(at: u64) -> Vec<u8> {
     (0..64).map(|byte| (at * 37 + byte * 11 + (at >> 5)) as u8).collect()
 }
 
-/// A read DMA, L1 as it sees it, and what it has been told.
+/// A read DMA, L1 as it sees it, and what it has been given.
 struct Bench {
-    dut: Dut,
+    dut: Dut<L1ReadDma>,
     expected: VecDeque<Beat>,
     descriptors: VecDeque<Job>,
     under_way: usize,
@@ -82,7 +81,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(dut: Dut) -> Self {
+    fn new(dut: Dut<L1ReadDma>) -> Self {
         Self {
             dut,
             expected: VecDeque::new(),
@@ -97,9 +96,9 @@ impl Bench {
 
     /// One cycle, with a job or without; who is ready: L1, egress, the descriptors' taker, the data's.
     fn step(&mut self, job: Option<Job>, [l1, egress, dma, data]: [bool; 4]) {
-        self.dut.set("job_valid", job.is_some().into());
+        self.dut.job.valid.set(job.is_some());
         if let Some(job) = job {
-            self.dut.set_bytes("job", &job.bytes());
+            self.dut.job.set_bytes(&job.bytes());
             let beats = job.length.div_ceil(64);
             self.expected.extend((0..beats).map(|i| Beat { at: job.beat + i, last: i + 1 == beats, job }));
             if job.way == HOST {
@@ -107,33 +106,34 @@ impl Bench {
             }
             self.under_way += 1;
         }
-        self.dut.set("wide_ready", l1.into());
-        self.dut.set("egress_ready", egress.into());
-        self.dut.set("dma_ready", dma.into());
-        self.dut.set("dma_data_ready", data.into());
-        self.dut.model.eval();
+        self.dut.wide.ready.set(l1);
+        self.dut.egress.ready.set(egress);
+        self.dut.dma.ready.set(dma);
+        self.dut.dma_data.ready.set(data);
+        self.dut.eval();
         let cycle = self.cycle;
-        if self.dut.high("dma_valid") && dma {
+        if self.dut.dma.valid.is_high() && dma {
             let job = self.descriptors.pop_front().expect("a descriptor of a job");
-            let bytes = self.dut.bytes("dma");
+            let bytes = self.dut.dma.bytes();
             let found = ["address", "length", "frame", "handle", "hpu", "context", "cluster"]
                 .map(|name| field("dma_desc", &bytes, name));
             assert_eq!(found, [job.address, job.length, job.frame, job.issuer.1, job.issuer.0, 5, 3], "cycle {cycle}");
         }
-        let (on_wire, to_host) = (self.dut.high("egress_valid"), self.dut.high("dma_data_valid"));
+        let (on_wire, to_host) = (self.dut.egress.valid.is_high(), self.dut.dma_data.valid.is_high());
         assert!(!(on_wire && to_host), "cycle {cycle}: one beat at a time");
         let mut sent = None;
         if (on_wire && egress) || (to_host && data) {
-            let beat = self.expected.pop_front().unwrap_or_else(|| panic!("cycle {cycle}: a beat of nobody"));
+            let beat = self.expected.pop_front().unwrap_or_else(|| panic!("cycle {cycle}: a beat of no job"));
             assert_eq!(to_host, beat.job.way == HOST, "cycle {cycle}: {beat:?}");
-            let (data, last) = if to_host { ("dma_data", "dma_data_last") } else { ("egress_data", "egress_last") };
-            assert_eq!(self.dut.bytes(data), content(beat.at), "cycle {cycle}: {beat:?}");
-            assert_eq!(self.dut.high(last), beat.last, "cycle {cycle}: {beat:?}");
+            let (host, wire) = (&self.dut.dma_data, &self.dut.egress);
+            let (data, last) = if to_host { (&host.payload, &host.last) } else { (&wire.data, &wire.last) };
+            assert_eq!(data.bytes(), content(beat.at), "cycle {cycle}: {beat:?}");
+            assert_eq!(last.is_high(), beat.last, "cycle {cycle}: {beat:?}");
             if on_wire {
-                let found = ["egress_frame", "egress_put", "egress_segment"].map(|name| self.dut.get(name));
+                let found = [wire.frame.number(), wire.put.number(), wire.segment.number()];
                 let way = [PUT, SEGMENT].map(|way| u64::from(beat.job.way == way));
                 assert_eq!(found, [beat.job.frame, way[0], way[1]], "cycle {cycle}: {beat:?}");
-                assert!(!beat.last || self.dut.get("egress_tail") == beat.job.length % 64, "cycle {cycle}: {beat:?}");
+                assert!(!beat.last || self.dut.egress.tail.number() == beat.job.length % 64, "cycle {cycle}: {beat:?}");
             }
             if beat.last {
                 self.under_way -= 1;
@@ -141,18 +141,18 @@ impl Bench {
             }
             self.went.push(cycle);
         }
-        assert_eq!(self.dut.high("sent_valid"), sent.is_some(), "cycle {cycle}");
+        assert_eq!(self.dut.sent.valid.is_high(), sent.is_some(), "cycle {cycle}");
         if let Some((hpu, handle)) = sent {
-            assert_eq!(self.dut.get("sent"), hpu | handle << 3, "cycle {cycle}");
+            assert_eq!(self.dut.sent.number(), hpu | handle << 3, "cycle {cycle}");
         }
-        let wants = self.dut.high("wide_read").then(|| self.dut.get("wide_beat"));
+        let wants = self.dut.wide.read.is_high().then(|| self.dut.wide.beat.number());
         assert_eq!(wants.map(|beat| beat % 2), self.announced, "cycle {cycle}: it reads what it said");
-        self.announced = self.dut.high("wide_next").then(|| self.dut.get("wide_next_odd"));
+        self.announced = self.dut.wide.next.is_high().then(|| self.dut.wide.next_odd.number());
         let read = wants.filter(|_| l1);
-        self.dut.model.tick();
+        self.dut.tick();
         // Two cycles after its read the beat is there, and stays.
         if let Some(at) = std::mem::replace(&mut self.fetched, read) {
-            self.dut.set_bytes(&format!("data_{}", at % 2), &content(at));
+            self.dut.data[at as usize % 2].set_bytes(&content(at));
         }
         self.cycle += 1;
     }
@@ -162,8 +162,8 @@ impl Bench {
 fn jobs_go_out_in_order_whoever_stalls() {
     run_with_wave_on_failure("l1_read_dma", |wave| {
         let mut rng = wave.rng();
-        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
-        bench.dut.set("number", 3);
+        let mut bench = Bench::new(Dut::new(wave, L1ReadDma::default(), "l1_read_dma"));
+        bench.dut.number.set(3);
         let mut ready = [100; 4];
         let mut jobs = 0;
         while jobs < 1500 || bench.under_way > 0 {
@@ -184,10 +184,11 @@ fn jobs_go_out_in_order_whoever_stalls() {
 #[test]
 fn beats_follow_one_another() {
     run_with_wave_on_failure("l1_read_dma_cycles", |wave| {
-        let mut bench = Bench::new(Dut::new(wave, &mut L1ReadDma::default(), "l1_read_dma"));
+        let mut bench = Bench::new(Dut::new(wave, L1ReadDma::default(), "l1_read_dma"));
         let job =
             |beat: u64, beats: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, beat, length: 64 * beats, address: 0 };
-        // Four cycles from the job to its first beat; none between beats nor between jobs, and one before a job that begins in the group in which the last one ended.
+        // Four cycles from the job to its first beat; none between beats nor between jobs, and one before a job that begins
+        // in the group in which the last one ended.
         let jobs = [job(32, 24), job(65, 3), job(64, 3), job(96, 1), job(33, 2)];
         for i in 0..50 {
             bench.step(jobs.get(i).copied(), [true; 4]);

@@ -1,12 +1,11 @@
 //! The loader alone: what is in place when an HPU may first look, whatever L1 and the packet buffer do.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::cluster::loader::Loader;
 use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::{Config, CODE_ALIGN, L1_STACK_BASE, L1_TASK_BASE};
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_hart::Start;
 use std::collections::{HashMap, VecDeque};
 
@@ -43,10 +42,10 @@ fn all_is_in_place_when_the_handler_looks() {
         let mut rng = wave.rng();
         let config = Config { hpus: HPUS as usize, ..Config::SIM };
         let stack = config.stack_bytes() as u64;
-        let mut dut = Dut::new(wave, &mut Loader::new(&config), "loader");
+        let dut = Dut::new(wave, Loader::new(&config), "loader");
         let mut regions: HashMap<(usize, u64), [u64; 5]> = HashMap::new();
         let mut owners = [[None::<usize>; 4]; HPUS as usize];
-        let mut soiled = [false; 16];
+        let mut dirty = [false; 16];
         let mut banks = [0u64; HPUS as usize];
         let mut waiting = [0u64; HPUS as usize];
         let mut task: Option<Task> = None;
@@ -54,6 +53,7 @@ fn all_is_in_place_when_the_handler_looks() {
         let (mut pages, mut beats, mut scrubs) = (HashMap::new(), vec![], vec![]);
         let (mut left, mut next_frame, mut offered) = (0u64, 0u64, None);
         let (mut seen, mut early, mut target) = (0, 0, 0);
+        let mut free_slot = None;
         for now in 0..30_000u64 {
             // What is offered is for an HPU that has room for it.
             let vacant: Vec<usize> = (0..HPUS as usize).filter(|hpu| waiting[*hpu] == 0).collect();
@@ -68,7 +68,7 @@ fn all_is_in_place_when_the_handler_looks() {
             }
             let quick = now / 3000 % 2 == 0;
             let often = |rng: &mut rand_chacha::ChaCha8Rng| quick || rng.random_range(0..3) == 0;
-            dut.set("task_valid", offered.is_some().into());
+            dut.task.valid.set(offered.is_some());
             if let Some((context, entry, kind, length)) = &offered {
                 let fields = [
                     ("context", *context as u64),
@@ -78,63 +78,66 @@ fn all_is_in_place_when_the_handler_looks() {
                     ("has_packet", length.is_some().into()),
                     ("length", length.unwrap_or(77)),
                 ];
-                dut.set_bytes("task_desc", &pack("task_desc", &fields));
+                dut.task.desc.set_bytes(&pack("task_desc", &fields));
                 // Of the entry points only that of the handler.
                 let members = std::iter::once(*kind as usize).chain(3..13).map(|i| (entry[i], ENTRY_WIDTHS[i]));
-                dut.set_bytes("task_context", &bits(&members.collect::<Vec<_>>()));
+                dut.task.context.set_bytes(&bits(&members.collect::<Vec<_>>()));
             }
             let install = rng.random_range(0..60) == 0;
             let installed = rng.random_range(0..3usize);
-            dut.set("installed_valid", install.into());
-            dut.set("installed", installed as u64);
-            let slot = rng.random_range(0..12);
-            dut.set("slot", slot);
-            dut.set("slot_valid", often(&mut rng).into());
-            dut.set("launch_bank", (0..HPUS as usize).fold(0, |bits, hpu| bits | banks[hpu] << (2 * hpu)));
-            for port in ["load_request_ready", "packet_ready", "page_ready", "scrub_ready"] {
-                dut.set(port, often(&mut rng).into());
+            dut.installed.valid.set(install);
+            dut.installed.set(installed);
+            // A slot that is offered stays until it is taken.
+            if free_slot.is_none() && often(&mut rng) {
+                free_slot = Some(rng.random_range(0..12u64));
+            }
+            dut.slot.offer(free_slot);
+            let slot = free_slot.unwrap_or(0);
+            dut.launch_bank.set((0..HPUS as usize).fold(0, |bits, hpu| bits | banks[hpu] << (2 * hpu)));
+            for ready in [&dut.load_request.ready, &dut.packet_ready, &dut.page.ready, &dut.scrub.ready] {
+                ready.set(often(&mut rng));
             }
             let arrives = left > 0 && often(&mut rng);
-            dut.set("load_valid", arrives.into());
-            dut.set("load_last", (left == 1).into());
-            dut.model.eval();
+            dut.load_valid.set(arrives);
+            dut.load_last.set(left == 1);
+            dut.eval();
             // A page gives way to a packet.
-            if dut.high("packet_write") {
-                dut.set("page_ready", 0);
+            if dut.packet_write.is_high() {
+                dut.page.ready.set(false);
             }
-            if dut.high("packet_write") || dut.high("page_write") {
-                dut.set("scrub_ready", 0);
+            if dut.packet_write.is_high() || dut.page.write.is_high() {
+                dut.scrub.ready.set(false);
             }
-            dut.model.eval();
+            dut.eval();
 
             // What is written.
-            let writes = dut.get("region_write");
+            let writes = dut.region_write.number();
             if writes != 0 {
-                let (hpu, region) = (writes.trailing_zeros() as usize, dut.bytes("region"));
+                let (hpu, region) = (writes.trailing_zeros() as usize, dut.region.bytes());
                 let [target, base, bound, readable, writable] =
                     [(0, 3), (3, 20), (23, 21), (44, 1), (45, 1)].map(|(at, width)| slice(&region, at, width));
-                regions.insert((hpu, dut.get("region_index")), [target, base, bound, readable, writable]);
+                regions.insert((hpu, dut.region_index.number()), [target, base, bound, readable, writable]);
             }
-            if dut.high("page_write") && dut.high("page_ready") {
-                pages.insert(dut.get("page_beat"), (now, dut.get("page_half")));
+            if dut.page.write.is_high() && dut.page.ready.is_high() {
+                pages.insert(dut.page.beat.number(), (now, dut.page.half.number()));
             }
-            if dut.high("packet_write") && dut.high("packet_ready") {
+            if dut.packet_write.is_high() && dut.packet_ready.is_high() {
                 assert!(arrives);
-                beats.push((now, dut.get("packet_beat")));
+                beats.push((now, dut.packet_beat.number()));
                 left -= 1;
             }
-            if dut.high("scrub_write") && dut.high("scrub_ready") {
-                scrubs.push(dut.get("scrub_beat"));
+            if dut.scrub.write.is_high() && dut.scrub.ready.is_high() {
+                scrubs.push(dut.scrub.beat.number());
             }
-            if dut.high("load_request_valid") && dut.high("load_request_ready") {
+            if dut.load_request.valid.is_high() && dut.load_request.ready.is_high() {
                 left = task.as_ref().expect("a task is loaded").size.div_ceil(64);
             }
             // The launch.
-            let launches = dut.get("launch_valid");
+            let launches = dut.launch_valid.number();
             if launches != 0 {
                 let mut launched = task.take().expect("a task is loaded");
                 assert_eq!(launches, 1 << launched.place.0);
-                let launch = dut.bytes("launch");
+                let launch = dut.launch.bytes();
                 let [code_base, code_size, watchdog] = [3, 4, 10].map(|i| launched.entry[i] as u32);
                 let expected = Start {
                     entry: launched.entry[launched.kind as usize] as u32,
@@ -192,7 +195,7 @@ fn all_is_in_place_when_the_handler_looks() {
                 seen += 1;
             }
             // The next task.
-            if let (true, Some((context, entry, kind, length))) = (dut.high("task_ready"), offered) {
+            if let (true, Some((context, entry, kind, length))) = (dut.task.ready.is_high(), offered) {
                 assert!(task.is_none());
                 task = Some(Task {
                     accepted: now,
@@ -206,25 +209,29 @@ fn all_is_in_place_when_the_handler_looks() {
                     scrubs: vec![],
                     launched: None,
                 });
-                assert_eq!(dut.high("slot_ready"), length.is_some());
+                assert_eq!(dut.slot.ready.is_high(), length.is_some());
+                assert!(free_slot.is_some(), "a task is taken while no slot is free");
                 next_frame += 1;
                 offered = None;
             }
             if install {
-                soiled[installed] = true;
+                dirty[installed] = true;
             }
-            dut.model.tick();
+            if dut.slot.moves() {
+                free_slot = None;
+            }
+            dut.tick();
             waiting.iter_mut().for_each(|waiting| *waiting = waiting.saturating_sub(1));
             // Where it goes is known in the cycle after; what is to be zeroed follows from that.
             if let Some(task) = task.as_mut().filter(|task| task.accepted == now) {
-                let (hpu, bank) = (dut.get("hpu") as usize, dut.get("bank"));
+                let (hpu, bank) = (dut.hpu.number() as usize, dut.bank.number());
                 assert!(hpu == target && banks[hpu] == bank, "HPU {hpu} takes a task in its bank {bank}");
                 task.place = (hpu, bank);
                 if owners[hpu][bank as usize].replace(task.context) != Some(task.context) {
                     let first = (L1_STACK_BASE as u64 + stack * (4 * hpu as u64 + bank)) / 64;
                     task.scrubs.extend(first..first + stack / 64);
                 }
-                if std::mem::take(&mut soiled[task.context]) {
+                if std::mem::take(&mut dirty[task.context]) {
                     task.scrubs.extend((0..task.entry[12] / 64).map(|beat| task.entry[11] / 64 + beat));
                 }
                 waiting[hpu] = waiting[hpu].max(1);

@@ -1,10 +1,9 @@
 //! The remote router between random requests, an L2 that keeps their order and an atomic unit that takes its time.
 
-use crate::hpu_core::dut::Dut;
 use crate::hpu_core::fields::{bits, slice};
 use hpu_core::cluster::remote_router::RemoteRouter;
 use rand::Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 /// Thread, write, data, bytes of an answer to come.
@@ -46,7 +45,7 @@ fn random(rng: &mut impl Rng) -> Request {
 fn answers_go_to_whoever_asked() {
     run_with_wave_on_failure("remote_router", |wave| {
         let mut rng = wave.rng();
-        let mut dut = Dut::new(wave, &mut RemoteRouter::new(HPUS), "remote_router");
+        let dut = Dut::new(wave, RemoteRouter::new(HPUS), "remote_router");
         let mut memory = vec![0u8; 64];
         let mut expected_memory = memory.clone();
         let mut wanted: [Option<Request>; HPUS] = [None; HPUS];
@@ -63,34 +62,34 @@ fn answers_go_to_whoever_asked() {
                     wanted[hpu] = Some(random(&mut rng));
                 }
                 let shown = wanted[hpu].unwrap_or_else(|| random(&mut rng));
-                dut.set(&format!("request_{hpu}_valid"), wanted[hpu].is_some().into());
+                dut.request[hpu].valid.set(wanted[hpu].is_some());
                 let pairs: Vec<_> = shown.iter().copied().zip(WIDTHS).collect();
-                dut.set_bytes(&format!("request_{hpu}"), &bits(&pairs));
+                dut.request[hpu].set_bytes(&bits(&pairs));
             }
             let (l2_ready, atomic_ready) = (rng.random_range(0..100) < busy, unit.len() < 2 && rng.random());
-            dut.set("l2_ready", l2_ready.into());
-            dut.set("atomic_ready", atomic_ready.into());
+            dut.l2.ready.set(l2_ready);
+            dut.atomic.ready.set(atomic_ready);
             let answer = if l2.front().is_some_and(|answer| answer.0 <= cycle) {
                 l2.pop_front().map(|answer| answer.1)
             } else {
                 None
             };
-            dut.set("l2_answer_valid", answer.is_some().into());
+            dut.l2.answer_valid.set(answer.is_some());
             let [thread, write, data] = answer.unwrap_or([1, 1, 0xABCD]);
-            dut.set_bytes("l2_answer", &bits(&[(thread, 1), (write, 1), (data, 32)]));
+            dut.l2.answer.set_bytes(&bits(&[(thread, 1), (write, 1), (data, 32)]));
             let by_unit = unit.front().filter(|answer| answer.0 <= cycle).copied();
-            dut.set("atomic_answer_valid", by_unit.is_some().into());
+            dut.atomic_answer.valid.set(by_unit.is_some());
             let (_, to, [thread, write, data]) = by_unit.unwrap_or((0, 3, [1, 1, 7]));
-            dut.set("atomic_answer_hpu", to as u64);
-            dut.set_bytes("atomic_answer", &bits(&[(thread, 1), (write, 1), (data, 32)]));
-            dut.model.eval();
+            dut.atomic_answer_hpu.set(to);
+            dut.atomic_answer.set_bytes(&bits(&[(thread, 1), (write, 1), (data, 32)]));
+            dut.eval();
 
             // Answers: for one HPU, the oldest of L2 or of the atomic unit.
-            let valid = dut.get("answer_valid");
+            let valid = dut.answer_valid.number();
             assert!(valid.count_ones() <= 1);
             if valid != 0 {
                 let hpu = valid.trailing_zeros() as usize;
-                let bytes = dut.bytes("answer");
+                let bytes = dut.answer.bytes();
                 let [thread, write, data] = [(0, 1), (1, 1), (2, 32)].map(|(at, width)| slice(&bytes, at, width));
                 let fits = |wanted: &(u64, u64, u64, usize)| {
                     let mask = u64::MAX >> (64 - 8 * wanted.3);
@@ -105,12 +104,12 @@ fn answers_go_to_whoever_asked() {
                 );
                 answered[kind] += 1;
             }
-            if by_unit.is_some() && dut.high("atomic_answer_ready") {
+            if by_unit.is_some() && dut.atomic_answer.ready.is_high() {
                 unit.pop_front();
             }
             // Requests that are taken: the order of the accesses of L2 is that of their grants.
             for hpu in 0..HPUS {
-                let taken = dut.high(&format!("request_{hpu}_ready"));
+                let taken = dut.request[hpu].ready.is_high();
                 let Some(request) = wanted[hpu] else {
                     assert!(!taken);
                     continue;
@@ -131,9 +130,9 @@ fn answers_go_to_whoever_asked() {
                     }
                     split += usize::from(atomic == 0 && at % 4 + bytes > 4);
                 } else {
-                    assert!(atomic_ready && dut.high("atomic_valid"), "cycle {cycle}");
-                    let shown = fields(&dut.bytes("atomic"));
-                    assert_eq!((shown, dut.get("atomic_hpu") as usize), (request, hpu));
+                    assert!(atomic_ready && dut.atomic.valid.is_high(), "cycle {cycle}");
+                    let shown = fields(&dut.atomic.bytes());
+                    assert_eq!((shown, dut.atomic_hpu.number() as usize), (request, hpu));
                     let answer = 0xA70A_0000 | rng.random_range(0..0x1_0000);
                     owed[hpu][1].push_back((thread, 0, answer, 4));
                     let ready = cycle + rng.random_range(1..12);
@@ -141,11 +140,12 @@ fn answers_go_to_whoever_asked() {
                 }
                 wanted[hpu] = None;
             }
-            if dut.high("l2_valid") && l2_ready {
-                let [thread, far, write, _, _, address, size, data] = fields(&dut.bytes("l2_request"));
+            if dut.l2.valid.is_high() && l2_ready {
+                let [thread, far, write, _, _, address, size, data] = fields(&dut.l2.request.bytes());
                 assert_eq!(far, 1, "cycle {cycle}");
-                // As L2 does it: byte i of the data is in lane (offset + i) % 4; the second part has the bytes behind the word.
-                let (row, lane, second) = (address as usize & !3, address as usize & 3, dut.high("l2_second"));
+                // As L2 does it: byte i of the data is in lane (offset + i) % 4; the second part has the bytes after the
+                // word.
+                let (row, lane, second) = (address as usize & !3, address as usize & 3, dut.l2.second.is_high());
                 let part = if second { 4..8 } else { 0..4 };
                 let in_part = |i: &usize| *i <= size as usize && part.contains(&(lane + i));
                 assert!((0..4).any(|i| in_part(&i)), "cycle {cycle}: a part of no bytes");
@@ -161,7 +161,7 @@ fn answers_go_to_whoever_asked() {
                 }
                 l2.push_back((cycle + 5, [thread, write, u64::from_le_bytes(old)]));
             }
-            dut.model.tick();
+            dut.tick();
         }
         assert!(owed.iter().flatten().all(VecDeque::is_empty), "all is answered");
         assert!(memory == expected_memory);

@@ -25,19 +25,19 @@ fn every_shape_is_lint_clean() {
         loader_of_one: Loader::new(&Config { hpus: 1, ..Config::SIM });
         loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
         command_port: CommandPort::default();
-        mover: L1ReadDma::default();
+        l1_read_dma: L1ReadDma::default();
         command_unit: CommandUnit::new(8);
         reporter: Reporter::new(8);
         slots: Slots::default();
     };
     sources.push(bench::source());
-    let mut told = vec![];
+    let mut reported = vec![];
     for design in &sources {
-        told.extend(
+        reported.extend(
             lint(design).unwrap_or_else(|error| panic!("{error:#}")).iter().map(|w| format!("{}: {w}", design.top)),
         );
     }
-    assert!(told.is_empty(), "{} warnings:\n{}", told.len(), told.join("\n"));
+    assert!(reported.is_empty(), "{} warnings:\n{}", reported.len(), reported.join("\n"));
 }
 
 #[test]

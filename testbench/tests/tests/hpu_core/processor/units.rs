@@ -1,4 +1,5 @@
-//! Predecoder, decoder, ALU, bit unit and multiplier: every instruction's word goes through both decoders into the units, as in the pipeline.
+//! Predecoder, decoder, ALU, bit unit and multiplier: every instruction's word goes through both decoders into the units, as
+//! in the pipeline.
 
 use crate::hpu_core::processor::isa::{self, compute, immediate, Format, Instruction, ALU, BITS, BRANCH, ILLEGAL, MUL};
 use hpu_core::processor::alu::{alu_extend, turn_of, Alu, PICK_SUM};
@@ -9,57 +10,8 @@ use hpu_core::processor::predecode::{image_word, predecode};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{run_with_wave_on_failure, Model, Port, Source, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_verilog::prelude::*;
-use std::collections::HashMap;
-
-/// A block whose ports are set and read by name.
-pub struct Unit {
-    model: Model,
-    ports: HashMap<String, Port>,
-}
-
-impl Unit {
-    pub fn new(context: &WaveContext, block: &mut impl Block, name: &str) -> Self {
-        let design = spindle_verilog::emit(block, name).unwrap_or_else(|error| panic!("{error}"));
-        let model = context.model(&Source::from_text(name, design.to_string())).unwrap_or_else(|e| panic!("{e:#}"));
-        let names: Vec<String> = model.library().ports().iter().map(|port| port.name.clone()).collect();
-        let ports =
-            names.into_iter().map(|name| (name.clone(), model.port(&name).expect("it has this port"))).collect();
-        Self { model, ports }
-    }
-
-    pub fn set(&mut self, name: &str, value: u32) {
-        self.model.set(self.ports[name], value.into());
-    }
-
-    /// A port of up to 64 bits.
-    pub fn set_wide(&mut self, name: &str, value: u64) {
-        self.model.set(self.ports[name], value);
-    }
-
-    pub fn get(&self, name: &str) -> u32 {
-        self.model.get(self.ports[name]) as u32
-    }
-
-    /// A port of up to 64 bits.
-    pub fn get_wide(&self, name: &str) -> u64 {
-        self.model.get(self.ports[name])
-    }
-
-    pub fn eval(&mut self) {
-        self.model.eval();
-    }
-
-    pub fn tick(&mut self) {
-        self.model.tick();
-        self.model.eval();
-    }
-
-    pub fn reset(&mut self) {
-        self.model.reset(2);
-    }
-}
 
 /// The values that carries, signs and counts go wrong at.
 pub const CORNERS: [u32; 20] = [
@@ -101,7 +53,7 @@ pub fn word_of(rng: &mut ChaCha8Rng, instruction: &Instruction) -> u32 {
     (rng.random::<u32>() & !instruction.mask) | instruction.value
 }
 
-/// The units behind the decoder, with the operands that the pipeline would choose.
+/// The units after the decoder, with the operands that the pipeline would choose.
 #[block(no_reset)]
 struct Execute {
     pub word: Signal<In, Bits<32>>,
@@ -235,19 +187,19 @@ impl Execute {
 }
 
 /// Compares everything that the decoder says about a word with the table.
-fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
-    unit.set("word", word);
+fn check_decoded(unit: &Dut<Execute>, table: &[Instruction], word: u32) -> u64 {
+    unit.word.set(word);
     unit.eval();
     let found: Vec<_> = table.iter().filter(|entry| word & entry.mask == entry.value).collect();
     assert!(found.len() < 2, "{word:08x} is in the table twice: {found:?}");
     let kind = found.first().map_or(ILLEGAL, |entry| entry.kind);
-    assert_eq!(unit.get("image"), word, "the image's word, {found:?}");
-    assert_eq!(u64::from(unit.get("kind")), kind, "kind of {word:08x}, {found:?}");
+    assert_eq!((unit.image.number() as u32), word, "the image's word, {found:?}");
+    assert_eq!(unit.kind.number(), kind, "kind of {word:08x}, {found:?}");
     let Some(entry) = found.first().filter(|_| kind != isa::BREAK) else {
-        assert_eq!(unit.get("plain"), 0, "{word:08x}");
+        assert_eq!(unit.plain.number(), 0, "{word:08x}");
         return kind;
     };
-    let traits = ["accesses", "late", "plain"].map(|name| unit.get(name) == 1);
+    let traits = [&unit.accesses, &unit.late, &unit.plain].map(|wire| wire.is_high());
     let expected = [
         [isa::LOAD, isa::STORE, isa::AMO].contains(&kind),
         [isa::LOAD, isa::AMO, MUL, isa::DIV, BITS].contains(&kind),
@@ -262,25 +214,25 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
         Format::R | Format::S | Format::B => word >> 20 & 31,
         _ => 0,
     };
-    let fields = ["rd", "rs1", "rs2"].map(|name| unit.get(name));
+    let fields = [&unit.rd, &unit.rs1, &unit.rs2].map(|wire| wire.number() as u32);
     assert_eq!(fields, [rd, rs1, rs2], "registers of {} {word:08x}", entry.name);
     if format != Format::None && (format != Format::R || entry.name == "lr" || entry.name == "amo") {
         let expected = immediate(format, word);
         if kind == ALU {
-            assert_eq!(unit.get("immediate"), expected, "immediate of {} {word:08x}", entry.name);
+            assert_eq!((unit.immediate.number() as u32), expected, "immediate of {} {word:08x}", entry.name);
         } else if ![BRANCH, BITS].contains(&kind) {
-            assert_eq!(unit.get("offset"), expected, "offset of {} {word:08x}", entry.name);
+            assert_eq!((unit.offset.number() as u32), expected, "offset of {} {word:08x}", entry.name);
         }
         if kind == BRANCH || entry.name == "jal" {
-            let distance = unit.get("distance");
+            let distance = unit.distance.number() as u32;
             assert_eq!(distance, expected >> 1 & 0x1_FFFF, "distance of {} {word:08x}", entry.name);
         }
     }
     // The result of these is operand b.
     let passes = [isa::JAL, isa::JALR, isa::CSR].contains(&kind) || entry.name == "lui";
-    assert!(!passes || unit.get("passes") == 1, "{} {word:08x} passes the second operand on", entry.name);
+    assert!(!passes || unit.passes.is_high(), "{} {word:08x} passes the second operand on", entry.name);
     // Of what reads no second operand but for its address, it does not matter. {upper, lower}, or a register.
-    let choices = ["reads_b", "upper", "lower"].map(|name| unit.get(name));
+    let choices = [unit.reads_b.number(), unit.upper.number(), unit.lower.number()];
     let expected = match format {
         Format::I if kind == ALU => Some([0, 1, 1]),
         Format::U => Some([0, 2, 0]),
@@ -290,13 +242,8 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
         _ => None,
     };
     assert!(expected.is_none_or(|it| it == choices), "second operand of {} {word:08x}: {choices:?}", entry.name);
-    assert_eq!(
-        unit.get("a_is_pc") == 1,
-        ["auipc", "jal"].contains(&entry.name),
-        "operand of {} {word:08x}",
-        entry.name
-    );
-    assert_eq!((unit.get("funct3"), unit.get("funct5")), (word >> 12 & 7, word >> 27));
+    assert_eq!(unit.a_is_pc.is_high(), ["auipc", "jal"].contains(&entry.name), "operand of {} {word:08x}", entry.name);
+    assert_eq!((unit.funct3.number() as u32, unit.funct5.number() as u32), (word >> 12 & 7, word >> 27));
     kind
 }
 
@@ -304,10 +251,10 @@ fn check_decoded(unit: &mut Unit, table: &[Instruction], word: u32) -> u64 {
 fn decoder_knows_exactly_the_instruction_set() {
     run_with_wave_on_failure("units_decoder", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Execute::default(), "execute");
+        let unit = Dut::new(context, Execute::default(), "execute");
         let table = isa::table();
         let mut seen = [0u32; 15];
-        let mut check = |word| seen[check_decoded(&mut unit, &table, word) as usize] += 1;
+        let mut check = |word| seen[check_decoded(&unit, &table, word) as usize] += 1;
         // Every opcode, funct3 and funct7; low register fields that name unary operations.
         for opcode in 0..128u32 {
             for f3 in 0..8 {
@@ -342,21 +289,22 @@ fn decoder_knows_exactly_the_instruction_set() {
 fn every_instruction_computes() {
     run_with_wave_on_failure("units_execute", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Execute::default(), "execute");
+        let unit = Dut::new(context, Execute::default(), "execute");
         let table: Vec<_> = isa::table().into_iter().filter(|entry| [ALU, BITS].contains(&entry.kind)).collect();
-        let mut check = |rng: &mut ChaCha8Rng, entry: &Instruction, a: u32, b: u32| {
+        let check = |rng: &mut ChaCha8Rng, entry: &Instruction, a: u32, b: u32| {
             let word = word_of(rng, entry);
-            unit.set("word", word);
-            unit.set("a", a);
-            unit.set("b", b);
+            unit.word.set(word);
+            unit.a.set(a);
+            unit.b.set(b);
             unit.eval();
             let second = if [Format::I, Format::U].contains(&entry.format) { immediate(entry.format, word) } else { b };
             let expected = compute(entry.name, a, second);
             let result = if entry.kind == ALU {
-                unit.get("result")
+                unit.result.number() as u32
             } else {
                 unit.tick();
-                unit.get("bits_result")
+                unit.eval();
+                unit.bits_result.number() as u32
             };
             assert_eq!(result, expected, "{} {word:08x} of {a:08x}, {second:08x}", entry.name);
         };
@@ -384,18 +332,18 @@ fn every_instruction_computes() {
 fn branches_compare_and_the_adder_adds() {
     run_with_wave_on_failure("units_compare", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Execute::default(), "execute");
-        let mut check = |a: u32, b: u32| {
-            unit.set("a", a);
-            unit.set("b", b);
-            unit.set("word", 0x63);
+        let unit = Dut::new(context, Execute::default(), "execute");
+        let check = |a: u32, b: u32| {
+            unit.a.set(a);
+            unit.b.set(b);
+            unit.word.set(0x63);
             unit.eval();
-            let told = ["equal", "less", "less_unsigned"].map(|name| unit.get(name) == 1);
-            assert_eq!(told, [a == b, (a as i32) < b as i32, a < b], "{a:08x}, {b:08x}");
+            let reported = [&unit.equal, &unit.less, &unit.less_unsigned].map(|wire| wire.is_high());
+            assert_eq!(reported, [a == b, (a as i32) < b as i32, a < b], "{a:08x}, {b:08x}");
             // ADD.
-            unit.set("word", 0x33);
+            unit.word.set(0x33);
             unit.eval();
-            assert_eq!(unit.get("sum"), a.wrapping_add(b), "{a:08x} + {b:08x}");
+            assert_eq!((unit.sum.number() as u32), a.wrapping_add(b), "{a:08x} + {b:08x}");
         };
         CORNERS.into_iter().for_each(|a| CORNERS.into_iter().for_each(|b| check(a, b)));
         for _ in 0..100_000 {
@@ -410,18 +358,18 @@ fn branches_compare_and_the_adder_adds() {
 fn answers_are_extended() {
     run_with_wave_on_failure("units_extend", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Execute::default(), "execute");
-        unit.set("extend", 1);
+        let unit = Dut::new(context, Execute::default(), "execute");
+        unit.extend.set(true);
         // A register-register word: the control must not come from it.
-        unit.set("word", 0x33);
-        unit.set("b", 0);
+        unit.word.set(0x33);
+        unit.b.set(0);
         for _ in 0..100_000 {
             let a = operand(&mut rng, 0);
             let size = [0, 1, 3][rng.random_range(0..3)];
             let without_sign = rng.random::<bool>();
-            for (name, value) in [("a", a), ("extend_size", size), ("extend_unsigned", without_sign as u32)] {
-                unit.set(name, value);
-            }
+            unit.a.set(a);
+            unit.extend_size.set(size);
+            unit.extend_unsigned.set(without_sign);
             unit.eval();
             let expected = match (size, without_sign) {
                 (0, false) => a as i8 as u32,
@@ -430,7 +378,7 @@ fn answers_are_extended() {
                 (1, true) => a & 0xFFFF,
                 _ => a,
             };
-            assert_eq!(unit.get("result"), expected, "{a:08x}, size {size}, unsigned {without_sign}");
+            assert_eq!((unit.result.number() as u32), expected, "{a:08x}, size {size}, unsigned {without_sign}");
         }
     });
 }
@@ -439,7 +387,7 @@ fn answers_are_extended() {
 fn products_come_a_cycle_after_m1() {
     run_with_wave_on_failure("units_multiplier", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Execute::default(), "execute");
+        let unit = Dut::new(context, Execute::default(), "execute");
         let table: Vec<_> = isa::table().into_iter().filter(|entry| entry.kind == MUL).collect();
         // Whether it is the high word, and the product of what stands in M1.
         let mut first = None;
@@ -455,16 +403,17 @@ fn products_come_a_cycle_after_m1() {
                 let advance = rng.random_bool(0.7);
                 // While the pipeline stands, operands may still change: only those of the last cycle count.
                 let last = advance;
-                unit.set("word", if last { word_of(&mut rng, entry) } else { rng.random() });
-                unit.set("a", if last { a } else { rng.random() });
-                unit.set("b", if last { b } else { rng.random() });
-                unit.set("advance", advance as u32);
-                let high_comes = unit.get("wants_high") == 1;
+                unit.word.set(if last { word_of(&mut rng, entry) } else { rng.random() });
+                unit.a.set(if last { a } else { rng.random() });
+                unit.b.set(if last { b } else { rng.random() });
+                unit.advance.set(advance);
+                let high_comes = unit.wants_high.is_high();
                 unit.tick();
+                unit.eval();
                 if let Some((high, expected)) = first {
                     assert_eq!(high_comes, high);
-                    let word = if high { "product_high" } else { "product_low" };
-                    assert_eq!(unit.get(word), expected, "behind {} of {a:08x}, {b:08x}", entry.name);
+                    let word = if high { &unit.product_high } else { &unit.product_low };
+                    assert_eq!(word.number() as u32, expected, "after {} of {a:08x}, {b:08x}", entry.name);
                 }
                 if advance {
                     first = Some((entry.name != "mul", compute(entry.name, a, b)));

@@ -1,7 +1,7 @@
 //! Divider, branch predictor, region table, byte lanes, arithmetic of the atomics.
 
 use crate::hpu_core::processor::isa::compute;
-use crate::hpu_core::processor::units::{operand, Unit, CORNERS};
+use crate::hpu_core::processor::units::{operand, CORNERS};
 use hpu_core::cluster::amo_alu::AmoAlu;
 use hpu_core::processor::branch_predictor::BranchPredictor;
 use hpu_core::processor::byte_lanes::{LoadLanes, StoreLanes};
@@ -9,74 +9,83 @@ use hpu_core::processor::divider::{Divider, DIVIDER_LATENCY};
 use hpu_core::processor::region_table::RegionTable;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 
-fn start(unit: &mut Unit, f3: u32, a: u32, b: u32) {
-    for (name, value) in [("start", 1), ("funct3", f3), ("a", a), ("b", b)] {
-        unit.set(name, value);
-    }
+fn start(unit: &Dut<Divider>, f3: u32, a: u32, b: u32) {
+    unit.start.set(true);
+    unit.funct3.set(f3);
+    unit.a.set(a);
+    unit.b.set(b);
 }
 
 /// Divides and takes the result after a while, with other operands at the ports meanwhile.
-fn divide(rng: &mut ChaCha8Rng, unit: &mut Unit, f3: u32, a: u32, b: u32) {
-    assert_eq!(unit.get("busy"), 0);
+fn divide(rng: &mut ChaCha8Rng, unit: &Dut<Divider>, f3: u32, a: u32, b: u32) {
+    assert_eq!(unit.busy.number(), 0);
     start(unit, f3, a, b);
     unit.tick();
+    unit.eval();
     let mut cycles = 1;
-    while unit.get("done") == 0 {
-        assert_eq!(unit.get("busy"), 1);
+    while unit.done.number() == 0 {
+        assert_eq!(unit.busy.number(), 1);
         assert!(cycles < DIVIDER_LATENCY, "{a:08x} / {b:08x} takes more than {DIVIDER_LATENCY} cycles");
         // A start while busy is none.
         start(unit, rng.random_range(4..8), rng.random(), rng.random());
         unit.tick();
+        unit.eval();
         cycles += 1;
     }
     let by_one = b == 1 || (f3.is_multiple_of(2) && b == u32::MAX);
     assert_eq!(cycles, if by_one { 2 } else { DIVIDER_LATENCY }, "{a:08x} / {b:08x}");
     for wait in 0..=rng.random_range(0..3) {
-        let magnitude = unit.get(if unit.get("takes_remainder") == 1 { "result_remainder" } else { "result_quotient" });
-        let value = if unit.get("result_negate") == 1 { magnitude.wrapping_neg() } else { magnitude };
+        let result = &unit.result;
+        let magnitude = if unit.takes_remainder.is_high() { &result.remainder } else { &result.quotient };
+        let magnitude = magnitude.number() as u32;
+        let value = if unit.result.negate.number() == 1 { magnitude.wrapping_neg() } else { magnitude };
         let name = ["div", "divu", "rem", "remu"][f3 as usize - 4];
         assert_eq!(value, compute(name, a, b), "{name} of {a:08x}, {b:08x}, {wait} cycles later");
-        unit.set("start", rng.random::<bool>() as u32);
+        unit.start.set(rng.random::<bool>());
         unit.tick();
-        assert_eq!((unit.get("done"), unit.get("busy")), (1, 1));
+        unit.eval();
+        assert_eq!((unit.done.number(), unit.busy.number()), (1, 1));
     }
-    unit.set("taken", 1);
-    unit.set("start", rng.random::<bool>() as u32);
+    unit.taken.set(true);
+    unit.start.set(rng.random::<bool>());
     unit.tick();
-    unit.set("taken", 0);
-    unit.set("start", 0);
+    unit.eval();
+    unit.taken.set(false);
+    unit.start.set(false);
 }
 
 #[test]
 fn divider_divides() {
     run_with_wave_on_failure("units_divider", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut Divider::default(), "divider");
-        unit.set("loads", 1);
+        let unit = Dut::new(context, Divider::default(), "divider");
+        unit.loads.set(true);
         unit.reset();
         for a in CORNERS {
             for b in CORNERS {
-                (4..8).for_each(|f3| divide(&mut rng, &mut unit, f3, a, b));
+                (4..8).for_each(|f3| divide(&mut rng, &unit, f3, a, b));
             }
         }
         for i in 0..100_000 {
             let a = operand(&mut rng, 0);
             let b = operand(&mut rng, a);
-            divide(&mut rng, &mut unit, 4 + i % 4, a, b);
+            divide(&mut rng, &unit, 4 + i % 4, a, b);
             if rng.random_bool(0.05) {
                 // Cancelled at any time from its start on: nothing is left of it.
-                start(&mut unit, rng.random_range(4..8), rng.random(), rng.random());
+                start(&unit, rng.random_range(4..8), rng.random(), rng.random());
                 for _ in 0..rng.random_range(0..34) {
                     unit.tick();
-                    unit.set("start", 0);
+                    unit.eval();
+                    unit.start.set(false);
                 }
-                unit.set("cancel", 1);
+                unit.cancel.set(true);
                 unit.tick();
-                unit.set("cancel", 0);
-                unit.set("start", 0);
-                assert_eq!((unit.get("done"), unit.get("busy")), (0, 0));
+                unit.eval();
+                unit.cancel.set(false);
+                unit.start.set(false);
+                assert_eq!((unit.done.number(), unit.busy.number()), (0, 0));
             }
         }
     });
@@ -86,7 +95,7 @@ fn divider_divides() {
 fn predictor_remembers_taken_branches() {
     run_with_wave_on_failure("units_predictor", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut BranchPredictor::default(), "branch_predictor");
+        let unit = Dut::new(context, BranchPredictor::default(), "branch_predictor");
         // Row: tag, target, sure. `sweep`: cycles in which it knows nothing.
         let mut rows = [None::<(u32, u32, bool)>; 32];
         let mut sweep = 32;
@@ -109,23 +118,23 @@ fn predictor_remembers_taken_branches() {
             let update = rng.random::<bool>();
             let clear = rng.random_ratio(1, 5000);
             let sure = rows[row].is_some_and(|(.., sure)| sure);
-            for (name, value) in [
-                ("pc", pc),
-                ("update_valid", update as u32),
-                ("update_pc", update_pc),
-                ("update_taken", taken as u32),
-                ("update_target", target),
-                ("update_was_hit", hit as u32),
-                ("update_was_sure", sure as u32),
-                ("clear", clear as u32),
-            ] {
-                unit.set(name, value);
-            }
+            unit.pc.set(pc);
+            unit.update.valid.set(update);
+            unit.update.pc.set(update_pc);
+            unit.update.taken.set(taken);
+            unit.update.target.set(target);
+            unit.update.was_hit.set(hit);
+            unit.update.was_sure.set(sure);
+            unit.clear.set(clear);
             unit.eval();
             let expected = rows[pc as usize % 32].filter(|(tag, ..)| *tag == pc >> 5 && sweep == 0);
-            assert_eq!(unit.get("taken") == 1, expected.is_some(), "cycle {cycle}, {pc:04x}");
+            assert_eq!(unit.taken.number() == 1, expected.is_some(), "cycle {cycle}, {pc:04x}");
             if let Some((_, target, sure)) = expected {
-                assert_eq!((unit.get("target"), unit.get("sure") == 1), (target, sure), "cycle {cycle}, {pc:04x}");
+                assert_eq!(
+                    (unit.target.number() as u32, unit.sure.is_high()),
+                    (target, sure),
+                    "cycle {cycle}, {pc:04x}"
+                );
                 predicted += 1;
             }
             if sweep > 0 {
@@ -139,6 +148,7 @@ fn predictor_remembers_taken_branches() {
                 (rows, sweep) = ([None; 32], 32);
             }
             unit.tick();
+            unit.eval();
         }
         assert!(predicted > 50_000, "{predicted}");
     });
@@ -148,22 +158,23 @@ fn predictor_remembers_taken_branches() {
 fn regions_are_read_back() {
     run_with_wave_on_failure("units_regions", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut RegionTable::default(), "region_table");
+        let unit = Dut::new(context, RegionTable::default(), "region_table");
         let mut entries = [None::<u64>; 32];
         for _ in 0..20_000 {
             let write = rng.random::<bool>();
             let (at, from) = (rng.random_range(0..32u32), rng.random_range(0..32u32));
             // Target, base, bound, two rights; the target is one of five, the base a multiple of 16.
             let entry = rng.random_range(0..5) | (rng.random::<u64>() & (((1 << 43) - 1) ^ 15)) << 3;
-            unit.set("region_write", write as u32);
-            unit.set("region_index", at);
-            unit.set("read_index", from);
-            unit.set_wide("region", entry);
+            unit.region.write.set(write);
+            unit.region.index.set(at);
+            unit.read_index.set(from);
+            unit.region.set_bytes(&entry.to_le_bytes()[..6]);
             unit.eval();
             if let Some(expected) = entries[from as usize] {
-                assert_eq!(unit.get_wide("entry"), expected, "entry {from}");
+                assert_eq!(unit.entry.number(), expected, "entry {from}");
             }
             unit.tick();
+            unit.eval();
             if write {
                 entries[at as usize] = Some(entry);
             }
@@ -175,7 +186,7 @@ fn regions_are_read_back() {
 fn loads_of_any_size_at_any_byte() {
     run_with_wave_on_failure("units_load_lanes", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut LoadLanes::default(), "load_lanes");
+        let unit = Dut::new(context, LoadLanes::default(), "load_lanes");
         for i in 0..100_000u32 {
             // Two words of memory; each byte stands in the lane of its address.
             let words = [0; 2].map(|_| operand(&mut rng, 0));
@@ -184,9 +195,9 @@ fn loads_of_any_size_at_any_byte() {
             let f3 = [0, 1, 2, 4, 5][i as usize / 4 % 5];
             let mut lanes = [0; 4];
             (offset as usize..offset as usize + 4).for_each(|at| lanes[at % 4] = memory[at]);
-            unit.set("word", u32::from_le_bytes(lanes));
-            unit.set("offset", offset);
-            unit.set("funct3", f3);
+            unit.word.set(u32::from_le_bytes(lanes));
+            unit.offset.set(offset);
+            unit.funct3.set(f3);
             unit.eval();
             let at = offset as usize;
             let half = u16::from_le_bytes([memory[at], memory[at + 1]]);
@@ -197,7 +208,7 @@ fn loads_of_any_size_at_any_byte() {
                 4 => memory[at].into(),
                 _ => half.into(),
             };
-            assert_eq!(unit.get("value"), expected, "{words:08x?}, offset {offset}, funct3 {f3}");
+            assert_eq!((unit.value.number() as u32), expected, "{words:08x?}, offset {offset}, funct3 {f3}");
         }
     });
 }
@@ -206,14 +217,14 @@ fn loads_of_any_size_at_any_byte() {
 fn stores_of_any_size_at_any_byte() {
     run_with_wave_on_failure("units_store_lanes", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut StoreLanes::default(), "store_lanes");
+        let unit = Dut::new(context, StoreLanes::default(), "store_lanes");
         for i in 0..100_000u32 {
             let data = operand(&mut rng, 0);
             let offset = i % 8;
             let size = i / 8 % 3;
-            unit.set("data", data);
-            unit.set("offset", offset);
-            unit.set("size_less_one", (1 << size) - 1);
+            unit.data.set(data);
+            unit.offset.set(offset);
+            unit.size_less_one.set((1 << size) - 1);
             unit.eval();
             // Three words of memory; a byte beyond the second is in the even lane again.
             let mut memory = [None; 12];
@@ -221,12 +232,12 @@ fn stores_of_any_size_at_any_byte() {
                 memory[offset as usize + n] = Some(byte);
             }
             for lane in 0..4 {
-                let lanes = [("even_strobe", memory[lane].or(memory[lane + 8])), ("odd_strobe", memory[lane + 4])];
-                for (strobe, byte) in lanes {
-                    let place = format!("size {size}, offset {offset}, {strobe} {lane}");
-                    assert_eq!(unit.get(strobe) >> lane & 1 == 1, byte.is_some(), "{place}");
+                let even = (&unit.even_strobe, memory[lane].or(memory[lane + 8]));
+                for (parity, (strobe, byte)) in [even, (&unit.odd_strobe, memory[lane + 4])].into_iter().enumerate() {
+                    let place = format!("size {size}, offset {offset}, parity {parity}, lane {lane}");
+                    assert_eq!(strobe.number() >> lane & 1 == 1, byte.is_some(), "{place}");
                     if let Some(byte) = byte {
-                        assert_eq!(unit.get("rotated").to_le_bytes()[lane], byte, "{data:08x}, {place}");
+                        assert_eq!(unit.rotated.bytes()[lane], byte, "{data:08x}, {place}");
                     }
                 }
             }
@@ -238,11 +249,11 @@ fn stores_of_any_size_at_any_byte() {
 fn atomics_compute() {
     run_with_wave_on_failure("units_amo_alu", |context| {
         let mut rng = context.rng();
-        let mut unit = Unit::new(context, &mut AmoAlu::default(), "amo_alu");
-        let mut check = |f5: u32, old: u32, operand: u32| {
-            unit.set("old", old);
-            unit.set("operand", operand);
-            unit.set("funct5", f5);
+        let unit = Dut::new(context, AmoAlu::default(), "amo_alu");
+        let check = |f5: u32, old: u32, operand: u32| {
+            unit.old.set(old);
+            unit.operand.set(operand);
+            unit.funct5.set(f5);
             unit.eval();
             let expected = match f5 {
                 0x00 => old.wrapping_add(operand),
@@ -255,7 +266,7 @@ fn atomics_compute() {
                 0x18 => old.min(operand),
                 _ => old.max(operand),
             };
-            assert_eq!(unit.get("result"), expected, "operation {f5:02x} of {old:08x}, {operand:08x}");
+            assert_eq!((unit.result.number() as u32), expected, "operation {f5:02x} of {old:08x}, {operand:08x}");
         };
         let operations = [0x00, 0x01, 0x04, 0x08, 0x0C, 0x10, 0x14, 0x18, 0x1C];
         for f5 in operations {

@@ -1,8 +1,8 @@
-//! Random frames of every kind the parser tells apart, good and malformed, and a driver for them.
+//! Random frames of every kind that the parser distinguishes, good and malformed, and a driver for them.
 
-use crate::packet_engine::ingress::common::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::bundles::RxSinkPorts;
 use spindle_contract::params::MAX_FRAME;
 use spindle_contract::wire::*;
 use spindle_model::packet_engine::parser::ones_complement_sum;
@@ -199,16 +199,16 @@ pub fn any(rng: &mut ChaCha8Rng) -> Vec<u8> {
 }
 
 /// Puts beat `index` of a frame on `rx_*`; true with the last one.
-pub fn drive_beat(dut: &mut Dut, frame: &[u8], index: usize, bad: bool, junk: u8) -> bool {
+pub fn drive_beat(rx: &RxSinkPorts, frame: &[u8], index: usize, bad: bool, junk: u8) -> bool {
     let part = &frame[64 * index..frame.len().min(64 * index + 64)];
     let last = 64 * index + 64 >= frame.len();
     // Bytes beyond the end are not zero on a real wire.
     let mut data = [junk; 64];
     data[..part.len()].copy_from_slice(part);
-    dut.set_bytes("rx_data", &data);
-    dut.set("rx_keep", if part.len() == 64 { u64::MAX } else { (1 << part.len()) - 1 });
-    dut.set("rx_last", u64::from(last));
-    dut.set("rx_user", u64::from(bad && last));
-    dut.set("rx_valid", 1);
+    rx.data.set_bytes(&data);
+    rx.keep.set(if part.len() == 64 { u64::MAX } else { (1 << part.len()) - 1 });
+    rx.last.set(last);
+    rx.user.set(bad && last);
+    rx.valid.set(true);
     last
 }

@@ -7,6 +7,7 @@ use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
 use spindle_contract::registers::packet::RuleAction;
+use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::packet_engine::header_matcher::{Rule, RuleSet, Source};
 
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
@@ -35,8 +36,8 @@ fn random_traffic(pause: &mut u64) -> impl FnMut(&mut Bench) + '_ {
     }
 }
 
-fn run(rules: usize, style: RamStyle, sets: usize) {
-    let mut bench = Bench::new(&format!("header_matcher_{rules}_{}", style.attribute()), rules, style);
+fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize) {
+    let mut bench = Bench::new(wave, &format!("header_matcher_{rules}_{}", style.attribute()), rules, style);
     let mut pause = 0;
     for i in 0..sets {
         // Every other time only a few slots change: what is staged stays staged.
@@ -84,75 +85,90 @@ fn run(rules: usize, style: RamStyle, sets: usize) {
 
 #[test]
 fn sixty_four_rules() {
-    run(64, RamStyle::Distributed, 24);
+    run_with_wave_on_failure("header_matcher_sixty_four_rules", |wave| {
+        run(wave, 64, RamStyle::Distributed, 24);
+    });
 }
 
 #[test]
 fn sixty_four_rules_in_block_ram() {
-    run(64, RamStyle::Block, 8);
+    run_with_wave_on_failure("header_matcher_sixty_four_rules_in_block_ram", |wave| {
+        run(wave, 64, RamStyle::Block, 8);
+    });
 }
 
 #[test]
 fn thirty_two_rules() {
-    run(32, RamStyle::Distributed, 10);
+    run_with_wave_on_failure("header_matcher_thirty_two_rules", |wave| {
+        run(wave, 32, RamStyle::Distributed, 10);
+    });
 }
 
 #[test]
 fn eight_rules() {
-    run(8, RamStyle::Distributed, 16);
+    run_with_wave_on_failure("header_matcher_eight_rules", |wave| {
+        run(wave, 8, RamStyle::Distributed, 16);
+    });
 }
 
 #[test]
 fn eight_rules_in_block_ram() {
-    run(8, RamStyle::Block, 16);
+    run_with_wave_on_failure("header_matcher_eight_rules_in_block_ram", |wave| {
+        run(wave, 8, RamStyle::Block, 16);
+    });
 }
 
 /// Each word of the first 128 bytes at every even place, with and without tag, of frames of all lengths; and the length.
 #[test]
 fn every_word() {
-    let mut bench = Bench::new("header_matcher_words", 8, RamStyle::Distributed);
-    let mut sources: Vec<Source> = (0..=(MATCH_BYTES - 4) / 2)
-        .map(|half| Source::Frame { untagged: 2 * half, tagged: (2 * half + 4).min(MATCH_BYTES - 4 - half % 2 * 2) })
-        .collect();
-    sources.push(Source::Length);
-    let mut set = RuleSet::empty(8);
-    // A rule for each of the words that can be a message id, chosen by two flags.
-    for n in 0..MESSAGE_WORDS {
-        let flag = |f: usize, clear: usize| if n >> f & 1 == clear { 1u128 << (MATCH_TERMS + 2 + f) } else { 0 };
-        set.rules[n] = Rule {
-            valid: true,
-            action: 1,
-            message: RuleAction::MESSAGE_FIELD,
-            message_word: n,
-            positive: flag(0, 1) | flag(1, 1),
-            negative: flag(0, 0) | flag(1, 0),
-            ..Rule::default()
-        };
-    }
-    for four in sources.chunks(MESSAGE_WORDS) {
-        for (n, source) in four.iter().enumerate() {
-            set.sources[MATCH_WORDS - MESSAGE_WORDS + n] = *source;
+    run_with_wave_on_failure("header_matcher_every_word", |wave| {
+        let mut bench = Bench::new(wave, "header_matcher_words", 8, RamStyle::Distributed);
+        let mut sources: Vec<Source> = (0..=(MATCH_BYTES - 4) / 2)
+            .map(|half| Source::Frame {
+                untagged: 2 * half,
+                tagged: (2 * half + 4).min(MATCH_BYTES - 4 - half % 2 * 2),
+            })
+            .collect();
+        sources.push(Source::Length);
+        let mut set = RuleSet::empty(8);
+        // A rule for each of the words that can be a message id, chosen by two flags.
+        for n in 0..MESSAGE_WORDS {
+            let flag = |f: usize, clear: usize| if n >> f & 1 == clear { 1u128 << (MATCH_TERMS + 2 + f) } else { 0 };
+            set.rules[n] = Rule {
+                valid: true,
+                action: 1,
+                message: RuleAction::MESSAGE_FIELD,
+                message_word: n,
+                positive: flag(0, 1) | flag(1, 1),
+                negative: flag(0, 0) | flag(1, 0),
+                ..Rule::default()
+            };
         }
-        bench.install(&set, |_| ());
-        for length in (14..=200).rev() {
-            let mut frame = vec![0; length];
-            bench.rng.fill(&mut frame[..]);
-            let flags = bench.rng.random_range(0..1 << MATCH_FLAGS);
-            bench.start(frame, flags);
-            while bench.busy() {
-                bench.beat();
-                bench.step();
+        for four in sources.chunks(MESSAGE_WORDS) {
+            for (n, source) in four.iter().enumerate() {
+                set.sources[MATCH_WORDS - MESSAGE_WORDS + n] = *source;
             }
+            bench.install(&set, |_| ());
+            for length in (14..=200).rev() {
+                let mut frame = vec![0; length];
+                bench.rng.fill(&mut frame[..]);
+                let flags = bench.rng.random_range(0..1 << MATCH_FLAGS);
+                bench.start(frame, flags);
+                while bench.busy() {
+                    bench.beat();
+                    bench.step();
+                }
+            }
+            bench.drain();
         }
-        bench.drain();
-    }
-    assert!((0..4).all(|n| bench.seen[&format!("rule {n}")] > 100), "{:?}", bench.seen);
+        assert!((0..4).all(|n| bench.seen[&format!("rule {n}")] > 100), "{:?}", bench.seen);
+    });
 }
 
 /// A frame that stays open is judged by the set of its first beat, however many commits follow; the second one waits for it.
-fn an_open_frame(style: RamStyle) {
+fn an_open_frame(wave: &WaveContext, style: RamStyle) {
     let cycles = commit(8, style);
-    let mut bench = Bench::new("header_matcher_open", 8, style);
+    let mut bench = Bench::new(wave, "header_matcher_open", 8, style);
     let mut set = RuleSet::empty(8);
     set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
     assert_eq!(bench.install(&set, |_| ()), cycles, "cycles of a commit");
@@ -183,13 +199,15 @@ fn an_open_frame(style: RamStyle) {
 
 #[test]
 fn an_open_frame_keeps_its_set() {
-    an_open_frame(RamStyle::Distributed);
-    an_open_frame(RamStyle::Block);
+    run_with_wave_on_failure("header_matcher_an_open_frame_keeps_its_set", |wave| {
+        an_open_frame(wave, RamStyle::Distributed);
+        an_open_frame(wave, RamStyle::Block);
+    });
 }
 
 /// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
-fn empty(style: RamStyle) {
-    let mut bench = Bench::new("header_matcher_empty", 64, style);
+fn empty(wave: &WaveContext, style: RamStyle) {
+    let mut bench = Bench::new(wave, "header_matcher_empty", 64, style);
     let mut outcome = |rules: &[(usize, Rule)]| {
         let mut set = RuleSet::empty(64);
         rules.iter().for_each(|(r, rule)| set.rules[*r] = *rule);
@@ -218,6 +236,8 @@ fn empty(style: RamStyle) {
 
 #[test]
 fn empty_rule() {
-    empty(RamStyle::Distributed);
-    empty(RamStyle::Block);
+    run_with_wave_on_failure("header_matcher_empty_rule", |wave| {
+        empty(wave, RamStyle::Distributed);
+        empty(wave, RamStyle::Block);
+    });
 }

@@ -1,8 +1,7 @@
 //! Parser, matcher, packet buffer and ingress join together: frames in, packets and drops out.
 
-use crate::packet_engine::dut::intake;
-use crate::packet_engine::ingress::common::Dut;
 use crate::packet_engine::ingress::frames::{any, drive_beat, PORT};
+use crate::packet_engine::intake::intake;
 use packet_engine::ingress::arrival::Intake;
 use packet_engine::ingress::ingress_join::{self, IngressJoin};
 use packet_engine::ingress::packet_buffer::PacketBuffer;
@@ -15,7 +14,7 @@ use spindle_blocks::desc::{PacketDesc, ReadRequest};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
 use spindle_model::packet_engine::packet_buffer::PacketBuffer as Bag;
 use spindle_model::packet_engine::parser::{parse, Verdict};
 use spindle_verilog::prelude::*;
@@ -24,24 +23,24 @@ use std::collections::VecDeque;
 /// The receive path. The test frees through the same port as the join, which goes first.
 #[block]
 struct Ingress {
-    rx: RxSink,
-    rx_enable: Signal<In, Bit>,
-    spindle_port: Signal<In, Bits<16>>,
-    rule_index: Signal<In, Bits<6>>,
-    rule_action: Signal<In, Bits<32>>,
-    rule_write: Signal<In, Bit>,
-    commit: Signal<In, Bit>,
-    committing: Signal<Out, Bit>,
-    packet: Source<PacketDesc>,
-    packet_intake: Signal<Out, Intake>,
-    drop_valid: Signal<Out, Bit>,
-    drop_reason: Signal<Out, Bits<5>>,
-    free: Sink<Bits<10>>,
-    load_request: Sink<ReadRequest>,
-    load_data: BeatSource,
-    cells_free: Signal<Out, Bits<11>>,
+    pub rx: RxSink,
+    pub rx_enable: Signal<In, Bit>,
+    pub spindle_port: Signal<In, Bits<16>>,
+    pub rule_index: Signal<In, Bits<6>>,
+    pub rule_action: Signal<In, Bits<32>>,
+    pub rule_write: Signal<In, Bit>,
+    pub commit: Signal<In, Bit>,
+    pub committing: Signal<Out, Bit>,
+    pub packet: Source<PacketDesc>,
+    pub packet_intake: Signal<Out, Intake>,
+    pub drop_valid: Signal<Out, Bit>,
+    pub drop_reason: Signal<Out, Bits<5>>,
+    pub free: Sink<Bits<10>>,
+    pub load_request: Sink<ReadRequest>,
+    pub load_data: BeatSource,
+    pub cells_free: Signal<Out, Bits<11>>,
     /// The pairing is exact: a matched frame always finds its written half.
-    both: Signal<Out, Bits<2>>,
+    pub both: Signal<Out, Bits<2>>,
     front: Parser,
     matcher: HeaderMatcher,
     buffer: PacketBuffer,
@@ -107,20 +106,20 @@ impl Ingress {
     }
 }
 
-fn ingress(cells: usize) -> Dut {
-    let mut dut = Dut::new(&mut Ingress::new(cells), &format!("ingress_{cells}"));
-    dut.set("spindle_port", PORT.into());
-    dut.set("rx_enable", 1);
+fn ingress(wave: &WaveContext, cells: usize) -> Dut<Ingress> {
+    let dut = Dut::new(wave, Ingress::new(cells), &format!("ingress_{cells}"));
+    dut.spindle_port.set(PORT);
+    dut.rx_enable.set(true);
     // One rule: everything to context 3.
-    dut.set("rule_action", 1 << 31 | 3 << 4 | 1);
-    dut.set("rule_write", 1);
+    dut.rule_action.set(1 << 31 | 3 << 4 | 1);
+    dut.rule_write.set(true);
     dut.tick();
-    dut.set("rule_write", 0);
-    dut.set("commit", 1);
+    dut.rule_write.set(false);
+    dut.commit.set(true);
     dut.tick();
-    dut.set("commit", 0);
+    dut.commit.set(false);
     dut.eval();
-    while dut.high("committing") {
+    while dut.committing.is_high() {
         dut.tick();
         dut.eval();
     }
@@ -128,10 +127,10 @@ fn ingress(cells: usize) -> Dut {
 }
 
 /// Frames in; every packet out is read back and compared, every drop has the right reason, no cell is lost.
-fn run(cells: usize, frames: usize) {
+fn run(wave: &WaveContext, cells: usize, frames: usize) {
     let name = format!("ingress_{cells}");
     let mut rng = seeded_rng(&name);
-    let mut dut = ingress(cells);
+    let dut = ingress(wave, cells);
     let mut bag = Bag::new(cells);
     let mut sent: VecDeque<(u16, Vec<u8>, Option<usize>)> = VecDeque::new();
     let mut drops: VecDeque<usize> = VecDeque::new();
@@ -143,9 +142,9 @@ fn run(cells: usize, frames: usize) {
         if current.is_none() && started < frames && rng.random_bool(0.9) {
             current = Some((any(&mut rng), 0, rng.random_bool(0.02)));
         }
-        dut.set("rx_valid", 0);
+        dut.rx.valid.set(false);
         if let Some((frame, index, bad)) = &mut current {
-            let last = drive_beat(&mut dut, frame, *index, *bad, 0x33);
+            let last = drive_beat(&dut.rx, frame, *index, *bad, 0x33);
             *index += 1;
             if last {
                 let reason = match parse(frame, PORT) {
@@ -160,8 +159,8 @@ fn run(cells: usize, frames: usize) {
         }
         // A slow reader at first, so that the buffer fills; later everything drains.
         let slow = cycle / 4000 % 2 == 0 && started < frames;
-        dut.set("packet_ready", u64::from(!slow || rng.random_bool(0.02)));
-        dut.set("load_data_ready", 1);
+        dut.packet.ready.set(!slow || rng.random_bool(0.02));
+        dut.load_data.ready.set(true);
         let waiting: Vec<u16> = bag.names().into_iter().filter(|n| !doomed.contains(n)).collect();
         if reading.is_none() {
             if let Some(pkt) = waiting.choose(&mut rng) {
@@ -174,39 +173,39 @@ fn run(cells: usize, frames: usize) {
                     "length",
                     bag.frame(*pkt).expect("listed").len() as u64,
                 );
-                dut.set_bytes("load_request", &r);
-                dut.set("load_request_valid", 1);
+                dut.load_request.set_bytes(&r);
+                dut.load_request.valid.set(true);
             }
         }
-        dut.set("free_valid", u64::from(!doomed.is_empty()));
-        dut.set("free", doomed.front().copied().unwrap_or(0).into());
+        dut.free.valid.set(!doomed.is_empty());
+        dut.free.set(doomed.front().copied().unwrap_or(0));
         dut.eval();
 
         // Written comes before matched, in step.
-        let both = dut.get("both");
+        let both = dut.both.number();
         ahead += (both >> 1 & 1) as i64 - (both & 1) as i64;
         assert!(
             (0..=ingress_join::WRITTEN_AHEAD as i64 + 1).contains(&ahead),
             "cycle {cycle}: the buffer is {ahead} frames ahead of the matcher"
         );
 
-        if dut.high("drop_valid") {
-            drops.push_back(dut.get("drop_reason") as usize);
+        if dut.drop_valid.is_high() {
+            drops.push_back(dut.drop_reason.number() as usize);
         }
-        if dut.high("packet_valid") && dut.high("packet_ready") {
-            let number = dut.field("packet", "packet_desc", "frame") as u16;
-            let way = intake(|field| dut.field("packet", "packet_desc", field));
-            assert_eq!(dut.get("packet_intake"), way, "the way of frame {number}");
+        if dut.packet.valid.is_high() && dut.packet.ready.is_high() {
+            let packet = dut.packet.get();
+            let number = packet.frame.to_u64() as u16;
+            let way = intake(&packet);
+            assert_eq!(dut.packet_intake.number(), way, "the way of frame {number}");
             // Frames between the last packet and this one were dropped, each for its reason or for lack of room.
             loop {
                 let (n, frame, reason) = sent.pop_front().expect("a packet without a frame");
                 if n == number {
                     assert_eq!(reason, None, "frame {n} passed");
-                    assert_eq!(dut.field("packet", "packet_desc", "length") as usize, frame.len());
-                    assert_eq!(dut.field("packet", "packet_desc", "context"), 3);
-                    assert_eq!(dut.field("packet", "packet_desc", "cells") as usize, Bag::cells_of(frame.len()));
-                    bag.store(dut.field("packet", "packet_desc", "pkt") as u16, frame)
-                        .unwrap_or_else(|e| panic!("frame {n}: {e}"));
+                    assert_eq!(packet.length.to_u64() as usize, frame.len());
+                    assert_eq!(packet.context.to_u64(), 3);
+                    assert_eq!(packet.cells.to_u64() as usize, Bag::cells_of(frame.len()));
+                    bag.store(packet.pkt.to_u64() as u16, frame).unwrap_or_else(|e| panic!("frame {n}: {e}"));
                     passed += 1;
                     break;
                 }
@@ -215,25 +214,25 @@ fn run(cells: usize, frames: usize) {
                 assert_eq!(why, reason.unwrap_or(reasons::NO_BUFFER), "frame {n} of {} bytes", frame.len());
             }
         }
-        if dut.high("free_valid") && dut.high("free_ready") {
+        if dut.free.valid.is_high() && dut.free.ready.is_high() {
             assert!(bag.free(doomed.pop_front().expect("offered")));
         }
-        if dut.high("load_data_valid") {
+        if dut.load_data.valid.is_high() {
             let (pkt, index) = reading.expect("asked for");
             let frame = bag.frame(pkt).expect("stored");
             let part = &frame[64 * index..frame.len().min(64 * index + 64)];
-            assert_eq!(&dut.bytes("load_data")[..part.len()], part, "packet {pkt}, beat {index}");
+            assert_eq!(&dut.load_data.bytes()[..part.len()], part, "packet {pkt}, beat {index}");
             let last = 64 * index + 64 >= frame.len();
-            assert_eq!(dut.high("load_data_last"), last);
+            assert_eq!(dut.load_data.last.is_high(), last);
             reading = if last { None } else { Some((pkt, index + 1)) };
             if last {
                 doomed.push_back(pkt);
             }
         }
-        let taken = dut.high("load_request_valid") && dut.high("load_request_ready");
+        let taken = dut.load_request.valid.is_high() && dut.load_request.ready.is_high();
         dut.tick();
         if taken {
-            dut.set("load_request_valid", 0);
+            dut.load_request.valid.set(false);
         }
         let done = started == frames && reading.is_none() && doomed.is_empty() && bag.names().is_empty();
         quiet = if done { quiet + 1 } else { 0 };
@@ -248,49 +247,60 @@ fn run(cells: usize, frames: usize) {
     }
     assert!(drops.is_empty());
     dut.eval();
-    assert_eq!(dut.get("cells_free") as usize, cells, "cells were lost");
+    assert_eq!(dut.cells_free.number() as usize, cells, "cells were lost");
     println!("{passed} passed, {no_buffer} found no room");
     assert!(passed > frames / 10 && no_buffer > frames / 100, "{passed} passed, {no_buffer} found no room");
 }
 
 #[test]
 fn nothing_is_lost_or_invented() {
-    run(256, 5000);
+    run_with_wave_on_failure("ingress_join_nothing_is_lost_or_invented", |wave| {
+        run(wave, 256, 5000);
+    });
 }
 
 #[test]
 fn nothing_is_lost_in_the_smallest_buffer() {
-    run(32, 3000);
+    run_with_wave_on_failure("ingress_join_nothing_is_lost_in_the_smallest_buffer", |wave| {
+        run(wave, 32, 3000);
+    });
 }
 
 /// From the only beat of a 64-byte frame to `packet_valid`, and to the drop pulse; then one frame per cycle.
 #[test]
 fn timing() {
-    let total = (parser::LATENCY + header_matcher::LATENCY + ingress_join::LATENCY) as u64;
-    assert_eq!(total, 7);
-    let mut frame = vec![0x11; 64];
-    frame[12..14].copy_from_slice(&[0x88, 0xB5]);
-    for (bad, port) in [(false, "packet_valid"), (true, "drop_valid")] {
-        let mut dut = ingress(256);
-        dut.set("packet_ready", 1);
-        for cycle in 0..2 * total {
-            dut.set("rx_valid", 0);
-            if cycle == 0 {
-                drive_beat(&mut dut, &frame, 0, bad, 0);
+    run_with_wave_on_failure("ingress_join_timing", |wave| {
+        let total = (parser::LATENCY + header_matcher::LATENCY + ingress_join::LATENCY) as u64;
+        assert_eq!(total, 7);
+        let mut frame = vec![0x11; 64];
+        frame[12..14].copy_from_slice(&[0x88, 0xB5]);
+        for bad in [false, true] {
+            let dut = ingress(wave, 256);
+            let port = if bad { &dut.drop_valid } else { &dut.packet.valid };
+            dut.packet.ready.set(true);
+            for cycle in 0..2 * total {
+                dut.rx.valid.set(false);
+                if cycle == 0 {
+                    drive_beat(&dut.rx, &frame, 0, bad, 0);
+                }
+                dut.eval();
+                assert_eq!(port.is_high(), cycle == total, "bad: {bad}, cycle {cycle}");
+                dut.tick();
             }
-            dut.eval();
-            assert_eq!(dut.high(port), cycle == total, "{port} in cycle {cycle}");
-            dut.tick();
-        }
-        // As many frames as there are cells, one per cycle: one packet or drop per cycle.
-        for cycle in 0..256 + total {
-            dut.set("rx_valid", 0);
-            if cycle < 240 {
-                drive_beat(&mut dut, &frame, 0, bad, 0);
+            // As many frames as there are cells, one per cycle: one packet or drop per cycle.
+            for cycle in 0..256 + total {
+                dut.rx.valid.set(false);
+                if cycle < 240 {
+                    drive_beat(&dut.rx, &frame, 0, bad, 0);
+                }
+                dut.eval();
+                assert_eq!(
+                    port.is_high(),
+                    (total..total + 240).contains(&cycle),
+                    "bad: {bad}, cycle {cycle} under load"
+                );
+                dut.tick();
             }
-            dut.eval();
-            assert_eq!(dut.high(port), (total..total + 240).contains(&cycle), "{port} in cycle {cycle} under load");
-            dut.tick();
         }
-    }
+    });
 }

@@ -1,6 +1,6 @@
 //! The matcher with something in front of it that behaves as the parser does, and random rule sets.
 
-use crate::packet_engine::ingress::common::{get_field, packed, set_field, Dut};
+use crate::packet_engine::ingress::common::{get_field, packed, set_field};
 use packet_engine::ingress::header_matcher::{HeaderMatcher, LATENCY};
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -9,7 +9,8 @@ use spindle_blocks::RamStyle;
 use spindle_contract::params::{MATCH_BYTES, MATCH_LITERALS, MATCH_TERMS, MESSAGE_WORDS};
 use spindle_contract::reasons;
 use spindle_contract::registers::packet::{RuleAction, WordSource};
-use spindle_harness::seeded_rng;
+use spindle_harness::WaveContext;
+use spindle_harness::{seeded_rng, Dut};
 use spindle_model::packet_engine::header_matcher::{matches, Headers, Match, Rule, RuleSet, Source, Term};
 use std::collections::{HashMap, VecDeque};
 
@@ -115,7 +116,7 @@ struct Incoming {
 
 /// A matcher, and in front of it something that behaves as the parser does.
 pub struct Bench {
-    dut: Dut,
+    dut: Dut<HeaderMatcher>,
     pub rng: ChaCha8Rng,
     pub cycle: u64,
     /// What is in the slots, and what judges frames that start now.
@@ -129,10 +130,10 @@ pub struct Bench {
 }
 
 impl Bench {
-    pub fn new(name: &str, rules: usize, style: RamStyle) -> Self {
+    pub fn new(wave: &WaveContext, name: &str, rules: usize, style: RamStyle) -> Self {
         let dut = format!("header_matcher_{rules}_{}", style.attribute());
         Self {
-            dut: Dut::new(&mut HeaderMatcher::new(rules, style), &dut),
+            dut: Dut::new(wave, HeaderMatcher::new(rules, style), &dut),
             rng: seeded_rng(name),
             cycle: 0,
             staged: RuleSet::empty(rules),
@@ -166,17 +167,14 @@ impl Bench {
         let last = at + 64 >= incoming.frame.len();
         let end = at + bytes.len() - 1;
         bytes.resize(64, 0);
-        for (port, value) in [
-            ("beat_valid", 1),
-            ("beat_first", u64::from(incoming.beat == 0)),
-            ("beat_second", u64::from(incoming.beat == 1)),
-            ("beat_last", u64::from(last)),
-            ("beat_vlan", u64::from(incoming.flags & 1)),
-            ("beat_end", end as u64),
-        ] {
-            self.dut.set(port, value);
-        }
-        self.dut.set_bytes("beat_data", &bytes);
+        let beat = &self.dut.beat;
+        beat.valid.set(true);
+        beat.first.set(incoming.beat == 0);
+        beat.second.set(incoming.beat == 1);
+        beat.last.set(last);
+        beat.vlan.set(incoming.flags & 1 == 1);
+        beat.end.set(end);
+        self.dut.beat.data.set_bytes(&bytes);
         incoming.beat += 1;
         if last {
             let incoming = self.incoming.take().expect("it is there");
@@ -224,47 +222,48 @@ impl Bench {
     /// Ends the cycle: the parser's side, then what comes out.
     pub fn step(&mut self) {
         let flags = self.parsed.iter().find(|p| p.at == self.cycle + 1).map_or(0x15, |p| p.flags);
-        self.dut.set("parsed_flags", flags.into());
+        self.dut.parsed_flags.set(flags);
         let now = self.parsed.front().is_some_and(|p| p.at == self.cycle);
-        self.dut.set("parsed_valid", now.into());
+        self.dut.parsed.valid.set(now);
         if now {
             let parsed = self.parsed.pop_front().expect("checked");
-            self.dut.set_bytes("parsed", &parsed.desc);
-            self.dut.set("parsed_drop", u64::from(parsed.drop.is_some()));
-            self.dut.set("parsed_reason", parsed.drop.unwrap_or(31) as u64);
+            self.dut.parsed.set_bytes(&parsed.desc);
+            self.dut.parsed.drop.set(parsed.drop.is_some());
+            self.dut.parsed.reason.set(parsed.drop.unwrap_or(31));
         }
         self.dut.eval();
         let due = self.expected.front().is_some_and(|e| e.due == self.cycle);
-        assert_eq!(self.dut.high("matched_valid"), due, "matched_valid in cycle {}", self.cycle);
+        assert_eq!(self.dut.matched.valid.is_high(), due, "matched_valid in cycle {}", self.cycle);
         if due {
             let mut expected = self.expected.pop_front().expect("checked");
             assert_eq!(
-                self.dut.high("matched_drop"),
+                self.dut.matched.drop.is_high(),
                 expected.result.is_err(),
                 "cycle {}: {:?}",
                 self.cycle,
                 expected.result
             );
             match expected.result {
-                Err(reason) => assert_eq!(self.dut.get("matched_reason"), reason as u64, "cycle {}", self.cycle),
+                Err(reason) => assert_eq!(self.dut.matched.reason.number(), reason as u64, "cycle {}", self.cycle),
                 Ok(fields) => {
-                    let out = self.dut.bytes("matched");
+                    let out = self.dut.matched.bytes();
                     for (field, value) in fields {
-                        assert_eq!(get_field(out, "packet_desc", field), value, "{field} in cycle {}", self.cycle);
+                        assert_eq!(get_field(&out, "packet_desc", field), value, "{field} in cycle {}", self.cycle);
                         set_field(&mut expected.desc, "packet_desc", field, value);
                     }
-                    assert_eq!(out, &expected.desc[..], "cycle {}", self.cycle);
+                    assert_eq!(out, expected.desc, "cycle {}", self.cycle);
                 }
             }
         }
         self.dut.tick();
         self.cycle += 1;
-        for port in ["beat_valid", "word_write", "term_write", "rule_write", "commit"] {
-            self.dut.set(port, 0);
+        let dut = &self.dut;
+        for wire in [&dut.beat.valid, &dut.word_write, &dut.term_write, &dut.rule_write, &dut.commit] {
+            wire.set(false);
         }
         // The sets change places in the cycle in which `committing` falls: frames that start from now on see the new one.
         self.dut.eval();
-        if !self.dut.high("committing") {
+        if !self.dut.committing.is_high() {
             if let Some(set) = self.committed.take() {
                 self.active = set;
             }
@@ -278,22 +277,18 @@ impl Bench {
             Source::Length => WordSource::length(),
             Source::Frame { untagged, tagged } => WordSource::word(untagged, tagged),
         };
-        for (port, value) in [("word_index", word as u64), ("word_source", value.0.into()), ("word_write", 1)] {
-            self.dut.set(port, value);
-        }
+        self.dut.word_index.set(word);
+        self.dut.word_source.set(value.0);
+        self.dut.word_write.set(true);
     }
 
     pub fn write_term(&mut self, slot: usize, term: Term) {
         self.staged.terms[slot] = term;
-        for (port, value) in [
-            ("term_index", slot as u64),
-            ("term_mask", term.mask.into()),
-            ("term_low", term.low.into()),
-            ("term_high", term.high.into()),
-            ("term_write", 1),
-        ] {
-            self.dut.set(port, value);
-        }
+        self.dut.term_index.set(slot);
+        self.dut.term_mask.set(term.mask);
+        self.dut.term_low.set(term.low);
+        self.dut.term_high.set(term.high);
+        self.dut.term_write.set(true);
     }
 
     pub fn write_rule(&mut self, slot: usize, rule: Rule) {
@@ -307,15 +302,15 @@ impl Bench {
             .with_has_end(rule.end.is_some())
             .with_to_host(rule.to_host)
             .with_valid(rule.valid);
-        self.dut.set("rule_index", slot as u64);
-        self.dut.set_bytes("rule_positive", &rule.positive.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
-        self.dut.set_bytes("rule_negative", &rule.negative.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
-        self.dut.set("rule_action", action.0.into());
-        self.dut.set("rule_write", 1);
+        self.dut.rule_index.set(slot);
+        self.dut.rule_positive.set_bytes(&rule.positive.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
+        self.dut.rule_negative.set_bytes(&rule.negative.to_le_bytes()[..MATCH_LITERALS.div_ceil(8)]);
+        self.dut.rule_action.set(action.0);
+        self.dut.rule_write.set(true);
     }
 
     pub fn commit(&mut self) {
-        self.dut.set("commit", 1);
+        self.dut.commit.set(true);
         self.committed = Some(self.staged.clone());
     }
 

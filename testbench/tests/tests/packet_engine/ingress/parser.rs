@@ -1,11 +1,11 @@
 //! The parser against the naive model: every field of every accepted frame, the reason of every dropped one.
 
-use crate::packet_engine::ingress::common::Dut;
+use crate::packet_engine::ingress::common::get_field;
 use crate::packet_engine::ingress::frames::{any, drive_beat, PORT};
 use packet_engine::ingress::parser::{Parser, BEAT_LATENCY, LATENCY};
 use rand::Rng;
 use spindle_contract::{params::MAX_FRAME, reasons, VERSION};
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
 use spindle_model::packet_engine::parser::{parse, Parsed, Verdict};
 use std::collections::{HashMap, VecDeque};
 
@@ -19,15 +19,16 @@ struct Expected {
     verdict: Verdict,
 }
 
-fn parser() -> Dut {
-    let mut dut = Dut::new(&mut Parser::default(), "parser");
-    dut.set("spindle_port", u64::from(PORT));
-    dut.set("rx_enable", 1);
+fn parser(wave: &WaveContext) -> Dut<Parser> {
+    let dut = Dut::new(wave, Parser::default(), "parser");
+    dut.spindle_port.set(PORT);
+    dut.rx_enable.set(true);
     dut
 }
 
-fn compare(dut: &Dut, e: &Expected) {
-    let field = |name: &str| dut.field("parsed", "packet_desc", name);
+fn compare(dut: &Dut<Parser>, e: &Expected) {
+    let parsed = dut.parsed.bytes();
+    let field = |name: &str| get_field(&parsed, "packet_desc", name);
     assert_eq!(field("version"), u64::from(VERSION));
     assert_eq!(field("frame"), u64::from(e.frame));
     assert_eq!(field("stamp"), e.stamp & 0xFFFF_FFFF, "stamp of frame {}", e.frame);
@@ -36,9 +37,14 @@ fn compare(dut: &Dut, e: &Expected) {
     }
     let p: &Parsed = match &e.verdict {
         Verdict::Drop(reason) => {
-            assert!(dut.high("parsed_drop"), "frame {} must be dropped: {}", e.frame, reasons::DROP_REASONS[*reason].0);
+            assert!(
+                dut.parsed.drop.is_high(),
+                "frame {} must be dropped: {}",
+                e.frame,
+                reasons::DROP_REASONS[*reason].0
+            );
             assert_eq!(
-                dut.get("parsed_reason"),
+                dut.parsed.reason.number(),
                 *reason as u64,
                 "frame {}: expected {}",
                 e.frame,
@@ -49,10 +55,10 @@ fn compare(dut: &Dut, e: &Expected) {
         Verdict::Accept(p) => p,
     };
     assert!(
-        !dut.high("parsed_drop"),
+        !dut.parsed.drop.is_high(),
         "frame {} dropped for {}: {p:?}",
         e.frame,
-        reasons::DROP_REASONS[dut.get("parsed_reason") as usize].0
+        reasons::DROP_REASONS[dut.parsed.reason.number() as usize].0
     );
     let msg_id = if p.is_spindle { p.msg_id } else { u32::from(e.frame) };
     let expected: &[(&str, u64)] = &[
@@ -99,9 +105,9 @@ fn compare(dut: &Dut, e: &Expected) {
 }
 
 /// Sends frames with random gaps and compares what comes out, cycle by cycle. `busy`: no gaps at all.
-fn run(name: &str, frames: usize, busy: bool) {
+fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
     let mut rng = seeded_rng(name);
-    let mut dut = parser();
+    let dut = parser(wave);
     let mut expected: VecDeque<Expected> = VecDeque::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut beats: VecDeque<(u64, Vec<u8>, bool)> = VecDeque::new();
@@ -118,11 +124,11 @@ fn run(name: &str, frames: usize, busy: bool) {
             Some((frame, index, bad)) if busy || rng.random_bool(0.9) => {
                 // Reception may be switched at any time; only the first beat of a frame counts.
                 let enable = rng.random_bool(if *index == 0 { 0.98 } else { 0.5 });
-                dut.set("rx_enable", u64::from(enable));
+                dut.rx_enable.set(enable);
                 if *index == 0 {
                     (first, enabled) = (cycle, enable);
                 }
-                let last = drive_beat(&mut dut, frame, *index, *bad, rng.random());
+                let last = drive_beat(&dut.rx, frame, *index, *bad, rng.random());
                 beats.push_back((
                     cycle + BEAT_LATENCY as u64,
                     frame[64 * *index..frame.len().min(64 * *index + 64)].to_vec(),
@@ -157,37 +163,37 @@ fn run(name: &str, frames: usize, busy: bool) {
                 }
             }
             _ => {
-                dut.set("rx_valid", 0);
-                dut.set_bytes("rx_data", &[0xAA; 64]);
+                dut.rx.valid.set(false);
+                dut.rx.data.set_bytes(&[0xAA; 64]);
             }
         }
         dut.eval();
         // Flags come one cycle before the rest.
         if let Some(Expected { verdict: Verdict::Accept(p), frame, .. }) = expected.iter().find(|e| e.due == cycle + 1)
         {
-            assert_eq!(dut.get("parsed_flags"), u64::from(p.flags()), "flags of frame {frame}");
+            assert_eq!(dut.parsed_flags.number(), u64::from(p.flags()), "flags of frame {frame}");
         }
-        assert_eq!(dut.high("beat_valid"), beats.front().is_some_and(|b| b.0 == cycle), "beat in cycle {cycle}");
-        if dut.high("beat_valid") {
+        assert_eq!(dut.beat.valid.is_high(), beats.front().is_some_and(|b| b.0 == cycle), "beat in cycle {cycle}");
+        if dut.beat.valid.is_high() {
             let (_, mut bytes, last) = beats.pop_front().expect("checked");
             place = if new { bytes.len() } else { place + bytes.len() };
-            assert_eq!(dut.high("beat_first"), new);
-            assert_eq!(dut.high("beat_second"), place > 64 && place - bytes.len() == 64);
-            assert_eq!(dut.get("beat_end"), (place - 1).min(255 * 64 - 1) as u64);
+            assert_eq!(dut.beat.first.is_high(), new);
+            assert_eq!(dut.beat.second.is_high(), place > 64 && place - bytes.len() == 64);
+            assert_eq!(dut.beat.end.number(), (place - 1).min(255 * 64 - 1) as u64);
             if new {
-                assert_eq!(dut.high("beat_vlan"), bytes.get(12..14) == Some(&[0x81, 0]));
+                assert_eq!(dut.beat.vlan.is_high(), bytes.get(12..14) == Some(&[0x81, 0]));
             }
             new = last;
             bytes.resize(64, 0);
-            assert_eq!(dut.bytes("beat_data"), &bytes[..], "0 behind the end of the frame");
-            assert_eq!(dut.high("beat_last"), last);
+            assert_eq!(dut.beat.data.bytes(), &bytes[..], "0 after the end of the frame");
+            assert_eq!(dut.beat.last.is_high(), last);
         }
         let due = expected.front().is_some_and(|e| e.due == cycle);
-        assert_eq!(dut.high("parsed_valid"), due, "parsed_valid in cycle {cycle}");
+        assert_eq!(dut.parsed.valid.is_high(), due, "parsed_valid in cycle {cycle}");
         if due {
             let mut e = expected.pop_front().expect("checked");
             // The counter has run since reset: the distance between stamps is what counts.
-            let base = *stamp_base.get_or_insert(dut.field("parsed", "packet_desc", "stamp").wrapping_sub(e.stamp));
+            let base = *stamp_base.get_or_insert(dut.parsed.get().stamp.to_u64().wrapping_sub(e.stamp));
             e.stamp = e.stamp.wrapping_add(base);
             compare(&dut, &e);
         }
@@ -219,31 +225,37 @@ fn run(name: &str, frames: usize, busy: bool) {
 
 #[test]
 fn random_frames_with_gaps() {
-    run("parser_gaps", 6000, false);
+    run_with_wave_on_failure("parser_random_frames_with_gaps", |wave| {
+        run(wave, "parser_gaps", 6000, false);
+    });
 }
 
 #[test]
 fn random_frames_without_gaps() {
-    run("parser_busy", 4000, true);
+    run_with_wave_on_failure("parser_random_frames_without_gaps", |wave| {
+        run(wave, "parser_busy", 4000, true);
+    });
 }
 
 /// A frame number space that wraps, one beat each, one per cycle: one pulse per cycle.
 #[test]
 fn one_beat_frames_every_cycle() {
-    let mut dut = parser();
-    let frame = [0x5A; 60];
-    for cycle in 0..70_000u64 {
-        drive_beat(&mut dut, &frame, 0, false, 0);
-        dut.eval();
-        let parsed = cycle >= LATENCY as u64;
-        assert_eq!(dut.high("parsed_valid"), parsed, "cycle {cycle}");
-        assert_eq!(dut.high("started_valid"), cycle >= BEAT_LATENCY as u64);
-        if parsed {
-            assert_eq!(dut.field("parsed", "packet_desc", "frame"), (cycle - LATENCY as u64) & 0xFFFF);
+    run_with_wave_on_failure("parser_one_beat_frames_every_cycle", |wave| {
+        let dut = parser(wave);
+        let frame = [0x5A; 60];
+        for cycle in 0..70_000u64 {
+            drive_beat(&dut.rx, &frame, 0, false, 0);
+            dut.eval();
+            let parsed = cycle >= LATENCY as u64;
+            assert_eq!(dut.parsed.valid.is_high(), parsed, "cycle {cycle}");
+            assert_eq!(dut.started.valid.is_high(), cycle >= BEAT_LATENCY as u64);
+            if parsed {
+                assert_eq!(dut.parsed.get().frame.to_u64(), (cycle - LATENCY as u64) & 0xFFFF);
+            }
+            if cycle >= 1 {
+                assert_eq!(dut.started.number(), (cycle - 1) & 0xFFFF);
+            }
+            dut.tick();
         }
-        if cycle >= 1 {
-            assert_eq!(dut.get("started"), (cycle - 1) & 0xFFFF);
-        }
-        dut.tick();
-    }
+    });
 }

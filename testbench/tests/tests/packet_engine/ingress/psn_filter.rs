@@ -1,15 +1,17 @@
 //! `PsnFilter` against sets of numbers.
 
-use crate::packet_engine::ingress::common::{packed, set_field, Dut};
+use crate::packet_engine::ingress::common::{packed, set_field};
 use packet_engine::ingress::psn_filter::PsnFilter;
+use packet_engine::schedule::message::PsnCommit;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::Config;
 use spindle_contract::reasons;
 use spindle_contract::wire::{control, flag, opcode, PSN_WINDOW};
-use spindle_harness::seeded_rng;
+use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
 use spindle_model::packet_engine::psn_filter::{self as model, Verdict};
+use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
 const WINDOW: u32 = PSN_WINDOW as u32;
@@ -57,7 +59,7 @@ enum Answer {
 }
 
 struct Bench {
-    dut: Dut,
+    dut: Dut<PsnFilter>,
     peers: usize,
     now: u64,
     /// The packet that was announced, and those whose verdict comes in 2, 1, 0 cycles.
@@ -65,8 +67,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(config: &Config) -> Self {
-        let dut = Dut::new(&mut PsnFilter::new(config), &format!("psn_filter_{}", config.peers));
+    fn new(wave: &WaveContext, config: &Config) -> Self {
+        let dut = Dut::new(wave, PsnFilter::new(config), &format!("psn_filter_{}", config.peers));
         let mut bench = Bench { dut, peers: config.peers, now: 0, line: [None; 3] };
         bench.reset();
         bench
@@ -74,13 +76,14 @@ impl Bench {
 
     /// Resets it and lets it clear its tables.
     fn reset(&mut self) {
-        for port in
-            ["early_spindle", "parsed_valid", "ingress_commit_valid", "scheduler_commit_valid", "peer_query_start"]
+        let commits = [&self.dut.ingress_commit.valid, &self.dut.scheduler_commit.valid];
+        for wire in
+            [&self.dut.early_spindle, &self.dut.parsed.valid, &self.dut.peer_query.start].into_iter().chain(commits)
         {
-            self.dut.set(port, 0);
+            wire.set(false);
         }
-        self.dut.model.reset(3);
-        self.dut.set("enable", 1);
+        self.dut.reset();
+        self.dut.enable.set(true);
         self.idle(17 * self.peers);
     }
 
@@ -92,9 +95,9 @@ impl Bench {
         ingress: Option<Commit>,
     ) -> Option<(Packet, Answer)> {
         let row = packet.map_or(0, |p| p.psn >> 6 & 15);
-        self.dut.set("early_spindle", packet.is_some() as u64);
-        self.dut.set("early_peer", packet.map_or(0, |p| p.node as u64 & 255));
-        self.dut.set("early_row", row as u64);
+        self.dut.early_spindle.set(packet.is_some());
+        self.dut.early_peer.set(packet.map_or(0, |p| p.node as u64 & 255));
+        self.dut.early_row.set(row);
         let mut parsed = packed("packet_desc");
         if let Some(p) = self.line[0] {
             for (field, value) in [
@@ -109,16 +112,16 @@ impl Bench {
                 set_field(&mut parsed, "packet_desc", field, value);
             }
         }
-        self.dut.set_bytes("parsed", &parsed);
-        self.dut.set("parsed_valid", self.line[0].is_some() as u64);
-        self.dut.set("parsed_drop", self.line[0].is_some_and(|p| p.malformed) as u64);
-        for (port, commit) in [("scheduler_commit", scheduler), ("ingress_commit", ingress)] {
+        self.dut.parsed.set_bytes(&parsed);
+        self.dut.parsed.valid.set(self.line[0].is_some());
+        self.dut.parsed.drop.set(self.line[0].is_some_and(|p| p.malformed));
+        for (port, commit) in [(&self.dut.scheduler_commit, scheduler), (&self.dut.ingress_commit, ingress)] {
             let (node, psn, accepted) = commit.unwrap_or_default();
-            self.dut.set(port, accepted as u64 | (node as u64 & 255) << 1 | (psn as u64 & 0x7ff) << 9);
-            self.dut.set(&format!("{port}_valid"), commit.is_some() as u64);
+            port.set(PsnCommit { accepted, peer: bits(node & 255), psn: bits(psn & 0x7ff) });
+            port.valid.set(commit.is_some());
         }
         self.dut.eval();
-        let word = self.dut.get("verdict");
+        let word = self.dut.verdict.number();
         let (drop, reason, held, control) = (word & 1, (word >> 1 & 31) as usize, word >> 6 & 1, word >> 7 & 1);
         let answer = match (drop, held, control) {
             (0, 0, 0) => Answer::Untouched,
@@ -148,7 +151,7 @@ impl Bench {
     fn send(&mut self, packet: Packet) -> Answer {
         assert!(self.step(Some(packet), None, None).is_none());
         self.idle(2);
-        self.step(None, None, None).expect("a verdict 3 cycles behind").1
+        self.step(None, None, None).expect("a verdict 3 cycles after").1
     }
 
     /// A commit, and enough time for it.
@@ -159,19 +162,17 @@ impl Bench {
 
     /// Entry of the peer table: node, lowest number not accepted, which from there on have been.
     fn query(&mut self, index: usize) -> Option<(u32, u32, u64)> {
-        self.dut.set("peer_query_peer", index as u64);
-        self.dut.set("peer_query_start", 1);
+        self.dut.peer_query.peer.set(index);
+        self.dut.peer_query.start.set(true);
         self.step(None, None, None);
-        self.dut.set("peer_query_start", 0);
+        self.dut.peer_query.start.set(false);
         for _ in 0..100 {
             self.step(None, None, None);
-            if !self.dut.high("peer_query_busy") {
-                let word = |name| self.dut.get(name);
-                let selective = u64::from_le_bytes(self.dut.bytes("peer_query_selective").try_into().expect("64 bits"));
-                return self
-                    .dut
-                    .high("peer_query_live")
-                    .then(|| (word("peer_query_node") as u32, word("peer_query_expected") as u32, selective));
+            if !self.dut.peer_query.busy.is_high() {
+                let selective = self.dut.peer_query.selective.number();
+                return self.dut.peer_query.live.is_high().then(|| {
+                    (self.dut.peer_query.node.number() as u32, self.dut.peer_query.expected.number() as u32, selective)
+                });
             }
         }
         panic!("the query does not end");
@@ -186,7 +187,7 @@ impl Bench {
     }
 }
 
-/// A number near the window of a peer: in it, at its edges, behind and beyond.
+/// A number near the window of a peer: in it, at its edges, below and beyond.
 fn number(rng: &mut ChaCha8Rng, peer: Option<&model::Peer>) -> u32 {
     let base = peer.map_or(0, |peer| peer.expected);
     let offset = match rng.random_range(0..10) {
@@ -203,92 +204,94 @@ fn number(rng: &mut ChaCha8Rng, peer: Option<&model::Peer>) -> u32 {
 /// One thing at a time: every verdict is exactly the model's.
 #[test]
 fn one_at_a_time() {
-    let mut rng = seeded_rng("psn_filter_one_at_a_time");
-    let mut bench = Bench::new(&Config::SIM);
-    let mut filter = model::PsnFilter::new(bench.peers);
-    let (mut held, mut opened) = (vec![], 0);
-    // Few entries with two nodes each, and one peer that goes a long way.
-    let nodes = [5, 5 + 64, 6, 7 + 128, 0x0a00_0001, 0x0a00_0041];
-    for n in 0..12_000 {
-        let node = if n % 2 == 0 { 6 } else { *nodes.choose(&mut rng).expect("there are some") };
-        let index = filter.index(node);
-        let psn = number(&mut rng, filter.peers.get(&index));
-        let expected = filter.judge(node, psn);
-        match rng.random_range(0..12) {
-            0..6 => {
-                let packet = Packet { opcode: rng.random_range(1..=3), ..Packet::put(node, psn) };
-                let answer = bench.send(packet);
-                match expected {
-                    Verdict::Held => {
-                        assert_eq!(answer, Answer::Held, "{packet:?}");
-                        filter.peer(node).expect("it passes").held.insert(psn);
-                        held.push((node, psn));
+    run_with_wave_on_failure("psn_filter_one_at_a_time", |wave| {
+        let mut rng = seeded_rng("psn_filter_one_at_a_time");
+        let mut bench = Bench::new(wave, &Config::SIM);
+        let mut filter = model::PsnFilter::new(bench.peers);
+        let (mut held, mut opened) = (vec![], 0);
+        // Few entries with two nodes each, and one peer that goes a long way.
+        let nodes = [5, 5 + 64, 6, 7 + 128, 0x0a00_0001, 0x0a00_0041];
+        for n in 0..12_000 {
+            let node = if n % 2 == 0 { 6 } else { *nodes.choose(&mut rng).expect("there are some") };
+            let index = filter.index(node);
+            let psn = number(&mut rng, filter.peers.get(&index));
+            let expected = filter.judge(node, psn);
+            match rng.random_range(0..12) {
+                0..6 => {
+                    let packet = Packet { opcode: rng.random_range(1..=3), ..Packet::put(node, psn) };
+                    let answer = bench.send(packet);
+                    match expected {
+                        Verdict::Held => {
+                            assert_eq!(answer, Answer::Held, "{packet:?}");
+                            filter.peer(node).expect("it passes").held.insert(psn);
+                            held.push((node, psn));
+                        }
+                        Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason), "{packet:?}"),
                     }
-                    Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason), "{packet:?}"),
                 }
-            }
-            6 => {
-                let answer = bench.send(Packet::nop(node, psn));
-                match expected {
-                    Verdict::Held => {
-                        assert_eq!(answer, Answer::Nop);
-                        let peer = filter.peer(node).expect("it passes");
-                        peer.held.insert(psn);
-                        peer.commit(psn, true);
-                        bench.step(None, None, Some((node, psn, true)));
+                6 => {
+                    let answer = bench.send(Packet::nop(node, psn));
+                    match expected {
+                        Verdict::Held => {
+                            assert_eq!(answer, Answer::Nop);
+                            let peer = filter.peer(node).expect("it passes");
+                            peer.held.insert(psn);
+                            peer.commit(psn, true);
+                            bench.step(None, None, Some((node, psn, true)));
+                            bench.idle(12);
+                        }
+                        Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason)),
+                    }
+                }
+                7..10 => {
+                    if !held.is_empty() {
+                        let (node, psn) = held.swap_remove(rng.random_range(0..held.len()));
+                        let accepted = rng.random_ratio(4, 5);
+                        filter.peer(node).expect("it was there").commit(psn, accepted);
+                        let commit = Some((node, psn, accepted));
+                        if rng.random() {
+                            bench.step(None, commit, None);
+                        } else {
+                            bench.step(None, None, commit);
+                        }
                         bench.idle(12);
                     }
-                    Verdict::Dropped(reason) => assert_eq!(answer, Answer::Dropped(reason)),
                 }
-            }
-            7..10 => {
-                if !held.is_empty() {
-                    let (node, psn) = held.swap_remove(rng.random_range(0..held.len()));
-                    let accepted = rng.random_ratio(4, 5);
-                    filter.peer(node).expect("it was there").commit(psn, accepted);
-                    let commit = Some((node, psn, accepted));
-                    if rng.random() {
-                        bench.step(None, commit, None);
-                    } else {
-                        bench.step(None, None, commit);
+                10 => {
+                    let untouched = [
+                        Packet { flags: flag::UNSEQ, ..Packet::put(node, psn) },
+                        Packet { opcode: opcode::ACK, ..Packet::put(node, psn) },
+                        Packet { opcode: opcode::NACK, ..Packet::put(node, psn) },
+                        Packet { malformed: true, ..Packet::put(node, psn) },
+                        Packet { msg_id: 77, ..Packet::nop(node, psn) },
+                    ];
+                    assert_eq!(bench.send(*untouched.choose(&mut rng).expect("some")), Answer::Untouched);
+                }
+                _ => {
+                    // Nothing may be held when a window is reset; `open_waits_for_commits` is about that.
+                    let incarnation = rng.random_range(0..3);
+                    if filter.peers.get(&index).is_some_and(|p| p.node != node) {
+                        assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::NO_PEER));
+                    } else if n % 9 == 0 && held.iter().all(|(other, _)| *other != node) {
+                        assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::CONTROL));
+                        filter.open(node, incarnation);
+                        bench.idle(60);
+                        opened += 1;
                     }
-                    bench.idle(12);
                 }
             }
-            10 => {
-                let untouched = [
-                    Packet { flags: flag::UNSEQ, ..Packet::put(node, psn) },
-                    Packet { opcode: opcode::ACK, ..Packet::put(node, psn) },
-                    Packet { opcode: opcode::NACK, ..Packet::put(node, psn) },
-                    Packet { malformed: true, ..Packet::put(node, psn) },
-                    Packet { msg_id: 77, ..Packet::nop(node, psn) },
-                ];
-                assert_eq!(bench.send(*untouched.choose(&mut rng).expect("some")), Answer::Untouched);
-            }
-            _ => {
-                // Nothing may be held when a window is reset; `open_waits_for_commits` is about that.
-                let incarnation = rng.random_range(0..3);
-                if filter.peers.get(&index).is_some_and(|p| p.node != node) {
-                    assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::NO_PEER));
-                } else if n % 9 == 0 && held.iter().all(|(other, _)| *other != node) {
-                    assert_eq!(bench.send(Packet::open(node, incarnation)), Answer::Dropped(reasons::CONTROL));
-                    filter.open(node, incarnation);
-                    bench.idle(60);
-                    opened += 1;
-                }
+            if n % 2_000 == 1_999 {
+                bench.check(&filter);
             }
         }
-        if n % 2_000 == 1_999 {
-            bench.check(&filter);
+        assert!(opened > 20, "{opened} were opened");
+        for (node, psn) in held {
+            filter.peer(node).expect("it was there").commit(psn, true);
+            bench.commit((node, psn, true));
         }
-    }
-    assert!(opened > 20, "{opened} were opened");
-    for (node, psn) in held {
-        filter.peer(node).expect("it was there").commit(psn, true);
-        bench.commit((node, psn, true));
-    }
-    bench.check(&filter);
-    assert!(filter.peers.values().any(|peer| peer.expected > 0));
+        bench.check(&filter);
+        assert!(filter.peers.values().any(|peer| peer.expected > 0));
+    });
 }
 
 /// A sender: numbers in order, with loss, repetition and delay up to and beyond the window.
@@ -320,192 +323,202 @@ impl Sender {
     }
 }
 
-/// A packet every second cycle from 256 peers, and commits in random order: what is held was free, what is not was taken, up to
-/// commits that are on their way.
+/// A packet every second cycle from 256 peers, and commits in random order: what is held was free, what is not was taken, up
+/// to commits that are on their way.
 #[test]
 fn full_rate() {
-    let mut rng = seeded_rng("psn_filter_full_rate");
-    let mut bench = Bench::new(&Config::ALVEO);
-    let mut filter = model::PsnFilter::new(bench.peers);
-    let mut senders: Vec<Sender> =
-        (0..256).map(|n| Sender { node: 0xc0a8_0000 | (n * 7 % 256) << 8 | n, next: 0, unsettled: vec![] }).collect();
-    let mut held: Vec<(u32, u32)> = vec![];
-    // Dispositions of the last cycles: when, node, number, and the peer's base before it.
-    let mut recent: VecDeque<(u64, u32, u32, u32)> = VecDeque::new();
-    let mut counts = [0usize; 4];
-    for cycle in 0..160_000u64 {
-        // Few peers for a while, one alone for a while, so that rows meet; then all.
-        let active = [256, 1, 3, 16][(cycle / 8_000 % 4) as usize];
-        let packet = (cycle % 2 == 0 && rng.random_ratio(9, 10)).then(|| {
-            let sender = rng.random_range(0..active);
-            senders[sender].packet(&mut rng)
-        });
-        // On average no more commits than packets, in bursts of one per cycle.
-        let rush = cycle % 512 < 128;
-        let chance = if rush { 90 } else { 35 };
-        let commit = (!held.is_empty() && rng.random_ratio(chance, 100)).then(|| {
-            let recent = held.len() - 1 - rng.random_range(0..held.len().min(40));
-            let (node, psn) = held.swap_remove(if rng.random_ratio(9, 10) { recent } else { 0 });
-            (node, psn, rng.random_ratio(7, 8))
-        });
-        let lost = rng.random_ratio(1, 3) && commit.is_some();
-        if let Some((node, psn, accepted)) = commit {
-            let peer = filter.peer(node).expect("it holds numbers");
-            recent.push_back((bench.now, node, psn, peer.expected));
-            peer.commit(psn, accepted);
-            let sender = &mut senders[(node & 255) as usize];
-            if accepted {
-                sender.unsettled.retain(|other| *other != psn);
-            } else if !sender.unsettled.contains(&psn) {
-                sender.unsettled.push(psn);
-            }
-        }
-        while recent.front().is_some_and(|(when, ..)| *when + LAG < bench.now) {
-            recent.pop_front();
-        }
-        let judged = bench.step(packet, commit.filter(|_| !lost), commit.filter(|_| lost));
-        let Some((packet, answer)) = judged else { continue };
-        let expected = filter.judge(packet.node, packet.psn);
-        let same = match (expected, answer) {
-            (Verdict::Held, Answer::Held) => true,
-            (Verdict::Dropped(a), Answer::Dropped(b)) => a == b,
-            _ => false,
-        };
-        if !same {
-            // Only because of a commit that has not taken effect yet.
-            let mine = recent.iter().filter(|(_, node, ..)| *node == packet.node);
-            let explained = match answer {
-                Answer::Dropped(reasons::DUPLICATE) => mine.clone().any(|(_, _, psn, _)| *psn == packet.psn),
-                Answer::Dropped(reasons::PSN_WINDOW) => {
-                    mine.clone().any(|(.., base)| packet.psn.wrapping_sub(*base) >= WINDOW)
+    run_with_wave_on_failure("psn_filter_full_rate", |wave| {
+        let mut rng = seeded_rng("psn_filter_full_rate");
+        let mut bench = Bench::new(wave, &Config::ALVEO);
+        let mut filter = model::PsnFilter::new(bench.peers);
+        let mut senders: Vec<Sender> = (0..256)
+            .map(|n| Sender { node: 0xc0a8_0000 | (n * 7 % 256) << 8 | n, next: 0, unsettled: vec![] })
+            .collect();
+        let mut held: Vec<(u32, u32)> = vec![];
+        // Dispositions of the last cycles: when, node, number, and the peer's base before it.
+        let mut recent: VecDeque<(u64, u32, u32, u32)> = VecDeque::new();
+        let mut counts = [0usize; 4];
+        for cycle in 0..160_000u64 {
+            // Few peers for a while, one alone for a while, so that rows meet; then all.
+            let active = [256, 1, 3, 16][(cycle / 8_000 % 4) as usize];
+            let packet = (cycle % 2 == 0 && rng.random_ratio(9, 10)).then(|| {
+                let sender = rng.random_range(0..active);
+                senders[sender].packet(&mut rng)
+            });
+            // On average no more commits than packets, in bursts of one per cycle.
+            let rush = cycle % 512 < 128;
+            let chance = if rush { 90 } else { 35 };
+            let commit = (!held.is_empty() && rng.random_ratio(chance, 100)).then(|| {
+                let recent = held.len() - 1 - rng.random_range(0..held.len().min(40));
+                let (node, psn) = held.swap_remove(if rng.random_ratio(9, 10) { recent } else { 0 });
+                (node, psn, rng.random_ratio(7, 8))
+            });
+            let lost = rng.random_ratio(1, 3) && commit.is_some();
+            if let Some((node, psn, accepted)) = commit {
+                let peer = filter.peer(node).expect("it holds numbers");
+                recent.push_back((bench.now, node, psn, peer.expected));
+                peer.commit(psn, accepted);
+                let sender = &mut senders[(node & 255) as usize];
+                if accepted {
+                    sender.unsettled.retain(|other| *other != psn);
+                } else if !sender.unsettled.contains(&psn) {
+                    sender.unsettled.push(psn);
                 }
+            }
+            while recent.front().is_some_and(|(when, ..)| *when + LAG < bench.now) {
+                recent.pop_front();
+            }
+            let judged = bench.step(packet, commit.filter(|_| !lost), commit.filter(|_| lost));
+            let Some((packet, answer)) = judged else { continue };
+            let expected = filter.judge(packet.node, packet.psn);
+            let same = match (expected, answer) {
+                (Verdict::Held, Answer::Held) => true,
+                (Verdict::Dropped(a), Answer::Dropped(b)) => a == b,
                 _ => false,
             };
-            assert!(explained, "cycle {}: {packet:?} {answer:?}, not {expected:?}", bench.now);
-            counts[3] += 1;
+            if !same {
+                // Only because of a commit that has not taken effect yet.
+                let mine = recent.iter().filter(|(_, node, ..)| *node == packet.node);
+                let explained = match answer {
+                    Answer::Dropped(reasons::DUPLICATE) => mine.clone().any(|(_, _, psn, _)| *psn == packet.psn),
+                    Answer::Dropped(reasons::PSN_WINDOW) => {
+                        mine.clone().any(|(.., base)| packet.psn.wrapping_sub(*base) >= WINDOW)
+                    }
+                    _ => false,
+                };
+                assert!(explained, "cycle {}: {packet:?} {answer:?}, not {expected:?}", bench.now);
+                counts[3] += 1;
+            }
+            match answer {
+                Answer::Held => {
+                    filter.peer(packet.node).expect("it passes").held.insert(packet.psn);
+                    held.push((packet.node, packet.psn));
+                    counts[0] += 1;
+                }
+                Answer::Dropped(reasons::DUPLICATE) => counts[1] += 1,
+                Answer::Dropped(_) => counts[2] += 1,
+                other => panic!("{packet:?}: {other:?}"),
+            }
         }
-        match answer {
-            Answer::Held => {
+        for (packet, answer) in (0..4).filter_map(|_| bench.step(None, None, None)).collect::<Vec<_>>() {
+            if answer == Answer::Held {
                 filter.peer(packet.node).expect("it passes").held.insert(packet.psn);
                 held.push((packet.node, packet.psn));
-                counts[0] += 1;
             }
-            Answer::Dropped(reasons::DUPLICATE) => counts[1] += 1,
-            Answer::Dropped(_) => counts[2] += 1,
-            other => panic!("{packet:?}: {other:?}"),
         }
-    }
-    for (packet, answer) in (0..4).filter_map(|_| bench.step(None, None, None)).collect::<Vec<_>>() {
-        if answer == Answer::Held {
-            filter.peer(packet.node).expect("it passes").held.insert(packet.psn);
-            held.push((packet.node, packet.psn));
+        for (node, psn) in held {
+            filter.peer(node).expect("it holds numbers").commit(psn, true);
+            bench.step(None, Some((node, psn, true)), None);
         }
-    }
-    for (node, psn) in held {
-        filter.peer(node).expect("it holds numbers").commit(psn, true);
-        bench.step(None, Some((node, psn, true)), None);
-    }
-    bench.idle(100);
-    bench.check(&filter);
-    let laps = filter.peers.values().filter(|peer| peer.expected > 2 * WINDOW).count();
-    assert!(laps >= 2, "windows went around for {laps} peers");
-    assert!(counts.iter().all(|count| *count > 20), "held, duplicate, beyond, late: {counts:?}");
+        bench.idle(100);
+        bench.check(&filter);
+        let laps = filter.peers.values().filter(|peer| peer.expected > 2 * WINDOW).count();
+        assert!(laps >= 2, "windows went around for {laps} peers");
+        assert!(counts.iter().all(|count| *count > 20), "held, duplicate, beyond, late: {counts:?}");
+    });
 }
 
-/// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be sent again.
+/// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be
+/// sent again.
 #[test]
 fn open_waits_for_commits() {
-    let mut bench = Bench::new(&Config::SIM);
-    for psn in [0, 1, 900] {
-        assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held);
-    }
-    bench.commit((9, 0, true));
-    bench.commit((9, 900, true));
-    assert_eq!(bench.query(9), Some((9, 1, 0)));
-    assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
-    bench.idle(200);
-    assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::PSN_WINDOW));
-    assert_eq!(bench.send(Packet::put(10, 0)), Answer::Held, "others go on");
-    assert_eq!(bench.send(Packet::open(11, 1)), Answer::Dropped(reasons::PSN_WINDOW), "one at a time");
-    bench.commit((9, 1, false));
-    bench.idle(60);
-    // The window is new: all numbers are free.
-    for psn in [0, 1, 2, 900, 1023] {
-        assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held, "{psn}");
-    }
-    assert_eq!(bench.send(Packet::put(9, 1024)), Answer::Dropped(reasons::PSN_WINDOW));
-    // The same incarnation again changes nothing.
-    assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
-    bench.idle(60);
-    assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::DUPLICATE));
+    run_with_wave_on_failure("psn_filter_open_waits_for_commits", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        for psn in [0, 1, 900] {
+            assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held);
+        }
+        bench.commit((9, 0, true));
+        bench.commit((9, 900, true));
+        assert_eq!(bench.query(9), Some((9, 1, 0)));
+        assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
+        bench.idle(200);
+        assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::PSN_WINDOW));
+        assert_eq!(bench.send(Packet::put(10, 0)), Answer::Held, "others go on");
+        assert_eq!(bench.send(Packet::open(11, 1)), Answer::Dropped(reasons::PSN_WINDOW), "one at a time");
+        bench.commit((9, 1, false));
+        bench.idle(60);
+        // The window is new: all numbers are free.
+        for psn in [0, 1, 2, 900, 1023] {
+            assert_eq!(bench.send(Packet::put(9, psn)), Answer::Held, "{psn}");
+        }
+        assert_eq!(bench.send(Packet::put(9, 1024)), Answer::Dropped(reasons::PSN_WINDOW));
+        // The same incarnation again changes nothing.
+        assert_eq!(bench.send(Packet::open(9, 4)), Answer::Dropped(reasons::CONTROL));
+        bench.idle(60);
+        assert_eq!(bench.send(Packet::put(9, 2)), Answer::Dropped(reasons::DUPLICATE));
+    });
 }
 
 /// Cycles, exactly: from a commit to the first packet that sees it, and of an OPEN.
 #[test]
 fn cycles_are_as_promised() {
-    let mut bench = Bench::new(&Config::SIM);
-    // A refusal, then the same number again, `gap` cycles between the commit and `parsed`.
-    let mut first = None;
-    for gap in 1..12 {
-        let node = 20 + gap as u32;
-        assert_eq!(bench.send(Packet::put(node, 3)), Answer::Held);
-        bench.step(None, Some((node, 3, false)), None);
-        bench.idle(gap - 1);
-        // Announced `gap` cycles behind the commit, parsed one later.
-        if bench.send(Packet::put(node, 3)) == Answer::Held && first.is_none() {
-            first = Some(gap + 1);
+    run_with_wave_on_failure("psn_filter_cycles_are_as_promised", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        // A refusal, then the same number again, `gap` cycles between the commit and `parsed`.
+        let mut first = None;
+        for gap in 1..12 {
+            let node = 20 + gap as u32;
+            assert_eq!(bench.send(Packet::put(node, 3)), Answer::Held);
+            bench.step(None, Some((node, 3, false)), None);
+            bench.idle(gap - 1);
+            // Announced `gap` cycles after the commit, parsed one later.
+            if bench.send(Packet::put(node, 3)) == Answer::Held && first.is_none() {
+                first = Some(gap + 1);
+            }
         }
-    }
-    assert_eq!(first, Some(6), "cycles from a refusal to `parsed`");
-    // An accepted number moves the window.
-    let mut first = None;
-    for gap in 1..12 {
-        let node = 40 + gap as u32;
-        assert_eq!(bench.send(Packet::put(node, 0)), Answer::Held);
-        bench.step(None, Some((node, 0, true)), None);
-        bench.idle(gap - 1);
-        if bench.send(Packet::put(node, WINDOW)) == Answer::Held && first.is_none() {
-            first = Some(gap + 1);
+        assert_eq!(first, Some(6), "cycles from a refusal to `parsed`");
+        // An accepted number moves the window.
+        let mut first = None;
+        for gap in 1..12 {
+            let node = 40 + gap as u32;
+            assert_eq!(bench.send(Packet::put(node, 0)), Answer::Held);
+            bench.step(None, Some((node, 0, true)), None);
+            bench.idle(gap - 1);
+            if bench.send(Packet::put(node, WINDOW)) == Answer::Held && first.is_none() {
+                first = Some(gap + 1);
+            }
         }
-    }
-    assert_eq!(first, Some(8), "cycles from an acceptance to `parsed`");
-    // An OPEN.
-    let mut first = None;
-    for wait in 30..60 {
-        assert_eq!(bench.send(Packet::open(1, wait as u32)), Answer::Dropped(reasons::CONTROL));
-        bench.idle(wait);
-        if bench.send(Packet::put(1, 0)) == Answer::Held {
-            first = first.or(Some(wait));
-            bench.commit((1, 0, false));
+        assert_eq!(first, Some(8), "cycles from an acceptance to `parsed`");
+        // An OPEN.
+        let mut first = None;
+        for wait in 30..60 {
+            assert_eq!(bench.send(Packet::open(1, wait as u32)), Answer::Dropped(reasons::CONTROL));
+            bench.idle(wait);
+            if bench.send(Packet::put(1, 0)) == Answer::Held {
+                first = first.or(Some(wait));
+                bench.commit((1, 0, false));
+            }
+            bench.idle(60);
         }
-        bench.idle(60);
-    }
-    assert_eq!(
-        first,
-        Some(34),
-        "cycles from the verdict on an OPEN to the announcement of the first packet that passes"
-    );
+        assert_eq!(
+            first,
+            Some(34),
+            "cycles from the verdict on an OPEN to the announcement of the first packet that passes"
+        );
+    });
 }
 
-/// While the tables are cleared behind reset nothing sequenced passes; switched off, everything does.
+/// While the tables are cleared after reset nothing sequenced passes; switched off, everything does.
 #[test]
 fn reset_and_switch() {
-    let mut bench = Bench::new(&Config::SIM);
-    assert_eq!(bench.send(Packet::put(1, 0)), Answer::Held);
-    bench.commit((1, 0, true));
-    let mut first = None;
-    for cycles in 17 * bench.peers - 4..17 * bench.peers + 4 {
-        bench.dut.model.reset(3);
-        bench.idle(cycles);
-        match bench.send(Packet::put(1, 0)) {
-            Answer::Held => first = first.or(Some(cycles)),
-            answer => assert_eq!((answer, first), (Answer::Dropped(reasons::PSN_WINDOW), None)),
+    run_with_wave_on_failure("psn_filter_reset_and_switch", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        assert_eq!(bench.send(Packet::put(1, 0)), Answer::Held);
+        bench.commit((1, 0, true));
+        let mut first = None;
+        for cycles in 17 * bench.peers - 4..17 * bench.peers + 4 {
+            bench.dut.reset();
+            bench.idle(cycles);
+            match bench.send(Packet::put(1, 0)) {
+                Answer::Held => first = first.or(Some(cycles)),
+                answer => assert_eq!((answer, first), (Answer::Dropped(reasons::PSN_WINDOW), None)),
+            }
         }
-    }
-    assert_eq!(first, Some(17 * bench.peers - 1), "cycles from reset to the announcement of a packet that passes");
-    assert_eq!(bench.send(Packet::put(1, 0)), Answer::Dropped(reasons::DUPLICATE));
-    bench.dut.set("enable", 0);
-    for packet in [Packet::put(1, 0), Packet::nop(1, 0), Packet::open(1, 3)] {
-        assert_eq!(bench.send(packet), Answer::Untouched);
-    }
+        assert_eq!(first, Some(17 * bench.peers - 1), "cycles from reset to the announcement of a packet that passes");
+        assert_eq!(bench.send(Packet::put(1, 0)), Answer::Dropped(reasons::DUPLICATE));
+        bench.dut.enable.set(false);
+        for packet in [Packet::put(1, 0), Packet::nop(1, 0), Packet::open(1, 3)] {
+            assert_eq!(bench.send(packet), Answer::Untouched);
+        }
+    });
 }

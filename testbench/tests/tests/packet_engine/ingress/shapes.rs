@@ -1,6 +1,6 @@
 //! Every block of the front half in every configuration: emitted, and clean for Verilator's lint.
 
-use crate::packet_engine::ingress::common::source;
+use crate::source;
 use packet_engine::ingress::psn_filter::PsnFilter;
 use packet_engine::ingress::{
     header_matcher::HeaderMatcher, ingress_join::IngressJoin, packet_buffer::PacketBuffer, parser::Parser,

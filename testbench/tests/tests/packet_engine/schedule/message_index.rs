@@ -1,13 +1,12 @@
 //! `MessageIndex` against a map.
 
-use crate::packet_engine::dut::Dut;
 use packet_engine::schedule::message::MessageKey;
 use packet_engine::schedule::message_index::{key_hash, key_rows::WAYS, MessageIndex, MIXER_HIGH, MIXER_LOW};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_verilog::prelude::{bits, pack};
 use std::collections::{HashMap, VecDeque};
 
@@ -117,7 +116,7 @@ struct Cycle {
 
 /// The block, and what it must know.
 struct Bench {
-    dut: Dut,
+    dut: Dut<MessageIndex>,
     slots: usize,
     now: u64,
     live: HashMap<Key, u64>,
@@ -131,7 +130,7 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext, slots: usize) -> Self {
-        let dut = Dut::new(wave, &mut MessageIndex::new(slots, RamStyle::Block), &format!("message_index_{slots}"));
+        let dut = Dut::new(wave, MessageIndex::new(slots, RamStyle::Block), &format!("message_index_{slots}"));
         let mut bench = Bench {
             dut,
             slots,
@@ -148,17 +147,17 @@ impl Bench {
 
     /// Resets it, and checks that the clearing takes one cycle per slot.
     fn reset(&mut self) {
-        for port in ["claim", "insert", "remove", "give_back"] {
-            self.dut.set(port, 0);
+        for wire in [&self.dut.claim, &self.dut.insert, &self.dut.remove, &self.dut.give_back] {
+            wire.set(false);
         }
-        self.dut.model.reset(2);
+        self.dut.reset();
         let mut cycles = 0;
         loop {
             self.dut.eval();
-            if self.dut.high("ready") {
+            if self.dut.ready.is_high() {
                 break;
             }
-            assert!(!self.dut.high("free") && !self.dut.high("hit") && !self.dut.high("can_insert"));
+            assert!(!self.dut.free.is_high() && !self.dut.hit.is_high() && !self.dut.can_insert.is_high());
             self.dut.tick();
             cycles += 1;
         }
@@ -176,36 +175,36 @@ impl Bench {
         self.dut.eval();
         let key = self.asked[1]?;
         let found = self.live.get(&key).copied();
-        let got = self.dut.high("hit").then(|| self.dut.get("hit_slot"));
+        let got = self.dut.hit.is_high().then(|| self.dut.hit_slot.number());
         assert_eq!(got, found, "cycle {}: {key:?}", self.now);
         self.hits += found.is_some() as usize;
-        Some((key, found.is_some(), self.dut.high("can_insert")))
+        Some((key, found.is_some(), self.dut.can_insert.is_high()))
     }
 
     /// The slot on offer, checked.
     fn offer(&mut self) -> Option<u64> {
         self.dut.eval();
         let expected = self.free.front().filter(|(_, from)| *from <= self.now).map(|(slot, _)| *slot);
-        let got = self.dut.high("free").then(|| self.dut.get("free_slot"));
+        let got = self.dut.free.is_high().then(|| self.dut.free_slot.number());
         assert_eq!(got, expected, "cycle {}: free slot", self.now);
-        assert_eq!(self.dut.get("open") as usize, self.owners.len(), "cycle {}", self.now);
+        assert_eq!(self.dut.open.number() as usize, self.owners.len(), "cycle {}", self.now);
         got
     }
 
     fn step(&mut self, cycle: Cycle) {
         let lookup = cycle.lookup.unwrap_or(Key(0, 0, 0, 0));
-        self.dut.set_bytes("lookup", &lookup.bytes());
-        self.dut.set("lookup_hash", hash(lookup.word()));
-        self.dut.set("claim", cycle.claim as u64);
-        self.dut.set("insert", cycle.insert.is_some() as u64);
+        self.dut.lookup.set_bytes(&lookup.bytes());
+        self.dut.lookup_hash.set(hash(lookup.word()));
+        self.dut.claim.set(cycle.claim);
+        self.dut.insert.set(cycle.insert.is_some());
         if let Some((key, slot)) = cycle.insert {
-            self.dut.set_bytes("insert_key", &key.bytes());
-            self.dut.set("insert_hash", hash(key.word()));
-            self.dut.set("insert_slot", slot);
+            self.dut.insert_key.set_bytes(&key.bytes());
+            self.dut.insert_hash.set(hash(key.word()));
+            self.dut.insert_slot.set(slot);
         }
-        self.dut.set("remove", cycle.remove.is_some() as u64);
-        self.dut.set("give_back", cycle.give_back.is_some() as u64);
-        self.dut.set("give_back_slot", cycle.give_back.or(cycle.remove).unwrap_or(0));
+        self.dut.remove.set(cycle.remove.is_some());
+        self.dut.give_back.set(cycle.give_back.is_some());
+        self.dut.give_back_slot.set(cycle.give_back.or(cycle.remove).unwrap_or(0));
         self.dut.tick();
         if cycle.claim {
             let (slot, _) = self.free.pop_front().expect("a slot was on offer");
@@ -262,8 +261,8 @@ struct Arrival {
     slot: Option<u64>,
 }
 
-/// Random traffic over a pool of keys: `insert` and `give_back` in percent of the cycles. Returns how many keys that could have
-/// a slot were let in and turned away.
+/// Random traffic over a pool of keys: `insert` and `give_back` in percent of the cycles. Returns how many keys that could
+/// have a slot were let in and turned away.
 fn traffic(bench: &mut Bench, rng: &mut ChaCha8Rng, pool: &[Key], rates: (u32, u32), cycles: usize) -> (usize, usize) {
     let mut arrivals: VecDeque<Arrival> = VecDeque::new();
     let mut recent: VecDeque<Key> = VecDeque::new();
@@ -304,7 +303,8 @@ fn traffic(bench: &mut Bench, rng: &mut ChaCha8Rng, pool: &[Key], rates: (u32, u
             }
         }
         if rng.random_ratio(rates.1, 100) {
-            // Not one that is claimed for an arrival or gets its key just now. Now and then only the key goes, and the slot later.
+            // Not one that is claimed for an arrival or gets its key just now. Now and then only the key goes, and the slot
+            // later.
             let mut slots: Vec<u64> = bench.owners.keys().copied().collect();
             slots.retain(|slot| arrivals.iter().all(|a| a.slot != Some(*slot)));
             slots.retain(|slot| next.insert.is_none_or(|(_, taken)| taken != *slot));
@@ -369,8 +369,8 @@ fn random_traffic_large() {
     random("message_index_random_256", 256);
 }
 
-/// Keys of one row: its places, then the stash down to six free places; a key of another row is let in all the same. One that
-/// leaves makes room for one.
+/// Keys of one row: its places, then the stash down to six free places; a key of another row is let in all the same. One
+/// that leaves makes room for one.
 #[test]
 fn full_row() {
     run_with_wave_on_failure("message_index_full_row", |wave| {

@@ -1,15 +1,17 @@
-//! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory, gets and the array's own frames, at once.
+//! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory,
+//! gets and the array's own frames, at once.
 
-use crate::packet_engine::dut::{Dut, Record};
 use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{CommandIssuer, CsrRequest, PutDesc};
 use spindle_contract::descriptors::{client, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::registers::node;
 use spindle_contract::wire::{self, flag, opcode};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_model::frames::{spindle, udp_without_checksum, Ends, SpindleHeader};
+use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
 const LOCAL_NID: u32 = 77;
@@ -20,7 +22,8 @@ const NODES: u64 = 6;
 /// Host addresses with this bit cannot be read.
 const BROKEN: u64 = 1 << 40;
 
-/// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time when it is folded.
+/// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time
+/// when it is folded.
 const CARRIES: u64 = 2;
 
 fn ends(node: u64) -> Ends {
@@ -54,7 +57,7 @@ fn host_byte(address: u64) -> u8 {
 /// A put or a get, and what is known of it.
 #[derive(Clone)]
 struct Job {
-    desc: Record,
+    desc: PutDesc,
     payload: Vec<u8>,
     /// The payload is read from context memory.
     of_context: bool,
@@ -63,53 +66,53 @@ struct Job {
 /// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
 fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
     let desc = &job.desc;
-    let node = desc.get("node");
+    let node = desc.node.to_u64();
     if node >= NODES {
         return vec![];
     }
     let header = SpindleHeader {
-        opcode: if desc.get("op") == u64::from(put_op::GET) { opcode::GET } else { opcode::PUT },
-        flags: desc.get("flags") as u16 | flag::UNSEQ,
+        opcode: if desc.op.to_u64() == u64::from(put_op::GET) { opcode::GET } else { opcode::PUT },
+        flags: desc.flags.to_u64() as u16 | flag::UNSEQ,
         psn: 0,
         src_nid: LOCAL_NID,
-        src_pid: desc.get("src_pid") as u16,
-        dst_pid: desc.get("dst_pid") as u16,
-        addr: desc.get("addr"),
-        key: desc.get("key") as u32,
+        src_pid: desc.src_pid.to_u64() as u16,
+        dst_pid: desc.dst_pid.to_u64() as u16,
+        addr: desc.addr.to_u64(),
+        key: desc.key.to_u64() as u32,
         msg_id,
-        msg_len: desc.get("length") as u32,
+        msg_len: desc.length.to_u64() as u32,
         msg_off: 0,
-        buf_off: desc.get("buf_off") as u32,
+        buf_off: desc.buf_off.to_u64() as u32,
         payload_len: 0,
         // A put that names an epoch has it where a get has the key of its reply.
-        epoch: if desc.get("flags") as u16 & flag::EPOCH_VALID != 0 { desc.get("reply_key") as u16 } else { 0 },
+        epoch: if desc.flags.to_u64() as u16 & flag::EPOCH_VALID != 0 { desc.reply_key.to_u64() as u16 } else { 0 },
     };
     let source_port = 0xC000 | (msg_id & 0x3FFF) as u16;
     if header.opcode == opcode::GET {
         let mut datagram = header.to_bytes().to_vec();
         datagram[wire::spindle::VERSION] = wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_GET_BYTES / 8) as u8;
-        datagram.extend(desc.get("reply_addr").to_be_bytes());
-        datagram.extend((desc.get("reply_off") as u32).to_be_bytes());
-        datagram.extend((desc.get("reply_key") as u32).to_be_bytes());
-        return vec![(udp_without_checksum(&ends(node), source_port, port(node), &datagram), desc.get("frame"))];
+        datagram.extend(desc.reply_addr.to_u64().to_be_bytes());
+        datagram.extend((desc.reply_off.to_u64() as u32).to_be_bytes());
+        datagram.extend((desc.reply_key.to_u64() as u32).to_be_bytes());
+        return vec![(udp_without_checksum(&ends(node), source_port, port(node), &datagram), desc.frame.to_u64())];
     }
     job.payload
         .chunks(SEGMENT_BYTES)
         .enumerate()
         .filter(|(i, _)| {
-            let from = desc.get("host_address") + (i * SEGMENT_BYTES) as u64;
-            desc.get("from_host") == 0 || from & BROKEN == 0
+            let from = desc.host_address.to_u64() + (i * SEGMENT_BYTES) as u64;
+            !desc.from_host || from & BROKEN == 0
         })
         .map(|(i, chunk)| {
             let header =
                 SpindleHeader { msg_off: (i * SEGMENT_BYTES) as u32, payload_len: chunk.len() as u16, ..header };
-            (spindle(&ends(node), source_port, port(node), &header, chunk), desc.get("frame"))
+            (spindle(&ends(node), source_port, port(node), &header, chunk), desc.frame.to_u64())
         })
         .collect()
 }
 
 fn fails(job: &Job) -> bool {
-    job.desc.get("node") >= NODES || (job.desc.get("from_host") == 1 && job.desc.get("host_address") & BROKEN != 0)
+    job.desc.node.to_u64() >= NODES || (job.desc.from_host && job.desc.host_address.to_u64() & BROKEN != 0)
 }
 
 /// What comes on the array's egress stream.
@@ -128,7 +131,7 @@ struct Transfer {
 }
 
 struct Bench {
-    dut: Dut,
+    dut: Dut<Initiator>,
     cycle: u64,
     stream: VecDeque<Item>,
     position: usize,
@@ -155,7 +158,7 @@ struct Bench {
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
         let mut bench = Bench {
-            dut: Dut::new(wave, &mut Initiator::default(), "initiator"),
+            dut: Dut::new(wave, Initiator::default(), "initiator"),
             cycle: 0,
             stream: VecDeque::new(),
             position: 0,
@@ -199,20 +202,20 @@ impl Bench {
 
     /// A register access: error, value.
     fn access(&mut self, offset: u32, write: Option<u32>) -> (bool, u32) {
-        let request = Record::new(&[
-            ("valid", 1),
-            ("write", write.is_some().into()),
-            ("addr", u64::from(node::BASE + offset)),
-            ("wdata", write.unwrap_or(0).into()),
-        ]);
-        self.dut.put("csr", "csr_request", &request);
+        let request = CsrRequest {
+            valid: true,
+            write: write.is_some(),
+            addr: bits(node::BASE + offset),
+            wdata: bits(write.unwrap_or(0)),
+        };
+        self.dut.csr.set(request);
         for _ in 0..8 {
             self.dut.eval();
-            let answer = self.dut.record("csr_answer", "csr_response");
-            if answer.get("ack") == 1 {
-                self.dut.put("csr", "csr_request", &Record::default());
+            let answer = self.dut.csr_answer.get();
+            if answer.ack {
+                self.dut.csr.set(CsrRequest::default());
                 self.dut.tick();
-                return (answer.get("error") == 1, answer.get("rdata") as u32);
+                return (answer.error, answer.rdata.to_u64() as u32);
             }
             self.dut.tick();
         }
@@ -235,11 +238,12 @@ impl Bench {
     }
 
     fn submit(&mut self, job: Job) {
-        let host = job.of_context || job.desc.get("from_host") == 1 || job.desc.get("op") == u64::from(put_op::GET);
+        let host = job.of_context || job.desc.from_host || job.desc.op.to_u64() == u64::from(put_op::GET);
         let number = &mut self.numbers[usize::from(host)];
         let made = frames(&job, *number);
         *number += 1;
-        let who = job.desc.get("cluster") << 7 | job.desc.get("hpu") << 4 | job.desc.get("handle");
+        let who =
+            job.desc.issuer.cluster.to_u64() << 7 | job.desc.issuer.hpu.to_u64() << 4 | job.desc.issuer.handle.to_u64();
         self.expected_done.push((who, fails(&job), job.of_context));
         if host {
             self.expected_host.extend(made);
@@ -261,47 +265,47 @@ impl Bench {
     }
 
     fn step(&mut self, rng: &mut ChaCha8Rng, ready: bool, read_ready: bool) {
-        let d = &mut self.dut;
-        d.set("beat_ready", ready.into());
-        d.set("put_read_ready", read_ready.into());
+        let d = &self.dut;
+        d.beat.ready.set(ready);
+        d.put_read.ready.set(read_ready);
         let segment_ready = self.segment.is_none();
-        d.set("segment_ready", segment_ready.into());
+        d.segment.ready.set(segment_ready);
         if let Some((_, bytes)) = self.segment.take_if(|segment| segment.0 <= self.cycle) {
             self.stream.push_back(Item::Segment(bytes));
         }
-        d.set("egress_valid", (!self.stream.is_empty()).into());
+        d.egress.valid.set(!self.stream.is_empty());
         if let Some(item) = self.stream.front() {
             let (bytes, tag, put, segment) = match item {
-                Item::Frame(bytes, tag) => (bytes, *tag, 0, 0),
-                Item::Payload(bytes) => (bytes, 0, 1, 0),
-                Item::Segment(bytes) => (bytes, 0, 0, 1),
+                Item::Frame(bytes, tag) => (bytes, *tag, false, false),
+                Item::Payload(bytes) => (bytes, 0, true, false),
+                Item::Segment(bytes) => (bytes, 0, false, true),
             };
             let chunk = &bytes[self.position..bytes.len().min(self.position + 64)];
-            d.set_bytes("egress_data", chunk);
-            d.set_bytes("egress_keep", &(u64::MAX >> (64 - chunk.len())).to_le_bytes());
-            d.set("egress_last", (self.position + 64 >= bytes.len()).into());
-            d.set("egress_frame", tag);
-            d.set("egress_put", put);
-            d.set("egress_segment", segment);
+            d.egress.data.set_bytes(chunk);
+            d.egress.keep.set_bytes(&(u64::MAX >> (64 - chunk.len())).to_le_bytes());
+            d.egress.last.set(self.position + 64 >= bytes.len());
+            d.egress.frame.set(tag);
+            d.egress.put.set(put);
+            d.egress.segment.set(segment);
         }
-        d.set("put_valid", (!self.puts.is_empty()).into());
+        d.put.valid.set(!self.puts.is_empty());
         if let Some(job) = self.puts.front() {
-            d.put("put", "put_desc", &job.desc);
+            d.put.set(job.desc);
         }
-        d.set("host_put_valid", (!self.host_puts.is_empty()).into());
+        d.host_put.valid.set(!self.host_puts.is_empty());
         if let Some(job) = self.host_puts.front() {
-            d.put("host_put", "put_desc", &job.desc);
+            d.host_put.set(job.desc);
         }
         let transfer = self.transfers.front().filter(|t| t.at <= self.cycle);
-        d.set("put_data_valid", transfer.is_some().into());
+        d.put_data.valid.set(transfer.is_some());
         if let Some(t) = transfer {
-            d.set_bytes("put_data", &t.bytes[t.sent..t.bytes.len().min(t.sent + 64)]);
-            d.set("put_data_last", (t.sent + 64 >= t.bytes.len()).into());
-            d.set("put_data_error", t.error.into());
+            d.put_data.set_bytes(&t.bytes[t.sent..t.bytes.len().min(t.sent + 64)]);
+            d.put_data_last.set(t.sent + 64 >= t.bytes.len());
+            d.put_data_error.set(t.error);
         }
         d.eval();
 
-        if !self.stream.is_empty() && d.high("egress_ready") {
+        if !self.stream.is_empty() && d.egress.ready.is_high() {
             self.position += 64;
             let length = match &self.stream[0] {
                 Item::Frame(bytes, _) | Item::Payload(bytes) | Item::Segment(bytes) => bytes.len(),
@@ -311,48 +315,48 @@ impl Bench {
                 self.position = 0;
             }
         }
-        if !self.puts.is_empty() && d.high("put_ready") {
+        if !self.puts.is_empty() && d.put.ready.is_high() {
             self.puts.pop_front();
             self.puts_taken.push(self.cycle);
         }
-        if !self.host_puts.is_empty() && d.high("host_put_ready") {
+        if !self.host_puts.is_empty() && d.host_put.ready.is_high() {
             self.host_puts.pop_front();
             self.host_taken.push(self.cycle);
         }
-        if transfer.is_some() && d.high("put_data_ready") {
+        if transfer.is_some() && d.put_data.ready.is_high() {
             let t = self.transfers.front_mut().expect("it is offered");
             t.sent += 64;
             if t.sent >= t.bytes.len() {
                 self.transfers.pop_front();
             }
         }
-        if d.high("put_read_valid") && read_ready {
-            let read = d.record("put_read", "host_read");
-            assert_eq!(read.get("client"), u64::from(client::INITIATOR));
-            let (address, length) = (read.get("address"), read.get("length"));
+        if d.put_read.valid.is_high() && read_ready {
+            let read = d.put_read.get();
+            assert_eq!(read.client.to_u64(), u64::from(client::INITIATOR));
+            let (address, length) = (read.address.to_u64(), read.length.to_u64());
             let bytes = (0..length).map(|i| host_byte(address + i)).collect();
             let at = self.cycle + rng.random_range(self.read_delay.clone());
             self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
         }
-        if d.high("segment_valid") && segment_ready {
-            let read = d.record("segment", "host_read");
-            assert_eq!(read.get("client"), u64::from(client::CONTEXT));
-            let bytes = (0..read.get("length")).map(|i| host_byte(read.get("address") + i)).collect();
+        if d.segment.valid.is_high() && segment_ready {
+            let read = d.segment.get();
+            assert_eq!(read.client.to_u64(), u64::from(client::CONTEXT));
+            let bytes = (0..read.length.to_u64()).map(|i| host_byte(read.address.to_u64() + i)).collect();
             self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));
             self.segments += 1;
         }
-        if d.high("put_done_valid") {
-            let done = d.record("put_done", "put_done");
-            let who = done.get("cluster") << 7 | done.get("hpu") << 4 | done.get("handle");
-            let end = (who, done.get("error") == 1, done.get("of_context") == 1);
+        if d.put_done.valid.is_high() {
+            let done = d.put_done.get();
+            let who = done.issuer.cluster.to_u64() << 7 | done.issuer.hpu.to_u64() << 4 | done.issuer.handle.to_u64();
+            let end = (who, done.error, done.of_context);
             let at = self.expected_done.iter().position(|e| *e == end);
-            let at = at.unwrap_or_else(|| panic!("cycle {}: an end that nobody waits for: {done:?}", self.cycle));
+            let at = at.unwrap_or_else(|| panic!("cycle {}: an end that no one waits for: {done:?}", self.cycle));
             self.expected_done.swap_remove(at);
         }
-        let valid = d.high("beat_valid");
+        let valid = d.beat.valid.is_high();
         assert!(valid || self.now.is_empty(), "cycle {}: a gap inside a frame", self.cycle);
         if valid && ready {
-            let beat = d.bytes("beat");
+            let beat = d.beat.bytes();
             let keep = u64::from_le_bytes(beat[64..72].try_into().expect("eight bytes"));
             let count = keep.trailing_ones() as usize;
             assert!(count > 0 && keep == u64::MAX >> (64 - count), "cycle {}: keep is {keep:#x}", self.cycle);
@@ -405,27 +409,29 @@ fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool
         1 | 3 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
         _ => vec![],
     };
-    let desc = Record::new(&[
-        ("op", u64::from(if kind == 2 { put_op::GET } else { put_op::PUT })),
-        ("from_host", (kind == 1).into()),
-        ("node", node),
-        ("dst_pid", rng.random::<u16>().into()),
-        ("src_pid", rng.random::<u16>().into()),
-        ("addr", rng.random()),
-        ("key", rng.random::<u32>().into()),
-        ("buf_off", rng.random::<u32>().into()),
-        ("length", length as u64),
-        ("host_address", host_address),
-        ("reply_addr", rng.random()),
-        ("reply_off", rng.random::<u32>().into()),
-        ("reply_key", rng.random::<u32>().into()),
-        ("flags", rng.random_range(0..4) << 2),
-        ("context", rng.random_range(0..16)),
-        ("cluster", rng.random_range(0..8)),
-        ("hpu", rng.random_range(0..8)),
-        ("handle", rng.random_range(0..16)),
-        ("frame", rng.random::<u16>().into()),
-    ]);
+    let desc = PutDesc {
+        op: bits(if kind == 2 { put_op::GET } else { put_op::PUT }),
+        from_host: kind == 1,
+        node: bits(node),
+        dst_pid: bits(rng.random::<u16>()),
+        src_pid: bits(rng.random::<u16>()),
+        addr: bits(rng.random::<u64>()),
+        key: bits(rng.random::<u32>()),
+        buf_off: bits(rng.random::<u32>()),
+        length: bits(length),
+        host_address: bits(host_address),
+        reply_addr: bits(rng.random::<u64>()),
+        reply_off: bits(rng.random::<u32>()),
+        reply_key: bits(rng.random::<u32>()),
+        flags: bits(rng.random_range(0..4u16) << 2),
+        context: bits(rng.random_range(0..16u64)),
+        issuer: CommandIssuer {
+            cluster: bits(rng.random_range(0..8u64)),
+            hpu: bits(rng.random_range(0..8u64)),
+            handle: bits(rng.random_range(0..16u64)),
+        },
+        frame: bits(rng.random::<u16>()),
+    };
     Job { desc, payload, of_context: kind == 3 }
 }
 
@@ -484,7 +490,8 @@ fn random_traffic() {
     });
 }
 
-/// From a device put taken to its first beat, from there one beat per cycle; and a full-size host put without a pause between its frames.
+/// From a device put taken to its first beat, from there one beat per cycle; and a full-size host put without a pause
+/// between its frames.
 #[test]
 fn cycles() {
     run_with_wave_on_failure("initiator_cycles", |wave| {
@@ -515,7 +522,7 @@ fn cycles() {
         bench.submit(put);
         bench.drain(&mut rng);
         assert_eq!(bench.firsts[from] - bench.host_taken[taken], 73, "put of context memory taken → first beat");
-        assert_eq!(bench.firsts[from + 1] - bench.firsts[from], 61, "the next one is asked for behind it");
+        assert_eq!(bench.firsts[from + 1] - bench.firsts[from], 61, "the next one is asked for after it");
 
         // Small puts one after the other: the planner is the limit.
         let from = bench.firsts.len();

@@ -1,22 +1,23 @@
 //! The responder against a model that counts; the bench plays the PSN filter and the initiator.
 
-use crate::packet_engine::dut::{Dut, Record};
 use packet_engine::transmit::responder::{Responder, LATENCY};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{FrameJob, PacketReport};
 use spindle_blocks::RamStyle;
 use spindle_contract::wire::{flag, nack, opcode};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_model::packet_engine::responder::{self as model, Report};
+use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
 /// Cycles that the PSN filter takes, as it does when nothing else happens.
 const FILTER: u64 = 72;
-/// Cycles behind a report in which it may not have been seen by the one who answers.
+/// Cycles after a report in which it may not have been seen by the one who answers.
 const LAG: usize = 40;
 
 struct Bench {
-    dut: Dut,
+    dut: Dut<Responder>,
     now: u64,
     model: model::Responder,
     /// How many reports had been made, in each of the last cycles.
@@ -29,16 +30,16 @@ struct Bench {
     holes: f64,
     /// The first number that is missing in the next answer; else one near the last report.
     next: Option<u32>,
-    jobs: Vec<(u64, Record)>,
+    jobs: Vec<(u64, FrameJob)>,
     withheld: usize,
 }
 
 impl Bench {
     fn new(wave: &WaveContext, every: u32, gap: u64) -> Self {
-        let mut dut = Dut::new(wave, &mut Responder::new(RamStyle::Block), "responder");
-        for (port, value) in [("control_enable", 1), ("control_every", every.into()), ("control_nack_gap", gap)] {
-            dut.set(port, value);
-        }
+        let dut = Dut::new(wave, Responder::new(RamStyle::Block), "responder");
+        dut.control.enable.set(true);
+        dut.control.every.set(every);
+        dut.control.nack_gap.set(gap);
         let mut bench = Bench {
             dut,
             now: 0,
@@ -59,22 +60,22 @@ impl Bench {
         bench
     }
 
-    fn record(report: &Report) -> Record {
+    fn word(report: &Report) -> PacketReport {
         let psn = u64::from(report.psn);
-        Record::new(&[
-            ("node", report.node.into()),
-            ("src_pid", psn & 0xFFFF),
-            ("dst_pid", psn >> 3 & 0xFFFF),
-            ("addr", psn * 0x1_0000_0003),
-            ("msg_id", psn ^ 0xFFFF),
-            ("psn", psn),
-            ("epoch", psn & 0xFF),
-            ("credit", psn >> 4 & 0xFF),
-            ("code", report.code.into()),
-            ("sequenced", report.sequenced.into()),
-            ("urgent", report.urgent.into()),
-            ("frame", psn >> 2 & 0xFFFF),
-        ])
+        PacketReport {
+            node: bits(report.node),
+            src_pid: bits(psn & 0xFFFF),
+            dst_pid: bits(psn >> 3 & 0xFFFF),
+            addr: bits(psn * 0x1_0000_0003),
+            msg_id: bits(psn ^ 0xFFFF),
+            psn: bits(psn),
+            epoch: bits(psn & 0xFF),
+            credit: bits(psn >> 4 & 0xFF),
+            code: bits(report.code),
+            sequenced: report.sequenced,
+            urgent: report.urgent,
+            frame: bits(psn >> 2 & 0xFFFF),
+        }
     }
 
     /// One cycle with a report of the join, of the scheduler.
@@ -85,37 +86,36 @@ impl Bench {
         scheduler: Option<Report>,
         ready: bool,
     ) -> Result<(), String> {
-        let dut = &mut self.dut;
-        for (port, report) in [("ingress_report", ingress), ("scheduler_report", scheduler)] {
-            dut.set(&format!("{port}_valid"), report.is_some().into());
+        let dut = &self.dut;
+        for (port, report) in [(&dut.ingress_report, ingress), (&dut.scheduler_report, scheduler)] {
+            port.offer(report.map(|report| Self::word(&report)));
             if let Some(report) = report {
-                dut.put(port, "packet_report", &Self::record(&report));
                 self.model.report(report);
             }
         }
         self.made.push_front(self.model.count());
         self.made.truncate(LAG + 1);
-        dut.set("job_ready", ready.into());
+        dut.job.ready.set(ready);
         let answers = self.asked.is_some_and(|(at, ..)| at == self.now);
-        dut.set("peer_answer_valid", answers.into());
+        dut.peer_answer.valid.set(answers);
         if answers {
             let near = self.model.last_psn().wrapping_add(rng.random_range(0..8)).wrapping_sub(4);
             self.expected = self.next.unwrap_or(near);
             self.selective = if rng.random_bool(self.holes) { rng.random::<u64>() | 1 << 40 } else { 0 };
         }
-        dut.set("peer_answer_expected", self.expected.into());
-        dut.set_bytes("peer_answer_selective", &self.selective.to_le_bytes());
+        dut.peer_answer.expected.set(self.expected);
+        dut.peer_answer.selective.set_bytes(&self.selective.to_le_bytes());
         let asks_now = rng.random_ratio(3, 4);
-        dut.set("peer_request_ready", asks_now.into());
+        dut.peer_request.ready.set(asks_now);
         dut.eval();
-        if dut.high("peer_request_valid") && asks_now {
+        if dut.peer_request.valid.is_high() && asks_now {
             let delay = if ready { FILTER } else { rng.random_range(1..100) };
             let known = *self.made.back().expect("this cycle is there");
             self.asked = Some((self.now + delay, known));
         }
-        self.withheld += usize::from(dut.high("control_nack_withheld"));
-        if dut.high("job_valid") && ready {
-            let job = dut.record("job", "frame_job");
+        self.withheld += usize::from(dut.control.nack_withheld.is_high());
+        if dut.job.valid.is_high() && ready {
+            let job = dut.job.get();
             self.check(&job)?;
             self.jobs.push((self.now, job));
         }
@@ -125,38 +125,38 @@ impl Bench {
     }
 
     /// An answer is the one that is due, and says what the filter and the report say.
-    fn check(&mut self, job: &Record) -> Result<(), String> {
-        let (node, psn) = (job.get("node") as u8, job.get("buf_off") as u32);
+    fn check(&mut self, job: &FrameJob) -> Result<(), String> {
+        let (node, psn) = (job.node.to_u64() as u8, job.buf_off.to_u64() as u32);
         let mut sequenced = true;
         let mut code = 0;
-        if job.get("opcode") == u64::from(opcode::NACK) {
+        if job.opcode.to_u64() == u64::from(opcode::NACK) {
             let report = self.model.refuses(psn)?;
             (sequenced, code) = (report.sequenced, report.code);
         } else {
-            let (_, known) = self.asked.ok_or("an acknowledgement that nobody asked for")?;
+            let (_, known) = self.asked.ok_or("an acknowledgement that no one asked for")?;
             self.model.acknowledges(node, psn, known, (self.selective != 0).then_some(self.expected))?;
         }
-        let of = Self::record(&Report { node, psn, ..Report::default() });
+        let of = Self::word(&Report { node, psn, ..Report::default() });
         let (selective, cumulative) = if sequenced { (self.selective, self.expected.wrapping_sub(1)) } else { (0, 0) };
-        for (field, value) in [
-            ("opcode", if code == 0 { opcode::ACK } else { opcode::NACK }.into()),
-            ("flags", if sequenced { 0 } else { flag::UNSEQ.into() }),
-            ("src_pid", of.get("dst_pid")),
-            ("dst_pid", of.get("src_pid")),
-            ("addr", of.get("addr")),
-            ("key", u64::from(code) << 24 | of.get("credit")),
-            ("msg_len", selective >> 32),
-            ("msg_off", selective & 0xFFFF_FFFF),
-            ("left", 0),
-            ("msg_id", of.get("msg_id")),
-            ("numbered", 1),
-            ("psn", cumulative.into()),
-            ("epoch", of.get("epoch")),
-            ("frame", of.get("frame")),
-        ] {
-            if job.get(field) != value {
-                return Err(format!("{field} is {:#x}, not {value:#x}", job.get(field)));
-            }
+        let expected = FrameJob {
+            opcode: bits(if code == 0 { opcode::ACK } else { opcode::NACK }),
+            flags: bits(if sequenced { 0 } else { flag::UNSEQ }),
+            src_pid: of.dst_pid,
+            dst_pid: of.src_pid,
+            addr: of.addr,
+            key: bits(u64::from(code) << 24 | of.credit.to_u64()),
+            msg_len: bits(selective >> 32),
+            msg_off: bits(selective & 0xFFFF_FFFF),
+            left: bits(0),
+            msg_id: of.msg_id,
+            numbered: true,
+            psn: bits(cumulative),
+            epoch: of.epoch,
+            frame: of.frame,
+            ..*job
+        };
+        if *job != expected {
+            return Err(format!("{job:x?} is sent, not {expected:x?}"));
         }
         Ok(())
     }
@@ -224,7 +224,7 @@ fn acknowledgements() {
                 bench.step(&mut rng, None, None, true).unwrap();
             }
         }
-        let answered: Vec<u64> = bench.jobs.iter().map(|(_, job)| job.get("buf_off")).collect();
+        let answered: Vec<u64> = bench.jobs.iter().map(|(_, job)| job.buf_off.to_u64()).collect();
         assert_eq!(answered, [3], "every fourth packet");
         let (start, from) = (bench.now, bench.jobs.len());
         bench.step(&mut rng, None, Some(accepted(9, 7, true)), true).unwrap();
@@ -239,11 +239,12 @@ fn acknowledgements() {
         }
         bench.drain(&mut rng);
         assert!(bench.jobs.len() - from <= 3, "{} acknowledgements", bench.jobs.len() - from);
-        assert_eq!(bench.jobs.last().unwrap().1.get("buf_off"), 107);
+        assert_eq!(bench.jobs.last().unwrap().1.buf_off.to_u64(), 107);
     });
 }
 
-/// What fills the first hole of an acknowledgement is told at once, also if it came while that was on its way; what comes behind the hole is one of many.
+/// What fills the first hole of an acknowledgement is reported at once, also if it came while that was on its way; what comes
+/// after the hole is one of many.
 #[test]
 fn a_filled_hole_is_told() {
     run_with_wave_on_failure("responder_holes", |wave| {
@@ -257,22 +258,22 @@ fn a_filled_hole_is_told() {
             for _ in 0..cycles {
                 bench.step(&mut rng, None, None, true).unwrap();
             }
-            bench.jobs[from..].iter().map(|(_, job)| job.get("buf_off")).collect::<Vec<_>>()
+            bench.jobs[from..].iter().map(|(_, job)| job.buf_off.to_u64()).collect::<Vec<_>>()
         };
         let none: [u64; 0] = [];
         assert_eq!(send(&mut bench, 3, true, Some(1), 300), [3], "it was asked for");
-        assert_eq!(send(&mut bench, 4, false, None, 300), none, "it is behind the hole");
+        assert_eq!(send(&mut bench, 4, false, None, 300), none, "it is after the hole");
         assert_eq!(send(&mut bench, 2, false, None, 300), none, "it is not the first that is missing");
         assert_eq!(send(&mut bench, 1, false, None, 300), [1], "it fills the hole");
         assert_eq!(send(&mut bench, 5, false, None, 300), none, "there is no hole any more");
         assert_eq!(send(&mut bench, 8, true, Some(6), 30), none, "its answer is on its way");
-        assert_eq!(send(&mut bench, 9, false, Some(6), 5), none, "it is behind the hole that will be shown");
+        assert_eq!(send(&mut bench, 9, false, Some(6), 5), none, "it is after the hole that will be shown");
         assert_eq!(send(&mut bench, 6, false, Some(6), 70), [8], "it fills that hole");
         assert_eq!(send(&mut bench, 10, false, Some(7), 300), [6], "so there is one more, which shows the next hole");
-        assert_eq!(send(&mut bench, 11, false, None, 300), none, "it is behind that");
+        assert_eq!(send(&mut bench, 11, false, None, 300), none, "it is after that");
         assert_eq!(send(&mut bench, 7, false, None, 300), [7], "it fills that");
         assert_eq!(send(&mut bench, 12, true, Some(0x1000), 300), [12], "numbers go on");
-        assert_eq!(send(&mut bench, 0x1001, false, None, 300), none, "behind");
+        assert_eq!(send(&mut bench, 0x1001, false, None, 300), none, "after");
     });
 }
 
@@ -302,7 +303,7 @@ fn refusals_are_limited_by_source() {
         assert!(answers[0] && (3..=4).contains(&sent), "{answers:?}: one in 8 units, 24 units");
         assert_eq!(bench.withheld, 24 - sent);
         assert_eq!(refuse(&mut bench, &mut rng, 6, 100), Some(3), "another source; cycles to its refusal");
-        bench.dut.set("control_enable", 0);
+        bench.dut.control.enable.set(false);
         assert_eq!(refuse(&mut bench, &mut rng, 7, 101), None, "switched off");
     });
 }

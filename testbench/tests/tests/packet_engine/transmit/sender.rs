@@ -1,17 +1,19 @@
 //! The reliable sender against receivers that keep sets of numbers, over a network that loses, repeats and reorders.
 
-use crate::packet_engine::dut::{Dut, Record};
 use packet_engine::transmit::sender::Sender;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{CommandIssuer, EventDesc, FrameJob, PacketDesc, PutDesc};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{control, flag, nack, opcode};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_model::packet_engine::psn_filter::{PsnFilter, Verdict};
+use spindle_verilog::prelude::bits;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Processes with this number are refused for good, at every packet; those with the next one now and then for the time being.
+/// Processes with this number are refused for good, at every packet; those with the next one now and then for the time
+/// being.
 const REFUSED: u64 = 50;
 const RELUCTANT: u64 = 51;
 /// Processes with this number never have a buffer.
@@ -32,7 +34,7 @@ const PERFECT: Network = Network { loss: 0, twice: 0, delay: 1 };
 /// A put under way.
 #[derive(Clone)]
 struct Put {
-    desc: Record,
+    desc: PutDesc,
     msg_id: Option<u64>,
     /// Offsets that the receiver has.
     arrived: HashSet<u64>,
@@ -40,29 +42,29 @@ struct Put {
 
 impl Put {
     fn segments(&self) -> usize {
-        if self.desc.get("op") == u64::from(put_op::GET) {
+        if self.desc.op.to_u64() == u64::from(put_op::GET) {
             1
         } else {
-            (self.desc.get("length") as usize).div_ceil(SEGMENT_BYTES).max(1)
+            (self.desc.length.to_u64() as usize).div_ceil(SEGMENT_BYTES).max(1)
         }
     }
 }
 
 struct Bench {
-    dut: Dut,
+    dut: Dut<Sender>,
     now: u64,
     network: Network,
     waiting: VecDeque<Put>,
     /// Puts that were taken, in order, by handle and frame.
     puts: Vec<Put>,
     over: Vec<(usize, bool)>,
-    events: Vec<Record>,
+    events: Vec<EventDesc>,
     receivers: HashMap<u64, PsnFilter>,
     /// Frames and responses on their way: when they arrive.
-    frames: Vec<(u64, Record)>,
-    responses: Vec<(u64, Record)>,
+    frames: Vec<(u64, FrameJob)>,
+    responses: Vec<(u64, PacketDesc)>,
     /// Every job with its cycle.
-    jobs: Vec<(u64, Record)>,
+    jobs: Vec<(u64, FrameJob)>,
     taken: Vec<u64>,
     /// Puts of processes that were refused: number, code.
     refusals: Vec<(u64, u64)>,
@@ -70,16 +72,12 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext, network: Network, times: (u64, u64), retries: u64, incarnation: u64) -> Self {
-        let mut dut = Dut::new(wave, &mut Sender::default(), "sender");
-        for (port, value) in [
-            ("enable", 1),
-            ("timeout", times.0),
-            ("hole_time", times.1),
-            ("retries", retries),
-            ("incarnation", incarnation),
-        ] {
-            dut.set(port, value);
-        }
+        let dut = Dut::new(wave, Sender::default(), "sender");
+        dut.enable.set(true);
+        dut.timeout.set(times.0);
+        dut.hole_time.set(times.1);
+        dut.retries.set(retries);
+        dut.incarnation.set(incarnation);
         let mut bench = Bench {
             dut,
             now: 0,
@@ -104,54 +102,59 @@ impl Bench {
 
     fn submit(&mut self, node: u64, pid: u64, op: u8, length: usize, host: bool) {
         let number = (self.puts.len() + self.waiting.len()) as u64;
-        let desc = Record::new(&[
-            ("op", op.into()),
-            ("from_host", 1),
-            ("node", node),
-            ("dst_pid", pid),
-            ("src_pid", 3),
-            ("addr", number * 0x10_0001),
-            ("length", length as u64),
-            ("host_address", 0xFFFF_FFFF_FFFF_0000 - (number << 24)),
-            ("handle", if host { put_op::HOST_HANDLE.into() } else { number & 3 }),
-            ("frame", number),
-            ("flags", 0),
-        ]);
+        let desc = PutDesc {
+            op: bits(op),
+            from_host: true,
+            node: bits(node),
+            dst_pid: bits(pid),
+            src_pid: bits(3),
+            addr: bits(number * 0x10_0001),
+            length: bits(length),
+            host_address: bits(0xFFFF_FFFF_FFFF_0000 - (number << 24)),
+            issuer: CommandIssuer {
+                handle: bits(if host { u64::from(put_op::HOST_HANDLE) } else { number & 3 }),
+                ..CommandIssuer::default()
+            },
+            frame: bits(number),
+            flags: bits(0),
+            ..PutDesc::default()
+        };
         self.waiting.push_back(Put { desc, msg_id: None, arrived: HashSet::new() });
     }
 
     /// Sends a frame or a response through the network.
-    fn travel(network: Network, now: u64, rng: &mut ChaCha8Rng, queue: &mut Vec<(u64, Record)>, word: &Record) {
+    fn travel<T: Copy>(network: Network, now: u64, rng: &mut ChaCha8Rng, queue: &mut Vec<(u64, T)>, word: T) {
         let copies = if rng.random_ratio(network.twice, 1000) { 2 } else { 1 };
         for _ in 0..copies {
             if !rng.random_ratio(network.loss, 1000) {
-                queue.push((now + 1 + rng.random_range(0..network.delay), word.clone()));
+                queue.push((now + 1 + rng.random_range(0..network.delay), word));
             }
         }
     }
 
     /// A frame at its receiver; what it answers.
-    fn receive(&mut self, rng: &mut ChaCha8Rng, job: &Record) -> Option<Record> {
-        let node = job.get("node");
+    fn receive(&mut self, rng: &mut ChaCha8Rng, job: &FrameJob) -> Option<PacketDesc> {
+        let node = job.node.to_u64();
         if node == SILENT {
             return None;
         }
-        let psn = job.get("psn") as u32;
+        let psn = job.psn.to_u64() as u32;
         let filter = self.receivers.entry(node).or_insert_with(|| PsnFilter::new(1));
-        let ctrl = job.get("opcode") == u64::from(opcode::CTRL);
-        let opens = ctrl && job.get("msg_id") == u64::from(control::OPEN);
+        let ctrl = job.opcode.to_u64() == u64::from(opcode::CTRL);
+        let opens = ctrl && job.msg_id.to_u64() == u64::from(control::OPEN);
         let mut code = 0;
         if opens {
-            filter.open(1, job.get("key") as u32);
+            filter.open(1, job.key.to_u64() as u32);
         } else {
             match filter.judge(1, psn) {
                 Verdict::Dropped(spindle_contract::reasons::PSN_WINDOW) => code = nack::PSN_WINDOW,
                 Verdict::Dropped(_) => {}
                 Verdict::Held => {
-                    if !ctrl && job.get("dst_pid") == REFUSED {
+                    if !ctrl && job.dst_pid.to_u64() == REFUSED {
                         code = nack::BAD_KEY;
                     } else if !ctrl
-                        && (job.get("dst_pid") == EMPTY || job.get("dst_pid") == RELUCTANT && rng.random_ratio(1, 3))
+                        && (job.dst_pid.to_u64() == EMPTY
+                            || job.dst_pid.to_u64() == RELUCTANT && rng.random_ratio(1, 3))
                     {
                         code = nack::NO_BUFFER;
                     }
@@ -159,88 +162,88 @@ impl Bench {
                     peer.held.insert(psn);
                     peer.commit(psn, code == 0);
                     if code == 0 && !ctrl {
-                        let put = &mut self.puts[job.get("frame") as usize];
-                        assert!(put.arrived.insert(job.get("msg_off")), "a segment was accepted twice");
+                        let put = &mut self.puts[job.frame.to_u64() as usize];
+                        assert!(put.arrived.insert(job.msg_off.to_u64()), "a segment was accepted twice");
                     }
                 }
             }
         }
         let filter = &self.receivers[&node];
         let (expected, selective) = filter.peers.get(&0).map_or((0, 0), |peer| (peer.expected, peer.selective()));
-        Some(Record::new(&[
-            ("is_spindle", 1),
-            ("opcode", if code == 0 { opcode::ACK } else { opcode::NACK }.into()),
-            ("src_nid", node),
-            ("psn", expected.wrapping_sub(1).into()),
-            ("buf_off", psn.into()),
-            ("key", u64::from(code) << 24),
-            ("msg_len", selective >> 32),
-            ("msg_off", selective & 0xFFFF_FFFF),
-            ("msg_id", job.get("msg_id")),
-            ("addr", job.get("addr")),
-        ]))
+        Some(PacketDesc {
+            is_spindle: true,
+            opcode: bits(if code == 0 { opcode::ACK } else { opcode::NACK }),
+            src_nid: bits(node),
+            psn: bits(expected.wrapping_sub(1)),
+            buf_off: bits(psn),
+            key: bits(u64::from(code) << 24),
+            msg_len: bits(selective >> 32),
+            msg_off: bits(selective & 0xFFFF_FFFF),
+            msg_id: bits(job.msg_id.to_u64()),
+            addr: bits(job.addr.to_u64()),
+            ..PacketDesc::default()
+        })
     }
 
     /// A job says what its put says.
-    fn check(&mut self, job: &Record) {
-        if job.get("opcode") == u64::from(opcode::CTRL) {
+    fn check(&mut self, job: &FrameJob) {
+        if job.opcode.to_u64() == u64::from(opcode::CTRL) {
             return;
         }
-        let put = &mut self.puts[job.get("frame") as usize];
-        let (desc, offset) = (&put.desc, job.get("msg_off"));
-        let get = desc.get("op") == u64::from(put_op::GET);
-        assert_eq!(*put.msg_id.get_or_insert(job.get("msg_id")), job.get("msg_id"));
+        let put = &mut self.puts[job.frame.to_u64() as usize];
+        let (desc, offset) = (&put.desc, job.msg_off.to_u64());
+        let get = desc.op.to_u64() == u64::from(put_op::GET);
+        assert_eq!(*put.msg_id.get_or_insert(job.msg_id.to_u64()), job.msg_id.to_u64());
         assert_eq!(offset % SEGMENT_BYTES as u64, 0);
-        assert_eq!(job.get("left"), if get { 0 } else { desc.get("length") - offset });
-        assert_eq!(job.get("host_address"), desc.get("host_address").wrapping_add(offset));
-        assert_eq!(job.get("opcode"), u64::from(if get { opcode::GET } else { opcode::PUT }));
-        assert_eq!(job.get("flags") & u64::from(flag::UNSEQ), 0);
-        for (theirs, ours) in [("addr", "addr"), ("node", "node"), ("dst_pid", "dst_pid"), ("msg_len", "length")] {
-            assert_eq!(job.get(theirs), desc.get(ours), "{theirs}");
-        }
-        assert_eq!((job.get("single"), job.get("numbered"), job.get("tracked")), (1, 1, 1));
+        assert_eq!(job.left.to_u64(), if get { 0 } else { desc.length.to_u64() - offset });
+        assert_eq!(job.host_address.to_u64(), desc.host_address.to_u64().wrapping_add(offset));
+        assert_eq!(job.opcode.to_u64(), u64::from(if get { opcode::GET } else { opcode::PUT }));
+        assert_eq!(job.flags.to_u64() & u64::from(flag::UNSEQ), 0);
+        assert_eq!((job.addr, job.node, job.dst_pid), (desc.addr, desc.node, desc.dst_pid));
+        assert_eq!(job.msg_len, desc.length);
+        assert_eq!((job.single, job.numbered, job.tracked), (true, true, true));
     }
 
     fn step(&mut self, rng: &mut ChaCha8Rng, eager: bool) {
         let now = self.now;
         let ready = eager || rng.random_ratio(1, 2);
-        self.dut.set("job_ready", ready.into());
+        self.dut.job.ready.set(ready);
         let (done_ready, event_ready) = (eager || rng.random_ratio(1, 2), eager || rng.random_ratio(1, 2));
-        self.dut.set("done_ready", done_ready.into());
-        self.dut.set("put_event_ready", event_ready.into());
-        self.dut.set("put_valid", (!self.waiting.is_empty()).into());
+        self.dut.done.ready.set(done_ready);
+        self.dut.put_event.ready.set(event_ready);
+        self.dut.put.valid.set(!self.waiting.is_empty());
         if let Some(put) = self.waiting.front() {
-            self.dut.put("put", "put_desc", &put.desc);
+            self.dut.put.set(put.desc);
         }
         // At most one response in two cycles comes out of a parser.
         let response = if now.is_multiple_of(2) { self.responses.iter().position(|(at, _)| *at <= now) } else { None };
-        self.dut.set("parsed_valid", response.is_some().into());
+        self.dut.parsed.valid.set(response.is_some());
         if let Some(at) = response {
             let (_, response) = self.responses.swap_remove(at);
-            self.dut.put("parsed", "packet_desc", &response);
+            self.dut.parsed.set(response);
         }
         self.dut.eval();
-        if !self.waiting.is_empty() && self.dut.high("put_ready") {
+        if !self.waiting.is_empty() && self.dut.put.ready.is_high() {
             self.puts.push(self.waiting.pop_front().expect("it is there"));
             self.taken.push(now);
         }
-        if ready && self.dut.high("job_valid") {
-            let job = self.dut.record("job", "frame_job");
+        if ready && self.dut.job.valid.is_high() {
+            let job = self.dut.job.get();
             self.check(&job);
-            Self::travel(self.network, now, rng, &mut self.frames, &job);
+            Self::travel(self.network, now, rng, &mut self.frames, job);
             self.jobs.push((now, job));
         }
-        if done_ready && self.dut.high("done_valid") {
-            let done = self.dut.record("done", "put_done");
-            assert_eq!(done.get("of_context"), 0, "all are of host memory, or gets");
-            self.ended(done.get("handle"), done.get("error") == 1);
+        if done_ready && self.dut.done.valid.is_high() {
+            let done = self.dut.done.get();
+            assert!(!done.of_context, "all are of host memory, or gets");
+            self.ended(done.issuer.handle.to_u64(), done.error);
         }
-        if event_ready && self.dut.high("put_event_valid") {
-            let event = self.dut.record("put_event", "event_desc");
+        if event_ready && self.dut.put_event.valid.is_high() {
+            let event = self.dut.put_event.get();
             self.events.push(event);
         }
-        if self.dut.high("refused") {
-            let refusal = self.dut.get("refusal");
+        if self.dut.refused.is_high() {
+            let refusal = self.dut.refusal.number();
             self.refusals.push((refusal & 0xFFFF, refusal >> 16));
         }
         self.dut.tick();
@@ -248,7 +251,7 @@ impl Bench {
         while let Some(at) = self.frames.iter().position(|(at, _)| *at <= now) {
             let (_, job) = self.frames.swap_remove(at);
             if let Some(response) = self.receive(rng, &job) {
-                Self::travel(self.network, now, rng, &mut self.responses, &response);
+                Self::travel(self.network, now, rng, &mut self.responses, response);
             }
         }
     }
@@ -258,9 +261,11 @@ impl Bench {
         let ended: HashSet<usize> = self.over.iter().map(|(at, _)| *at).collect();
         let found = (0..self.puts.len()).find(|at| {
             let put = &self.puts[*at];
-            let fails = [REFUSED, EMPTY].contains(&put.desc.get("dst_pid")) || put.desc.get("node") == SILENT;
+            let fails = [REFUSED, EMPTY].contains(&put.desc.dst_pid.to_u64()) || put.desc.node.to_u64() == SILENT;
             let whole = put.arrived.len() == put.segments();
-            !ended.contains(at) && put.desc.get("handle") == handle && if error { fails } else { whole && !fails }
+            !ended.contains(at)
+                && put.desc.issuer.handle.to_u64() == handle
+                && if error { fails } else { whole && !fails }
         });
         let at = found
             .unwrap_or_else(|| panic!("cycle {}: no put with handle {handle} can be over (error {error})", self.now));
@@ -279,7 +284,7 @@ impl Bench {
                 self.waiting.len()
             );
         }
-        // The event of a put comes behind its end.
+        // The event of a put comes after its end.
         for _ in 0..20 {
             self.step(rng, true);
         }
@@ -311,22 +316,19 @@ fn random(name: &str, network: Network, count: usize) {
         }
         bench.drain(&mut rng, false, 3_000_000);
         for (at, error) in &bench.over {
-            assert_eq!(*error, bench.puts[*at].desc.get("dst_pid") == REFUSED, "put {at}");
+            assert_eq!(*error, bench.puts[*at].desc.dst_pid.to_u64() == REFUSED, "put {at}");
         }
         assert_eq!(bench.events.len(), hosts, "an event for each put of the host");
         for event in &bench.events {
-            let put = &bench.puts[(event.get("source") >> 16) as usize].desc;
-            let said = ["length", "user"].map(|name| event.get(name));
-            assert_eq!(
-                (event.get("source") & 0xFFFF, said),
-                (put.get("node"), ["length", "addr"].map(|name| put.get(name)))
-            );
+            let put = &bench.puts[(event.source.to_u64() >> 16) as usize].desc;
+            assert_eq!(event.source.to_u64() & 0xFFFF, put.node.to_u64());
+            assert_eq!((event.length, event.user), (put.length, put.addr));
         }
-        let failed = bench.events.iter().filter(|event| event.get("code") == 1).count();
+        let failed = bench.events.iter().filter(|event| event.code.to_u64() == 1).count();
         assert!(bench
             .events
             .iter()
-            .all(|event| (event.get("extra") == u64::from(nack::BAD_KEY)) == (event.get("code") == 1)));
+            .all(|event| (event.extra.to_u64() == u64::from(nack::BAD_KEY)) == (event.code.to_u64() == 1)));
         assert!(network.loss == 0 || failed > 0 || count < 100, "some were to fail");
         // Whatever is left in the network changes nothing.
         let over = bench.over.len();
@@ -363,7 +365,7 @@ fn cycles() {
         assert_eq!(bench.jobs.len(), 1);
         let first = bench.jobs[0].0 - bench.taken[0];
         assert_eq!(first, 11, "cycles from a put to its first job; the window is new");
-        assert_eq!(bench.jobs[0].1.get("flags"), u64::from(flag::ACK_REQ));
+        assert_eq!(bench.jobs[0].1.flags.to_u64(), u64::from(flag::ACK_REQ));
         let from = bench.jobs.len();
         bench.submit(2, 1, put_op::PUT, 100 * SEGMENT_BYTES, false);
         bench.drain(&mut rng, true, 10_000);
@@ -373,8 +375,8 @@ fn cycles() {
     });
 }
 
-/// A destination that does not answer: its puts fail after as many timeouts as were asked for, the others notice little, and the next window is
-/// opened anew.
+/// A destination that does not answer: its puts fail after as many timeouts as were asked for, the others notice little, and
+/// the next window is opened anew.
 #[test]
 fn a_silent_destination_is_given_up() {
     run_with_wave_on_failure("sender_silent", |wave| {
@@ -384,20 +386,20 @@ fn a_silent_destination_is_given_up() {
         bench.submit(1, 1, put_op::PUT, 5000, true);
         bench.drain(&mut rng, true, 100_000);
         assert_eq!(bench.over, [(1, false), (0, true)], "the other one is over first");
-        let sent = bench.jobs.iter().filter(|(_, job)| job.get("node") == SILENT).count();
+        let sent = bench.jobs.iter().filter(|(_, job)| job.node.to_u64() == SILENT).count();
         assert_eq!(sent, 4 * 4, "four segments, once and three times again");
-        assert_eq!(bench.events.iter().map(|event| event.get("code")).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(bench.events.iter().map(|event| event.code.to_u64()).collect::<Vec<_>>(), [0, 1]);
         let from = bench.jobs.len();
         bench.submit(SILENT, 1, put_op::PUT, 100, false);
         bench.drain(&mut rng, true, 100_000);
         let again = &bench.jobs[from].1;
-        assert_eq!((again.get("opcode"), again.get("msg_id")), (opcode::CTRL.into(), control::OPEN.into()));
+        assert_eq!((again.opcode.to_u64(), again.msg_id.to_u64()), (opcode::CTRL.into(), control::OPEN.into()));
         assert!(bench.over[2].1, "it fails too");
     });
 }
 
-/// A put and a get that never find a buffer end when they are older than the limit, with the refusal as the reason; without a limit they do not end, and
-/// the last refusal is reported.
+/// A put and a get that never find a buffer end when they are older than the limit, with the refusal as the reason; without
+/// a limit they do not end, and the last refusal is reported.
 #[test]
 fn a_put_without_a_buffer_ends_at_the_limit() {
     run_with_wave_on_failure("sender_limit", |wave| {
@@ -412,7 +414,7 @@ fn a_put_without_a_buffer_ends_at_the_limit() {
         assert!(bench.refusals.len() > 20 && bench.refusals.iter().all(|refusal| *refusal == (0, no_buffer)));
         // The limit holds for puts that begin now.
         const LIMIT: u64 = 8;
-        bench.dut.set("limit", LIMIT);
+        bench.dut.limit.set(LIMIT);
         let start = bench.now;
         bench.submit(2, EMPTY, put_op::PUT, 5000, true);
         bench.submit(3, EMPTY, put_op::GET, 5000, true);
@@ -427,8 +429,11 @@ fn a_put_without_a_buffer_ends_at_the_limit() {
         for _ in 0..20 {
             bench.step(&mut rng, true);
         }
-        let mut ends: Vec<_> =
-            bench.events.iter().map(|event| ["source", "code", "extra"].map(|name| event.get(name))).collect();
+        let mut ends: Vec<_> = bench
+            .events
+            .iter()
+            .map(|event| [event.source.to_u64(), event.code.to_u64(), event.extra.to_u64()])
+            .collect();
         ends.sort_unstable();
         assert_eq!(ends, [[1 << 16 | 2, 1, no_buffer], [2 << 16 | 3, 1, no_buffer], [3 << 16 | 3, 0, 0]]);
     });
@@ -469,45 +474,46 @@ fn lost_data_and_puts_that_are_not_sequenced() {
         }
         // It never left.
         bench.frames.clear();
-        let record = bench.jobs[0].1.get("record");
-        bench.dut.set("lost", record);
-        bench.dut.set("lost_valid", 1);
+        let record = bench.jobs[0].1.record.to_u64();
+        bench.dut.lost.set(record);
+        bench.dut.lost.valid.set(true);
         bench.step(&mut rng, true);
-        bench.dut.set("lost_valid", 0);
+        bench.dut.lost.valid.set(false);
         bench.drain(&mut rng, true, 20_000);
         assert_eq!(bench.over, [(0, true)]);
         let nop = &bench.jobs[1].1;
         assert_eq!(
-            (nop.get("opcode"), nop.get("msg_id"), nop.get("left")),
+            (nop.opcode.to_u64(), nop.msg_id.to_u64(), nop.left.to_u64()),
             (opcode::CTRL.into(), control::NOP.into(), 0)
         );
 
-        for (enable, flags) in [(1, flag::UNSEQ), (0, 0)] {
-            bench.dut.set("enable", enable);
+        for (enable, flags) in [(true, flag::UNSEQ), (false, 0)] {
+            bench.dut.enable.set(enable);
             let from = bench.jobs.len();
-            let desc = Record::new(&[("op", 0), ("from_host", 1), ("length", 5000), ("flags", flags.into())]);
-            bench.dut.put("put", "put_desc", &desc);
-            bench.dut.set("put_valid", 1);
+            let desc =
+                PutDesc { op: bits(0), from_host: true, length: bits(5000), flags: bits(flags), ..PutDesc::default() };
+            bench.dut.put.set(desc);
+            bench.dut.put.valid.set(true);
             bench.dut.eval();
-            while !bench.dut.high("put_ready") {
+            while !bench.dut.put.ready.is_high() {
                 bench.dut.tick();
                 bench.dut.eval();
             }
             bench.dut.tick();
-            bench.dut.set("put_valid", 0);
-            bench.dut.set("job_ready", 1);
+            bench.dut.put.valid.set(false);
+            bench.dut.job.ready.set(true);
             let mut cycles = 1;
             bench.dut.eval();
-            while !bench.dut.high("job_valid") {
+            while !bench.dut.job.valid.is_high() {
                 bench.dut.tick();
                 bench.dut.eval();
                 cycles += 1;
             }
             assert_eq!(cycles, 5, "cycles from a put that passes to its job");
-            let job = bench.dut.record("job", "frame_job");
+            let job = bench.dut.job.get();
             bench.dut.tick();
-            assert_eq!((job.get("left"), job.get("single"), job.get("numbered"), job.get("tracked")), (5000, 0, 0, 0));
-            assert_eq!(job.get("flags"), u64::from(flag::UNSEQ));
+            assert_eq!((job.left.to_u64(), job.single, job.numbered, job.tracked), (5000, false, false, false));
+            assert_eq!(job.flags.to_u64(), u64::from(flag::UNSEQ));
             assert_eq!(bench.jobs.len(), from);
         }
     });

@@ -65,7 +65,7 @@ impl Ring {
         }
     }
 
-    /// Tells the card.
+    /// Rings the doorbell.
     pub fn kick(&self, bench: &mut Bench) {
         bench.stage(self.pid, doorbell::RING_TAIL, self.tail & 0xFFFF);
     }
@@ -136,7 +136,7 @@ fn a_ring_stops_at_what_cannot_be() {
             ring.kick(&mut bench);
             assert_eq!(ring.wait(&mut bench), (first + before, error), "{post:?}");
             posted += before;
-            assert_eq!(bench.counter(rvma::BUFFERS), posted, "nothing behind it was posted");
+            assert_eq!(bench.counter(rvma::BUFFERS), posted, "nothing after it was posted");
             // Again the same, then as it should be.
             ring.kick(&mut bench);
             bench.steps(200);
@@ -323,10 +323,10 @@ pub fn posting(bench: &mut Bench, ring: &mut Ring, mailbox: u32, count: u32) -> 
     let posts: Vec<Post> =
         (0..count).map(|i| Post::new(mailbox, 0x10_0000 + u64::from(i) * 64, 64, 0x8000 + u64::from(i) * 16)).collect();
     ring.push(bench, &posts);
-    let start = bench.model.cycle();
+    let start = bench.dut.cycle();
     ring.kick(bench);
     assert_eq!(ring.wait(bench), (ring.tail & 0xFFFF, doorbell_error::NONE));
-    bench.model.cycle() - start
+    bench.dut.cycle() - start
 }
 
 #[test]

@@ -37,7 +37,8 @@ fn every_error_is_said() {
     });
 }
 
-/// The table takes mailboxes until nine tenths are open at least, refuses at some time behind that, and forgets none; after a reset it is empty.
+/// The table takes mailboxes until nine tenths are open at least, refuses at some time after that, and forgets none; after
+/// a reset it is empty.
 #[test]
 fn a_full_table_refuses_and_forgets_nothing() {
     run_with_wave_on_failure("rvma_table_full", |context| {
@@ -73,7 +74,7 @@ fn a_full_table_refuses_and_forgets_nothing() {
             assert_eq!(bench.init_window(*pid, *addr, 1, 1, 0), Err(doorbell_error::EXISTS));
             assert_eq!(bench.post_buffer(*pid, *number, 0x1000, 4, 0x20), Ok(()));
         }
-        bench.model.reset(2);
+        bench.dut.reset();
         bench.trust(u64::MAX);
         let (pid, addr, number) = open[0];
         assert_eq!(bench.post_buffer(pid, number, 0x1000, 4, 0x20), Err(doorbell_error::NO_MAILBOX));
@@ -81,8 +82,8 @@ fn a_full_table_refuses_and_forgets_nothing() {
     });
 }
 
-/// Nine tenths of a table are opened while packets run, to mailboxes that are open and to some that are not: each finds what is there. What is closed
-/// makes room again.
+/// Nine tenths of a table are opened while packets run, to mailboxes that are open and to some that are not: each finds what
+/// is there. What is closed makes room again.
 #[test]
 fn a_table_fills_while_packets_run() {
     run_with_wave_on_failure("rvma_table_traffic", |context| {

@@ -81,7 +81,7 @@ fn epochs_follow_the_oldest_buffer() {
         assert_eq!(twin.rewind(1, ADDR, 3), Ok((0x2_5000, 100)));
         assert_eq!(twin.buf_ptr(1, ADDR, 4), Ok((0x2_1000, 100)));
         assert_eq!(twin.buf_ptr(1, ADDR, 5), Err(doorbell_error::NOTHING));
-        // Nobody reads another's.
+        // No one reads another's.
         let number = twin.numbers[&(1, ADDR)];
         for command in [doorbell_command::GET_EPOCH, doorbell_command::GET_BUF_PTRS, doorbell_command::REWIND] {
             assert_eq!(twin.bench.about(2, number, 0, command).0, doorbell_error::NO_MAILBOX);
@@ -90,7 +90,8 @@ fn epochs_follow_the_oldest_buffer() {
     });
 }
 
-/// INC_EPOCH ends the oldest buffer with what has been placed; the rest of its messages is stale, the next buffer is not touched.
+/// INC_EPOCH ends the oldest buffer with what has been placed; the rest of its messages is stale, the next buffer is not
+/// touched.
 #[test]
 fn inc_epoch_cuts_the_oldest_buffer() {
     run_with_wave_on_failure("rvma_inc_epoch", |context| {
@@ -181,7 +182,7 @@ fn random_cuts() {
         let mut rng = context.rng();
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (1, 60)));
         twin.bench.host.keep_log = true;
-        // Each buffer that is taken back is told with its high-water mark.
+        // Each buffer that is taken back is reported with its high-water mark.
         twin.open_ring(1, 0x40_0000, 1 << 15);
         let modes = [0, mailbox_mode::OPS, mailbox_mode::MANAGED, mailbox_mode::TAGGED, mailbox_mode::STREAM];
         let threshold = |mode| if mode == mailbox_mode::OPS { 3 } else { 500 };
@@ -252,8 +253,8 @@ fn random_cuts() {
     });
 }
 
-/// The high-water mark of a buffer that is not filled: the end of its last byte, wherever packets lie and in whatever order they come; also
-/// when the host refused a write; nothing of a buffer that is filled, nor of the one before in its slot.
+/// The high-water mark of a buffer that is not filled: the end of its last byte, wherever packets lie and in whatever order
+/// they come; also when the host refused a write; nothing of a buffer that is filled, nor of the one before in its slot.
 #[test]
 fn high_water_marks() {
     run_with_wave_on_failure("rvma_marks", |context| {
@@ -286,7 +287,7 @@ fn high_water_marks() {
         }
         twin.bench.drain();
         let number = twin.numbers[&(1, ADDR)];
-        twin.tell(number);
+        twin.report(number);
         assert_eq!((twin.model.unfilled[2].high, twin.model.unfilled[2].record.status), (300, status::PARTIAL));
         twin.put(&at(5, 90, 200)[0], 90);
         twin.close(1, ADDR).unwrap();
@@ -295,8 +296,8 @@ fn high_water_marks() {
     });
 }
 
-/// Commands at any moment of the traffic, with a host that answers late: every buffer gets exactly one record, nothing is written
-/// after it, and every packet ends.
+/// Commands at any moment of the traffic, with a host that answers late: every buffer gets exactly one record, nothing is
+/// written after it, and every packet ends.
 #[test]
 fn cuts_at_any_moment() {
     run_with_wave_on_failure("rvma_cuts_any_moment", |context| {
@@ -372,9 +373,9 @@ fn a_long_command_is_not_waited_for() {
         bench.stage(1, doorbell::MAILBOX, number);
         bench.stage(1, doorbell::COMMAND, doorbell_command::CLOSE);
         bench.steps(400);
-        let start = bench.model.cycle();
+        let start = bench.dut.cycle();
         assert_eq!(bench.post_buffer(2, other, 0x2_0000, 1000, 0x6000), Err(doorbell_error::BUSY));
-        assert!(bench.model.cycle() < start + 200, "it was waited for");
+        assert!(bench.dut.cycle() < start + 200, "it was waited for");
         bench.drain();
         assert_eq!(bench.post_buffer(2, other, 0x2_0000, 1000, 0x6000), Ok(()));
         assert_eq!(bench.post_buffer(1, number, 0x2_0000, 1000, 0x6000), Err(doorbell_error::NO_MAILBOX));
@@ -392,9 +393,9 @@ fn command_cycles() {
         }
         bench.drain();
         let mut cost = |command| {
-            let start = bench.model.cycle();
+            let start = bench.dut.cycle();
             assert_eq!(bench.about(1, number, 0, command).0, doorbell_error::NONE);
-            bench.model.cycle() - start
+            bench.dut.cycle() - start
         };
         let cycles = [
             doorbell_command::GET_EPOCH,

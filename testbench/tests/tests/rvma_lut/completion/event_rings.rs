@@ -3,12 +3,14 @@
 use crate::rvma_lut::rvma_engine::bench::{Bench, Pace};
 use crate::rvma_lut::rvma_engine::traffic::message;
 use rand::Rng;
+use spindle_blocks::desc::EventDesc;
 use spindle_contract::events::{self, BYTES, LOST, USER};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma, PAGE};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma_lut::host_access::{Event, EventRing};
 use spindle_sim::host_memory::Timing;
+use spindle_verilog::prelude::bits;
 
 /// Where the ring of a process lies: aligned to 1 MiB, across 4 GiB for some.
 fn base(pid: u16) -> u64 {
@@ -38,19 +40,19 @@ fn credit(bench: &mut Bench, pid: u16, head: u32) {
 }
 
 fn send(bench: &mut Bench, source: usize, pid: u16, e: &Event) {
-    let values = [
-        ("pid", pid.into()),
-        ("kind", e.kind.into()),
-        ("context", e.context.into()),
-        ("code", e.code.into()),
-        ("flags", e.flags.into()),
-        ("id", e.id.into()),
-        ("length", e.length.into()),
-        ("extra", e.extra.into()),
-        ("source", e.source.into()),
-        ("user", e.user),
-    ];
-    bench.agents.event(source, &values);
+    let event = EventDesc {
+        pid: bits(pid),
+        kind: bits(e.kind),
+        context: bits(e.context),
+        code: bits(e.code),
+        flags: bits(e.flags),
+        id: bits(e.id),
+        length: bits(e.length),
+        extra: bits(e.extra),
+        source: bits(e.source),
+        user: bits(e.user),
+    };
+    bench.agents.event(source, event);
 }
 
 fn any_event(rng: &mut impl Rng, id: u32) -> Event {
@@ -111,12 +113,12 @@ struct Seen {
     records: u32,
     /// Per source: number of the next event.
     next: [u32; 2],
-    /// Events missing since the last one of each source, and events that LOST records told of.
+    /// Events missing since the last one of each source, and events that LOST records informed of.
     missing: u32,
-    told: u32,
+    reported: u32,
 }
 
-/// Both sources at full speed, readers of all speeds: every event is in its ring in its order, or told as lost.
+/// Both sources at full speed, readers of all speeds: every event is in its ring in its order, or reported as lost.
 fn storm(context: &spindle_harness::WaveContext, idle: u32, timing: Timing) {
     let mut bench = Bench::new(context, &Config::SIM, (1, 1));
     bench.host.timing = timing;
@@ -142,7 +144,7 @@ fn storm(context: &spindle_harness::WaveContext, idle: u32, timing: Timing) {
         }
     }
     let mut seen: [Seen; 4] = Default::default();
-    let start = bench.model.cycle();
+    let start = bench.dut.cycle();
     loop {
         for (i, (pid, records, awake)) in rings.into_iter().enumerate() {
             let finished = bench.agents.idle();
@@ -160,15 +162,20 @@ fn storm(context: &spindle_harness::WaveContext, idle: u32, timing: Timing) {
                 seen.records += 1;
                 if event.kind == LOST {
                     assert!(event.length > 0);
-                    seen.told += event.length;
+                    seen.reported += event.length;
                 } else {
                     let next = &mut seen.next[event.source as usize];
                     assert!(event.id >= *next, "process {pid}: event {} after {next}", event.id);
                     seen.missing += event.id - *next;
                     *next = event.id + 1;
                 }
-                // What is missing was told before what came after it.
-                assert!(seen.missing <= seen.told, "process {pid} misses {}, told {}", seen.missing, seen.told);
+                // What is missing was reported before what came after it.
+                assert!(
+                    seen.missing <= seen.reported,
+                    "process {pid} misses {}, reported {}",
+                    seen.missing,
+                    seen.reported
+                );
             }
             if seen.records != before {
                 let records = seen.records;
@@ -178,16 +185,16 @@ fn storm(context: &spindle_harness::WaveContext, idle: u32, timing: Timing) {
         bench.steps(20);
         let all = (0..4).all(|i| {
             let missing: u32 = (0..2).map(|s| sent[i][s] - seen[i].next[s]).sum();
-            seen[i].missing + missing == seen[i].told
+            seen[i].missing + missing == seen[i].reported
         });
         if all && bench.agents.idle() {
             break;
         }
-        assert!(bench.model.cycle() < start + 400_000, "events are missing that no LOST record tells of");
+        assert!(bench.dut.cycle() < start + 400_000, "events are missing that no LOST record counts");
     }
-    assert!(seen[0].told > 0 && seen[1].told > 0, "slow readers lose events");
-    assert_eq!(seen[3].told, 0, "a ring that is not full loses nothing, whatever the others do");
-    let lost = seen.iter().map(|s| s.told).sum::<u32>() + closed;
+    assert!(seen[0].reported > 0 && seen[1].reported > 0, "slow readers lose events");
+    assert_eq!(seen[3].reported, 0, "a ring that is not full loses nothing, whatever the others do");
+    let lost = seen.iter().map(|s| s.reported).sum::<u32>() + closed;
     assert_eq!(bench.counter(rvma::EVENTS_LOST), lost);
     bench.drain();
 }
@@ -252,20 +259,20 @@ fn opening_and_closing() {
         ] {
             assert_eq!(open_at(&mut bench, 1, base, bytes), Err(doorbell_error::BAD_ARGUMENT), "{base:#x} {bytes}");
         }
-        assert_eq!(bench.agents.rings_open(&bench.model), 0);
+        assert_eq!(bench.dut.rings_open.number(), 0);
         open_at(&mut bench, 1, 0x10_0000, 1 << 20).unwrap();
         open(&mut bench, 5, 2).unwrap();
-        assert_eq!(bench.agents.rings_open(&bench.model), 1 << 1 | 1 << 5);
+        assert_eq!(bench.dut.rings_open.number(), 1 << 1 | 1 << 5);
         let event = Event { kind: USER, id: 9, ..Event::default() };
         for _ in 0..5 {
             send(&mut bench, 0, 5, &event);
         }
         bench.run_until("events", |b| b.agents.idle());
-        // The result of closing comes behind the last write.
+        // The result of closing comes after the last write.
         open_at(&mut bench, 5, 0x40, 0).unwrap();
         assert!(bench.host.idle(), "records are still under way");
         assert_eq!(bench.host.memory.bytes(base(5), BYTES), event.record(1));
-        assert_eq!(bench.agents.rings_open(&bench.model), 1 << 1);
+        assert_eq!(bench.dut.rings_open.number(), 1 << 1);
         send(&mut bench, 0, 5, &event);
         bench.steps(400);
         assert_eq!(bench.counter(rvma::EVENTS), 2);

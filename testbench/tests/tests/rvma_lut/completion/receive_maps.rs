@@ -102,7 +102,7 @@ fn a_map_shows_what_has_arrived() {
             parts.iter().map(|p| p.buf_off + p.msg_off).collect()
         };
         assert_eq!(twin.bench.map(1, map), granules(starts(&parts), 8));
-        // Nobody else sees it, and words that there are not are none.
+        // No one else sees it, and words that there are not are none.
         assert_eq!(twin.bench.map_word(2, map, 0), Err(doorbell_error::NO_MAP));
         assert_eq!(twin.bench.free_map(2, map), doorbell_error::NO_MAP);
         assert_eq!(twin.bench.map_word(1, map + 1, 0), Err(doorbell_error::NO_MAP));
@@ -177,7 +177,7 @@ fn there_are_so_many_maps() {
         assert_eq!(bench.post_mapped(1, number, 0x10_0000, 32, 0x5000, 0), Err(doorbell_error::BAD_ARGUMENT));
         assert_eq!(bench.post_mapped(1, number + 1, 0x10_0000, 64, 0x5000, 0), Err(doorbell_error::NO_MAILBOX));
         assert_eq!(post(&mut bench, 10), Ok(2));
-        bench.model.reset(3);
+        bench.dut.reset();
         bench.steps(3_000);
         bench.trust(u64::MAX);
         let number = bench.init_window(1, ADDR, KEY, 64, 0).unwrap();
@@ -185,8 +185,8 @@ fn there_are_so_many_maps() {
     });
 }
 
-/// Buffers that get maps and lose them while packets run: a bit stands for bytes that are in memory, none is missing when all has been answered, and
-/// none is left over from a buffer before.
+/// Buffers that get maps and lose them while packets run: a bit stands for bytes that are in memory, none is missing when
+/// all has been answered, and none is left over from a buffer before.
 #[test]
 fn random_maps() {
     run_with_wave_on_failure("rvma_maps_random", |context| {

@@ -11,7 +11,7 @@ use spindle_contract::wire::{flag, opcode};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma_lut::{Put, Rvma};
 
-/// Offsets behind the header of a GET without and with a tag.
+/// Offsets after the header of a GET without and with a tag.
 const OFFSETS: [usize; 2] = [106, 110];
 
 /// A GET of `length` bytes at `offset`.
@@ -101,8 +101,8 @@ fn every_answer_and_every_refusal() {
     });
 }
 
-/// An initiator that takes nothing: nineteen answers wait in all (sixteen, and three in the join), the next GET is to come again, and
-/// packets go on.
+/// An initiator that takes nothing: nineteen answers wait in all (sixteen, and three in the join), the next GET is to come
+/// again, and packets go on.
 #[test]
 fn answers_that_cannot_leave() {
     run_with_wave_on_failure("rvma_gets_wait", |context| {
@@ -163,7 +163,7 @@ fn judge(model: &Rvma, get: &Put, key: u32) -> Result<u64, usize> {
     }
 }
 
-/// GETs among packets, at mailboxes whose buffers are complete, with everybody pausing at random.
+/// GETs among packets, at mailboxes whose buffers are complete, with all agents pausing at random.
 fn storm(name: &str, pace: Pace, put_stall: u32) {
     run_with_wave_on_failure(name, |context| {
         let mut rng = context.rng();

@@ -108,7 +108,7 @@ fn every_alignment() {
     });
 }
 
-/// A client that takes nothing holds up nobody, and stops when its buffer is full.
+/// A client that takes nothing holds up no one, and stops when its buffer is full.
 #[test]
 fn a_client_that_takes_nothing() {
     run_with_wave_on_failure("rvma_reads_blocked", |context| {

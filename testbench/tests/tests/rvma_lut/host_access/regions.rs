@@ -98,7 +98,7 @@ fn nothing_outside_is_named() {
         assert_eq!(bench.post_buffer(2, mailbox, 0x10_0000, 64, 0x5000), Err(OUT_OF_REGION));
         bench.trust(1 << 2);
         assert_eq!(bench.post_buffer(2, mailbox, 0x10_0000, 64, 0x5000), Ok(()));
-        bench.model.reset(2);
+        bench.dut.reset();
         bench.steps(600);
         let mailbox = bench.init_window(2, 5, 1, 1, 0).unwrap();
         assert_eq!(bench.post_buffer(2, mailbox, 0x5000, 64, 0x5000), Err(OUT_OF_REGION), "a reset takes all back");

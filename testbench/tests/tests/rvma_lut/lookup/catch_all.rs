@@ -34,8 +34,8 @@ fn decision(twin: &mut Twin, put: &Put) -> Result<(), usize> {
     twin.expected[&frame]
 }
 
-/// Packets for which there is no mailbox, each with its header, one behind the other; only of the process that has a catch-all, only while
-/// it is open, and nothing that another reason forbids.
+/// Packets for which there is no mailbox, each with its header, one after the other; only of the process that has a
+/// catch-all, only while it is open, and nothing that another reason forbids.
 #[test]
 fn what_finds_no_mailbox() {
     run_with_wave_on_failure("rvma_catch_all", |context| {
@@ -68,7 +68,10 @@ fn what_finds_no_mailbox() {
         twin.bench.drain();
         assert_eq!(twin.model.records.iter().map(|r| r.length).collect::<Vec<_>>(), [552]);
         // Directly, as any managed mailbox; and too long for what is left.
-        assert_eq!(decision(&mut twin, &Put { key: 0, ..parts(context, 7, 90, CATCHER, flag::MANAGED).remove(0) }), Ok(()));
+        assert_eq!(
+            decision(&mut twin, &Put { key: 0, ..parts(context, 7, 90, CATCHER, flag::MANAGED).remove(0) }),
+            Ok(())
+        );
         let long = Put { msg_len: 300, payload: vec![7; 300], ..parts(context, 8, 0, 0x99, 0).remove(0) };
         assert_eq!(decision(&mut twin, &long), Err(OUT_OF_BOUNDS));
         twin.close(1, CATCHER).unwrap();
@@ -77,8 +80,8 @@ fn what_finds_no_mailbox() {
     });
 }
 
-/// A message that finds no buffer goes there as a whole, also when a buffer is posted before it ends; the next message takes the buffer. A
-/// mailbox without SPILL refuses as ever.
+/// A message that finds no buffer goes there as a whole, also when a buffer is posted before it ends; the next message takes
+/// the buffer. A mailbox without SPILL refuses as ever.
 #[test]
 fn what_finds_no_buffer() {
     run_with_wave_on_failure("rvma_spill", |context| {

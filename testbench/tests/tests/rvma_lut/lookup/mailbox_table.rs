@@ -1,11 +1,11 @@
 //! The mailbox table alone, against a map: look-ups in every cycle while mailboxes come, move and go.
 
-use crate::packet_engine::dut::Dut;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rvma_lut::lookup::mailbox_table::{MailboxTable, LATENCY};
-use rvma_lut::types::{CLOSING, INSERT, LOOKUP, MODE_CLOSING, NUMBER, PROBE, REMOVE};
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use rvma_lut::types::{TableRequest, TableResult, CLOSING, INSERT, LOOKUP, MODE_CLOSING, NUMBER, PROBE, REMOVE};
+use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_verilog::prelude::bits;
 use std::collections::{HashMap, VecDeque};
 
 /// Cycles between two commands of the doorbell, at least.
@@ -25,20 +25,17 @@ struct Question {
 }
 
 impl Question {
-    fn pack(&self) -> Vec<u8> {
-        let fields = [
-            (self.op, 3),
-            (self.key.0.into(), 16),
-            (self.key.1, 64),
-            (self.secret.into(), 32),
-            (self.mode, 9),
-            (0, 9),
-            (self.number, 12),
-            (self.generation, 4),
-        ];
-        let bits: Vec<bool> =
-            fields.iter().flat_map(|(value, width)| (0..*width).map(move |i| value >> i & 1 == 1)).collect();
-        bits.chunks(8).map(|byte| byte.iter().rev().fold(0, |sum, bit| sum << 1 | u8::from(*bit))).collect()
+    fn word(&self) -> TableRequest {
+        TableRequest {
+            op: bits(self.op),
+            pid: bits(self.key.0),
+            addr: bits(self.key.1),
+            key: bits(self.secret),
+            mode: bits(self.mode),
+            window: bits(0),
+            mailbox: bits(self.number),
+            generation: bits(self.generation),
+        }
     }
 }
 
@@ -55,15 +52,15 @@ struct Answer {
 }
 
 impl Answer {
-    fn unpack(bits: u64) -> Self {
+    fn of(result: TableResult) -> Self {
         Self {
-            hit: bits & 1 == 1,
-            key_fits: bits >> 1 & 1 == 1,
-            full: bits >> 2 & 1 == 1,
-            busy: bits >> 3 & 1 == 1,
-            number: bits >> 4 & 0xFFF,
-            mode: bits >> 16 & 0x1FF,
-            generation: bits >> 34 & 0xF,
+            hit: result.hit,
+            key_fits: result.key_fits,
+            full: result.full,
+            busy: result.busy,
+            number: result.mailbox.to_u64(),
+            mode: result.mode.to_u64(),
+            generation: result.generation.to_u64(),
         }
     }
 }
@@ -79,7 +76,7 @@ struct Mailbox {
 
 /// The table and what must be in it.
 struct Pair {
-    dut: Dut,
+    dut: Dut<MailboxTable>,
     rng: ChaCha8Rng,
     open: HashMap<Key, Mailbox>,
     /// The keys, for a choice at random.
@@ -97,14 +94,13 @@ struct Pair {
 
 impl Pair {
     fn new(wave: &WaveContext, mailboxes: usize) -> Self {
-        let mut dut = Dut::new(wave, &mut MailboxTable::new(mailboxes), &format!("mailbox_table_{mailboxes}"));
-        dut.set("request_valid", 0);
+        let dut = Dut::new(wave, MailboxTable::new(mailboxes), &format!("mailbox_table_{mailboxes}"));
         dut.eval();
         for _ in 0..mailboxes / 4 + 2 {
             dut.tick();
             dut.eval();
         }
-        assert!(dut.high("ready"), "the table is empty");
+        assert!(dut.ready.is_high(), "the table is empty");
         Self {
             dut,
             rng: wave.rng(),
@@ -122,9 +118,10 @@ impl Pair {
         (self.rng.random_range(0..16), self.rng.random())
     }
 
-    /// One cycle: this question if the table takes it, else a packet's at random. The answer of `LATENCY` cycles ago, if it was to a command.
+    /// One cycle: this question if the table takes it, else a packet's at random. The answer of `LATENCY` cycles ago, if it
+    /// was to a command.
     fn step(&mut self, command: Option<Question>, packets: bool) -> (bool, Option<Answer>) {
-        let ready = self.dut.high("ready");
+        let ready = self.dut.ready.is_high();
         let question = command.or_else(|| {
             let key = if !self.keys.is_empty() && self.rng.random_ratio(7, 8) {
                 self.keys[self.rng.random_range(0..self.keys.len())]
@@ -142,21 +139,20 @@ impl Pair {
             })
         });
         let taken = question.filter(|_| ready);
-        self.dut.set("request_valid", taken.is_some().into());
+        self.dut.request.offer(taken.map(|question| question.word()));
         if let Some(question) = taken {
-            self.dut.set_bytes("request", &question.pack());
             self.asked.push_back((self.cycle, question, self.open.get(&question.key).copied()));
         }
         if !ready {
             self.stalls.push(self.cycle);
         }
         self.dut.eval();
-        let mut told = None;
+        let mut reported = None;
         let due = self.asked.front().is_some_and(|(since, ..)| since + LATENCY as u64 == self.cycle);
-        assert_eq!(self.dut.high("result_valid"), due, "cycle {}", self.cycle);
+        assert_eq!(self.dut.result.valid.is_high(), due, "cycle {}", self.cycle);
         if due {
             let (_, question, then) = self.asked.pop_front().expect("it is due");
-            let answer = Answer::unpack(self.dut.get("result"));
+            let answer = Answer::of(self.dut.result.get());
             if question.op == LOOKUP {
                 // A change that was made meanwhile may be seen or not.
                 let now = self.open.get(&question.key).copied();
@@ -172,13 +168,13 @@ impl Pair {
                 assert!(right, "{question:x?} is answered by {answer:x?}; the mailbox is {then:x?}, now {now:x?}");
                 self.seen[usize::from(!answer.hit)] += 1;
             } else {
-                told = Some(answer);
+                reported = Some(answer);
             }
         }
         self.dut.tick();
         self.dut.eval();
         self.cycle += 1;
-        (command.is_some() && ready, told)
+        (command.is_some() && ready, reported)
     }
 
     /// A command, and its answer.
@@ -276,8 +272,8 @@ impl Pair {
     }
 }
 
-/// At random addresses nine tenths of the places are taken without a refusal, mailboxes come and go there, and no look-up ever misses one. Then it is
-/// filled until it refuses, and emptied.
+/// At random addresses nine tenths of the places are taken without a refusal, mailboxes come and go there, and no look-up
+/// ever misses one. Then it is filled until it refuses, and emptied.
 fn fill(wave: &WaveContext, mailboxes: usize, changes: usize) {
     let mut pair = Pair::new(wave, mailboxes);
     while pair.open.len() < mailboxes * 9 / 10 {

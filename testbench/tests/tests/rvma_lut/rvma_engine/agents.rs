@@ -1,50 +1,57 @@
 //! Those who use the host through the engine, played by the bench: readers, issuers of atomics, sources of events.
 
-use crate::rvma_lut::rvma_engine::bench::{field, pack};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_harness::{Model, Port};
+use rvma_lut::rvma_engine::RvmaEnginePorts;
+use rvma_lut::RvmaEngine;
+use spindle_blocks::bundles::ReadDataSourcePorts;
+use spindle_blocks::desc::{CommandIssuer, EventDesc, HostAtomic, HostRead};
+use spindle_harness::Dut;
+use spindle_verilog::ports::to_bytes;
+use spindle_verilog::prelude::{bits, Packed, SinkPorts};
 use std::collections::VecDeque;
 
 /// A descriptor port of the engine: what is queued is offered in order, after random pauses.
-pub struct Offers {
-    desc: Port,
-    valid: Port,
-    ready: Port,
-    queue: VecDeque<Vec<u8>>,
+pub struct Offers<T: Packed> {
+    port: fn(&RvmaEnginePorts) -> &SinkPorts<T>,
+    queue: VecDeque<T>,
     offered: bool,
     /// Cycles in which one was taken.
     pub taken: Vec<u64>,
 }
 
-impl Offers {
-    fn new(model: &Model, name: &str) -> Self {
-        let port = |name: String| model.port(&name).unwrap_or_else(|error| panic!("{error}"));
-        Self {
-            desc: port(name.into()),
-            valid: port(format!("{name}_valid")),
-            ready: port(format!("{name}_ready")),
-            queue: VecDeque::new(),
-            offered: false,
-            taken: vec![],
-        }
+impl<T: Packed> Offers<T> {
+    fn new(port: fn(&RvmaEnginePorts) -> &SinkPorts<T>) -> Self {
+        Self { port, queue: VecDeque::new(), offered: false, taken: vec![] }
     }
 
-    fn drive(&mut self, model: &mut Model, pause: bool) {
+    fn drive(&mut self, dut: &Dut<RvmaEngine>, pause: bool) {
+        let before = self.offered;
         self.offered |= !self.queue.is_empty() && !pause;
-        model.set(self.valid, self.offered.into());
-        if let (true, Some(desc)) = (self.offered, self.queue.front()) {
-            model.set_bytes(self.desc, desc);
+        let port = (self.port)(dut);
+        port.valid.set(self.offered);
+        if self.offered && !before {
+            port.set_bytes(&to_bytes(self.queue[0]));
         }
     }
 
-    fn sample(&mut self, model: &Model) {
-        if self.offered && model.is_set(self.ready) {
+    fn sample(&mut self, dut: &Dut<RvmaEngine>) {
+        if self.offered && (self.port)(dut).moves() {
             self.queue.pop_front();
             self.offered = false;
-            self.taken.push(model.cycle());
+            self.taken.push(dut.cycle());
         }
     }
+}
+
+/// {cluster, hpu, handle} of a handle word, as the descriptors have them.
+pub fn issuer(who: u64) -> CommandIssuer {
+    CommandIssuer { cluster: bits(who >> 7), hpu: bits(who >> 4 & 7), handle: bits(who & 15) }
+}
+
+/// The handle word of an issuer.
+pub fn handle_word(issuer: CommandIssuer) -> u64 {
+    issuer.cluster.to_u64() << 7 | issuer.hpu.to_u64() << 4 | issuer.handle.to_u64()
 }
 
 /// A read that was answered.
@@ -62,41 +69,31 @@ pub struct Answer {
 
 /// A client of the reader.
 pub struct Reader {
-    pub requests: Offers,
-    data: Port,
-    data_last: Port,
-    data_error: Port,
-    data_tag: Port,
-    data_valid: Port,
-    data_ready: Port,
+    pub requests: Offers<HostRead>,
+    data: fn(&RvmaEnginePorts) -> &ReadDataSourcePorts<HostRead>,
     beats: Vec<u8>,
     first: u64,
-    held: Option<Vec<u8>>,
     ready: bool,
     /// Percent of the cycles in which no data are taken.
     pub stall: u32,
     pub answers: Vec<Answer>,
     /// Cycles inside a transfer in which data would have been taken and none were offered.
     pub gaps: u64,
-    /// All beats of a transfer say the same of its error.
+    /// All beats of a transfer have the same error flag.
     pub errors_agree: bool,
     errors: Vec<bool>,
 }
 
 impl Reader {
-    fn new(model: &Model, request: &str, data: &str) -> Self {
-        let port = |suffix: &str| model.port(&format!("{data}{suffix}")).unwrap_or_else(|error| panic!("{error}"));
+    fn new(
+        request: fn(&RvmaEnginePorts) -> &SinkPorts<HostRead>,
+        data: fn(&RvmaEnginePorts) -> &ReadDataSourcePorts<HostRead>,
+    ) -> Self {
         Self {
-            requests: Offers::new(model, request),
-            data: port(""),
-            data_last: port("_last"),
-            data_error: port("_error"),
-            data_tag: port("_tag"),
-            data_valid: port("_valid"),
-            data_ready: port("_ready"),
+            requests: Offers::new(request),
+            data,
             beats: vec![],
             first: 0,
-            held: None,
             ready: false,
             stall: 0,
             answers: vec![],
@@ -108,58 +105,46 @@ impl Reader {
 
     /// Queues a read.
     pub fn read(&mut self, who: u64, address: u64, length: usize) {
-        let values = [
-            ("cluster", who >> 7),
-            ("hpu", who >> 4 & 7),
-            ("handle", who & 15),
-            ("address", address),
-            ("length", length as u64),
-        ];
-        self.requests.queue.push_back(pack("host_read", &values));
+        let (issuer, address, length) = (issuer(who), bits(address), bits(length));
+        self.requests.queue.push_back(HostRead { issuer, address, length, ..HostRead::default() });
     }
 
-    fn drive(&mut self, model: &mut Model, pause: bool, stall: bool) {
-        self.requests.drive(model, pause);
+    fn drive(&mut self, dut: &Dut<RvmaEngine>, pause: bool, stall: bool) {
+        self.requests.drive(dut, pause);
         self.ready = !stall;
-        model.set(self.data_ready, self.ready.into());
+        (self.data)(dut).ready.set(self.ready);
     }
 
-    fn sample(&mut self, model: &Model) {
-        self.requests.sample(model);
-        let valid = model.is_set(self.data_valid);
-        let shown = valid.then(|| model.get_bytes(self.data).to_vec());
-        if self.held.is_some() {
-            assert_eq!(shown, self.held, "a beat changed before it was taken");
-        }
-        self.held = if self.ready { None } else { shown };
+    fn sample(&mut self, dut: &Dut<RvmaEngine>) {
+        self.requests.sample(dut);
         if !self.ready {
             return;
         }
-        if !valid {
+        let data = (self.data)(dut);
+        if !data.valid.is_high() {
             self.gaps += u64::from(!self.beats.is_empty());
             return;
         }
         if self.beats.is_empty() {
-            self.first = model.cycle();
+            self.first = dut.cycle();
         }
-        self.beats.extend(model.get_bytes(self.data));
-        self.errors.push(model.is_set(self.data_error));
-        if model.is_set(self.data_last) {
-            let tag = model.get_bytes(self.data_tag);
-            let get = |name| field("host_read", tag, name);
+        self.beats.extend(data.bytes());
+        self.errors.push(data.error.is_high());
+        if data.last.is_high() {
+            let tag = data.tag.get();
             let mut data = std::mem::take(&mut self.beats);
-            let length = get("length") as usize;
+            let length = tag.length.to_u64() as usize;
             assert_eq!(data.len(), length.next_multiple_of(64), "beats of a read of {length} bytes");
             data.truncate(length);
             let errors = std::mem::take(&mut self.errors);
             self.errors_agree &= errors.iter().all(|e| *e == errors[0]);
             self.answers.push(Answer {
-                who: get("cluster") << 7 | get("hpu") << 4 | get("handle"),
-                address: get("address"),
+                who: handle_word(tag.issuer),
+                address: tag.address.to_u64(),
                 data,
                 error: *errors.last().expect("one per beat"),
                 first: self.first,
-                last: model.cycle(),
+                last: dut.cycle(),
             });
         }
     }
@@ -204,10 +189,10 @@ pub struct HostPut {
 pub struct Agents {
     /// HPU array and initiator.
     pub readers: [Reader; 2],
-    pub atomics: Offers,
+    pub atomics: Offers<HostAtomic>,
     pub atomic_ends: Vec<AtomicEnd>,
     /// Packet engine and HPU array.
-    pub events: [Offers; 2],
+    pub events: [Offers<EventDesc>; 2],
     /// Percent of the cycles in which nothing new is offered.
     pub idle: u32,
     /// What the initiator was asked for, and when.
@@ -215,68 +200,50 @@ pub struct Agents {
     pub put_cycles: Vec<u64>,
     /// Percent of the cycles in which it takes nothing.
     pub put_stall: u32,
-    host_put: Port,
-    host_put_valid: Port,
-    host_put_ready: Port,
     takes_put: bool,
-    atomic_done: Port,
-    atomic_done_valid: Port,
-    rings_open: Port,
     rng: ChaCha8Rng,
 }
 
 impl Agents {
-    pub fn new(model: &Model, rng: ChaCha8Rng) -> Self {
-        let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error}"));
+    pub fn new(rng: ChaCha8Rng) -> Self {
         Self {
-            readers: [Reader::new(model, "host_read", "host_data"), Reader::new(model, "put_read", "put_data")],
-            atomics: Offers::new(model, "host_atomic"),
+            readers: [
+                Reader::new(|dut| &dut.host_read, |dut| &dut.host_data),
+                Reader::new(|dut| &dut.put_read, |dut| &dut.put_data),
+            ],
+            atomics: Offers::new(|dut| &dut.host_atomic),
             atomic_ends: vec![],
-            events: [Offers::new(model, "message_event"), Offers::new(model, "array_event")],
+            events: [Offers::new(|dut| &dut.message_event), Offers::new(|dut| &dut.array_event)],
             idle: 0,
             puts: vec![],
             put_cycles: vec![],
             put_stall: 0,
-            host_put: port("host_put"),
-            host_put_valid: port("host_put_valid"),
-            host_put_ready: port("host_put_ready"),
             takes_put: false,
-            atomic_done: port("atomic_done"),
-            atomic_done_valid: port("atomic_done_valid"),
-            rings_open: port("rings_open"),
             rng,
         }
     }
 
     /// Queues an atomic operation.
     pub fn atomic(&mut self, a: &Atomic) {
-        let values = [
-            ("cluster", a.who >> 7),
-            ("hpu", a.who >> 4 & 7),
-            ("handle", a.who & 15),
-            ("op", a.op.into()),
-            ("wide", a.wide.into()),
-            ("address", a.address),
-            ("operand", a.operand),
-            ("compare", a.compare),
-        ];
-        self.atomics.queue.push_back(pack("host_atomic", &values));
+        self.atomics.queue.push_back(HostAtomic {
+            issuer: issuer(a.who),
+            op: bits(a.op),
+            wide: a.wide,
+            address: bits(a.address),
+            operand: bits(a.operand),
+            compare: bits(a.compare),
+        });
     }
 
     /// Queues an event at source 0 (packet engine) or 1 (HPU array).
-    pub fn event(&mut self, source: usize, values: &[(&str, u64)]) {
-        self.events[source].queue.push_back(pack("event_desc", values));
+    pub fn event(&mut self, source: usize, event: EventDesc) {
+        self.events[source].queue.push_back(event);
     }
 
     /// Nothing waits to be offered.
     pub fn idle(&self) -> bool {
-        let offers = self.readers.iter().map(|r| &r.requests).chain([&self.atomics]).chain(&self.events);
-        offers.into_iter().all(|o| o.queue.is_empty()) && self.readers.iter().all(|r| r.beats.is_empty())
-    }
-
-    /// Bit p = process p has a ring.
-    pub fn rings_open(&self, model: &Model) -> u64 {
-        model.get(self.rings_open)
+        let readers = self.readers.iter().all(|r| r.requests.queue.is_empty() && r.beats.is_empty());
+        readers && self.atomics.queue.is_empty() && self.events.iter().all(|events| events.queue.is_empty())
     }
 
     fn chance(&mut self, percent: u32) -> bool {
@@ -284,52 +251,48 @@ impl Agents {
     }
 
     /// Sets the engine's inputs.
-    pub fn drive(&mut self, model: &mut Model) {
+    pub fn drive(&mut self, dut: &Dut<RvmaEngine>) {
         for i in 0..2 {
             let (pause, stall) = (self.chance(self.idle), self.chance(self.readers[i].stall));
-            self.readers[i].drive(model, pause, stall);
+            self.readers[i].drive(dut, pause, stall);
             let pause = self.chance(self.idle);
-            self.events[i].drive(model, pause);
+            self.events[i].drive(dut, pause);
         }
         let pause = self.chance(self.idle);
-        self.atomics.drive(model, pause);
+        self.atomics.drive(dut, pause);
         self.takes_put = !self.chance(self.put_stall);
-        model.set(self.host_put_ready, self.takes_put.into());
+        dut.host_put.ready.set(self.takes_put);
     }
 
     /// Takes note of what was handed over.
-    pub fn sample(&mut self, model: &Model) {
+    pub fn sample(&mut self, dut: &Dut<RvmaEngine>) {
         for i in 0..2 {
-            self.readers[i].sample(model);
-            self.events[i].sample(model);
+            self.readers[i].sample(dut);
+            self.events[i].sample(dut);
         }
-        self.atomics.sample(model);
-        if self.takes_put && model.is_set(self.host_put_valid) {
-            let bytes = model.get_bytes(self.host_put);
-            let get = |name| field("put_desc", bytes, name);
-            assert_eq!((get("from_host"), get("flags")), (1, 0));
-            self.put_cycles.push(model.cycle());
+        self.atomics.sample(dut);
+        if let Some(put) = dut.host_put.taken() {
+            assert!(put.from_host && put.flags.to_u64() == 0);
+            self.put_cycles.push(dut.cycle());
             self.puts.push(HostPut {
-                op: get("op") as u8,
-                node: get("node") as u8,
-                src_pid: get("src_pid") as u16,
-                dst_pid: get("dst_pid") as u16,
-                addr: get("addr"),
-                buf_off: get("buf_off") as u32,
-                key: get("key") as u32,
-                msg_id: get("reply_key") as u32,
-                length: get("length") as u32,
-                host_address: get("host_address"),
+                op: put.op.to_u8(),
+                node: put.node.to_u8(),
+                src_pid: put.src_pid.to_u16(),
+                dst_pid: put.dst_pid.to_u16(),
+                addr: put.addr.to_u64(),
+                buf_off: put.buf_off.to_u32(),
+                key: put.key.to_u32(),
+                msg_id: put.reply_key.to_u32(),
+                length: put.length.to_u32(),
+                host_address: put.host_address.to_u64(),
             });
         }
-        if model.is_set(self.atomic_done_valid) {
-            let bytes = model.get_bytes(self.atomic_done);
-            let get = |name| field("host_atomic_done", bytes, name);
+        if let Some(done) = dut.atomic_done.offered() {
             self.atomic_ends.push(AtomicEnd {
-                who: get("cluster") << 7 | get("hpu") << 4 | get("handle"),
-                error: get("error") == 1,
-                value: get("value"),
-                cycle: model.cycle(),
+                who: handle_word(done.issuer),
+                error: done.error,
+                value: done.value.to_u64(),
+                cycle: dut.cycle(),
             });
         }
     }

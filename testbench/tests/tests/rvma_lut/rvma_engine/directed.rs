@@ -301,8 +301,8 @@ fn contradictions_are_refused() {
     });
 }
 
-/// Every packet completes a buffer, and the host takes no address or beat before earlier answers are taken: nothing may wait in a
-/// circle.
+/// Every packet completes a buffer, and the host takes no address or beat before earlier answers are taken: nothing may wait
+/// in a circle.
 #[test]
 fn a_host_that_takes_one_write_at_a_time() {
     run_with_wave_on_failure("rvma_one_write", |context| {

@@ -1,18 +1,17 @@
 //! The host's side: registers, doorbells, and what memory must look like in the end.
 
-use crate::rvma_lut::rvma_engine::bench::{pack, Bench, PATIENCE};
+use crate::rvma_lut::rvma_engine::bench::{Bench, PATIENCE};
+use spindle_blocks::desc::CsrRequest;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma, PAGE};
 use spindle_model::rvma_lut::Rvma;
 use spindle_sim::host_memory::SparseMemory;
+use spindle_verilog::prelude::bits;
 use std::collections::HashMap;
 
 impl Bench {
     /// A register access: the data read and the error flag.
     pub fn csr(&mut self, write: bool, address: u32, data: u32) -> (u32, bool) {
-        self.request = Some(pack(
-            "csr_request",
-            &[("valid", 1), ("write", write.into()), ("addr", address.into()), ("wdata", data.into())],
-        ));
+        self.request = Some(CsrRequest { valid: true, write, addr: bits(address), wdata: bits(data) });
         for _ in 0..PATIENCE {
             self.step();
             if let Some(answer) = self.answer.take() {
@@ -162,7 +161,7 @@ impl Twin {
     }
 
     /// Expects the events of buffers of this mailbox that ended since the last call.
-    pub fn tell(&mut self, mailbox: u32) {
+    pub fn report(&mut self, mailbox: u32) {
         for unfilled in &self.model.unfilled[self.reported..] {
             if let Some((base, count)) = self.rings.get_mut(&unfilled.pid) {
                 *count += 1;
@@ -207,7 +206,7 @@ impl Twin {
     pub fn inc_epoch(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
         let got = self.about(pid, addr, 0, doorbell_command::INC_EPOCH).map(|_| ());
         assert_eq!(got, self.model.inc_epoch(pid, addr));
-        self.tell(self.numbers[&(pid, addr)]);
+        self.report(self.numbers[&(pid, addr)]);
         got
     }
 
@@ -215,7 +214,7 @@ impl Twin {
     pub fn close(&mut self, pid: u16, addr: u64) -> Result<(), u32> {
         let got = self.about(pid, addr, 0, doorbell_command::CLOSE).map(|_| ());
         assert_eq!(got, self.model.close(pid, addr));
-        self.tell(self.numbers[&(pid, addr)]);
+        self.report(self.numbers[&(pid, addr)]);
         self.numbers.remove(&(pid, addr));
         got
     }

@@ -58,8 +58,8 @@ fn operations_complete_a_buffer() {
     });
 }
 
-/// Managed: messages lie behind each other in the order in which their first packets come, whatever offset they name, and the
-/// buffer retires as soon as fewer bytes are left than the mailbox wants.
+/// Managed: messages lie one after the other in the order in which their first packets come, whatever offset they name, and
+/// the buffer retires as soon as fewer bytes are left than the mailbox wants.
 #[test]
 fn a_managed_mailbox_packs_messages() {
     run_with_wave_on_failure("rvma_managed", |context| {
@@ -133,7 +133,7 @@ fn what_finds_no_buffer_may_come_again() {
     });
 }
 
-/// Each packet is told the ordinal of the buffer and how many take messages; a mailbox may want no NACK at all, or none when
+/// Each packet is given the ordinal of the buffer and how many take messages; a mailbox may want no NACK at all, or none when
 /// it has no buffer.
 #[test]
 fn outcomes() {
@@ -164,8 +164,8 @@ fn outcomes() {
     });
 }
 
-/// What a handler sends to a mailbox of its process is a message of its own there, of one packet, whatever message it came with: it takes the place that
-/// it names, or that a managed mailbox chooses, shows no key, and is never caught.
+/// What a handler sends to a mailbox of its process is a message of its own there, of one packet, whatever message it came
+/// with: it takes the place that it names, or that a managed mailbox chooses, shows no key, and is never caught.
 #[test]
 fn a_redirected_packet_is_a_put_of_its_own() {
     run_with_wave_on_failure("rvma_redirected", |context| {

@@ -1,5 +1,5 @@
-//! Ten thousand random operations against the model: posts, puts of 1 byte to 1 MiB whose packets are mixed and some of which never come, early packets of
-//! later epochs, wrong ones, and between them every call of the mailboxes' owners.
+//! Ten thousand random operations against the model: posts, puts of 1 byte to 1 MiB whose packets are mixed and some of
+//! which never come, early packets of later epochs, wrong ones, and between them every call of the mailboxes' owners.
 //!
 //! `SPINDLE_RVMA_MIB` is how many MiB of long puts each of the four cases may send; 64 without it, 256 MiB in all.
 
@@ -111,7 +111,7 @@ impl Player {
         }
     }
 
-    /// Some posts, some puts mixed with each other, some calls, and packets that come behind them.
+    /// Some posts, some puts mixed with each other, some calls, and packets that come after them.
     fn round(&mut self) {
         let lengths: Vec<usize> = (0..24).map(|_| self.length()).collect();
         let longest = *lengths.iter().max().expect("there are some") as u32;
@@ -121,7 +121,7 @@ impl Player {
                 self.post(which, size);
             }
         }
-        // The hardware's epochs are behind the model's while packets are under way: a tag is one of those that are open now.
+        // The hardware's epochs lag the model's while packets are under way: a tag is one of those that are open now.
         let epochs: Vec<u64> =
             self.mailboxes.iter().map(|b| self.twin.model.get_epoch(b.0, b.1).expect("it is open")).collect();
         let (mut packets, mut late) = (vec![], vec![]);

@@ -1,4 +1,4 @@
-//! Streams: mailboxes that take messages in the order of their ordinals, one behind the other.
+//! Streams: mailboxes that take messages in the order of their ordinals, one after the other.
 
 use crate::rvma_lut::rvma_engine::bench::Bench;
 use crate::rvma_lut::rvma_engine::host_side::Twin;
@@ -22,7 +22,7 @@ fn twin(context: &WaveContext, least: u32) -> Twin {
     twin
 }
 
-/// Buffer `i`, behind the packets so far.
+/// Buffer `i`, after the packets so far.
 fn post(twin: &mut Twin, i: u64, size: u32) {
     twin.bench.drain();
     twin.post(1, ADDR, 0x1_0003 + 0x1000 * i, size, 0x5000 + 16 * i);
@@ -41,7 +41,8 @@ fn decision(twin: &mut Twin, put: &Put) -> Result<(), usize> {
     twin.expected[&frame]
 }
 
-/// A message waits for its turn, which comes when the one before it is bound, by whichever of its packets; its other packets come when they like.
+/// A message waits for its turn, which comes when the one before it is bound, by whichever of its packets; its other packets
+/// come when they like.
 #[test]
 fn messages_take_turns() {
     run_with_wave_on_failure("rvma_stream_turns", |context| {
@@ -77,8 +78,8 @@ fn messages_take_turns() {
     });
 }
 
-/// A packet without an ordinal is not for a stream; nor is one with an ordinal for a managed mailbox. A stream neither spills nor counts operations,
-/// and is no catch-all.
+/// A packet without an ordinal is not for a stream; nor is one with an ordinal for a managed mailbox. A stream neither
+/// spills nor counts operations, and is no catch-all.
 #[test]
 fn a_stream_is_of_one_kind() {
     run_with_wave_on_failure("rvma_stream_kind", |context| {
@@ -100,7 +101,8 @@ fn a_stream_is_of_one_kind() {
     });
 }
 
-/// What is cut has had its turn, and the next message goes into the next buffer; a mailbox that is opened again begins with ordinal 0.
+/// What is cut has had its turn, and the next message goes into the next buffer; a mailbox that is opened again begins with
+/// ordinal 0.
 #[test]
 fn cuts_keep_the_turn() {
     run_with_wave_on_failure("rvma_stream_cuts", |context| {

@@ -91,8 +91,8 @@ fn packets_go_where_their_tag_says() {
     });
 }
 
-/// A message is bound by its first packet, whatever tags the others carry; its bytes count in the buffer that it was bound to; a packet
-/// without a tag is not for this mailbox, nor one with a tag for another.
+/// A message is bound by its first packet, whatever tags the others carry; its bytes count in the buffer that it was bound
+/// to; a packet without a tag is not for this mailbox, nor one with a tag for another.
 #[test]
 fn a_message_has_one_buffer() {
     run_with_wave_on_failure("rvma_tagged_message", |context| {
@@ -122,7 +122,8 @@ fn a_message_has_one_buffer() {
     });
 }
 
-/// INC_EPOCH ends the oldest buffer, which moves the window; CLOSE returns all; the next mailbox with the same window knows nothing of them.
+/// INC_EPOCH ends the oldest buffer, which moves the window; CLOSE returns all; the next mailbox with the same window knows
+/// nothing of them.
 #[test]
 fn cuts_move_the_window() {
     run_with_wave_on_failure("rvma_tagged_cuts", |context| {

@@ -100,8 +100,8 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
     for (pid, addr, key, threshold, mode) in &boxes {
         twin.open_mode(*pid, *addr, *key, *threshold, *mode);
     }
-    // What finds no buffer of process 0, and no mailbox of process 1. One process with both would have packets of second turns among
-    // others, in an order that the model does not know.
+    // What finds no buffer of process 0, and no mailbox of process 1. One process with both would have packets of second
+    // turns among others, in an order that the model does not know.
     for pid in 0..2 {
         twin.open_mode(pid, 0xCA, 0, 1500, MANAGED | CATCH_ALL);
     }
@@ -122,8 +122,8 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
                 (next_base, next_record) = (next_base + 9200, next_record + 16);
             }
         }
-        // The hardware's epochs are behind the model's while packets are under way: a tag is one of those that are open now, and may be
-        // closed when it comes, or one that is neither before nor behind.
+        // The hardware's epochs lag the model's while packets are under way: a tag is one of those that are open now,
+        // and may be closed when it comes, or one that is neither before nor after.
         let epochs: Vec<u64> = boxes.iter().map(|b| twin.model.get_epoch(b.0, b.1).unwrap()).collect();
         let mut turn = boxes.iter().map(|b| twin.model.turn(b.0, b.1)).max().unwrap();
         let mut packets = vec![];

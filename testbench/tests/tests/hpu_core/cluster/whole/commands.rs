@@ -14,8 +14,9 @@ fn commands_carry_the_right_bytes() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         let scratch = base(map::SCRATCH);
-        // Writes its frame number into the packet and sends the whole packet; fills its 128 bytes of scratchpad, by its frame number, with that number, writes
-        // 100 bytes of it to the host at 16 x frame; hands the packet on; waits for all; state[frame] = errors.
+        // Writes its frame number into the packet and sends the whole packet; fills its 128 bytes of scratchpad, by its
+        // frame number, with that number, writes 100 bytes of it to the host at 16 x frame; hands the packet on; waits for
+        // all; state[frame] = errors.
         let mut body = vec![lw(14, TP, map::TASK_FRAME as i32), store(SH, 14, 3, 0)];
         body.extend(li(5, PACKET));
         body.extend([
@@ -93,7 +94,7 @@ fn commands_carry_the_right_bytes() {
                 let placed: Vec<_> = bench.places.iter().filter(|place| usize::from(place.0) == frame).collect();
                 let done = bench.done.iter().find(|done| usize::from(done.frame) == frame).expect("it is done");
                 assert!(placed.len() == 1 && placed[0].2 < done.cycle, "frame {frame} is placed once, before its end");
-                assert_eq!(word(&bench.l2, 4 * frame), 0, "nothing is under way behind WAIT, and nothing failed");
+                assert_eq!(word(&bench.l2, 4 * frame), 0, "nothing is under way after WAIT, and nothing failed");
             }
             bench.egress.clear();
             bench.transfers.clear();
@@ -271,7 +272,7 @@ fn a_packet_stays_until_it_is_sent() {
 fn a_packet_is_handed_on_before_its_handler_is_done() {
     run_with_wave_on_failure("cluster_place", |wave| {
         let mut bench = Bench::new(wave);
-        // The scheduler may free the packet when the handler is done, so PLACE comes first even if nobody waits for it.
+        // The scheduler may free the packet when the handler is done, so PLACE comes first even if no one waits for it.
         bench.program(0, &handler(&[issue(0, 0, 0, command::PLACE), vec![RET]].concat()));
         for stall in [0, 50, 95] {
             bench.stall = stall;
@@ -320,7 +321,8 @@ fn every_slot_comes_back() {
 fn prints_come_out_in_order() {
     run_with_wave_on_failure("cluster_print", |wave| {
         let mut bench = Bench::new(wave);
-        // Prints its frame number in 0 (nothing), 1 to 8 and 9 (eight) characters while it has a command under way; then waits for that and returns.
+        // Prints its frame number in 0 (nothing), 1 to 8 and 9 (eight) characters while it has a command under way; then
+        // waits for that and returns.
         let mut body = issue(base(map::SCRATCH), 64, 0, command::DMA_TO_HOST);
         body.extend([lw(14, TP, map::TASK_FRAME as i32), sw(14, 9, map::CMD_ADDR_LO as i32)]);
         body.extend([

@@ -51,7 +51,7 @@ fn conditionally_adds() -> Vec<u32> {
     ended(in_both(COUNTER, &[amo(LR, 5, 19, 0), addi(5, 5, 1), amo(SC, 6, 19, 5), branch(1, 6, 0, -12)]))
 }
 
-/// Counts in a plain word behind a lock.
+/// Counts in a plain word after a lock.
 fn locks() -> Vec<u32> {
     let body = [
         addi(5, 0, 1),
@@ -66,7 +66,7 @@ fn locks() -> Vec<u32> {
     ended(in_both(LOCK, &body))
 }
 
-/// Draws tickets and counts each one up in a table of bytes: nobody else has the same.
+/// Draws tickets and counts each one up in a table of bytes: no one else has the same.
 fn draws() -> Vec<u32> {
     let body = [
         addi(5, 0, 1),
@@ -92,7 +92,7 @@ fn subscribes() -> Vec<u32> {
     handler(&[&in_both(FLAG, &body)[..], &[addi(A0, 22, 0), RET]].concat())
 }
 
-/// Copies the words of the scratchpad behind those of the state.
+/// Copies the words of the scratchpad after those of the state.
 fn copies() -> Vec<u32> {
     let body = [lw(5, 18, 0), sw(5, 20, 0), addi(18, 18, 4), addi(20, 20, 4), addi(21, 21, -1), branch(1, 21, 0, -20)];
     let mut words = vec![lui(SCRATCH, base(map::SCRATCH) >> 12), lui(20, 1), add(20, 20, STATE), addi(21, 0, 0x100)];
@@ -132,7 +132,7 @@ fn what_all_processors_change_is_as_if_one_came_after_the_other() {
             assert_eq!((done.cause, done.code), (0, 0), "{done:?}: a fault, or data that is older than its flag");
         }
         let per_program = ROUNDS * TIMES as u32;
-        // The state, and the copy of the scratchpad behind it.
+        // The state, and the copy of the scratchpad after it.
         for (name, from) in [("state", 0), ("scratchpad", 0x1000)] {
             let at = |offset: i32| from + offset as usize;
             assert_eq!(word(&bench.l2, at(COUNTER)), 4 * per_program, "the counter in the {name}");

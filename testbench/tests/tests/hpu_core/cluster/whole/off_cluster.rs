@@ -1,7 +1,7 @@
 //! The bench's side of commands that are done outside the cluster: host memory, atomics, the initiator.
 
 use crate::hpu_core::cluster::whole::bench::{Bench, Context, CLUSTER};
-use crate::hpu_core::fields::{bits, slice};
+use crate::hpu_core::fields::bits;
 use rand::Rng;
 use spindle_contract::memory_map::command;
 use spindle_contract::params::L1_STAGE_BASE;
@@ -13,17 +13,17 @@ pub struct Put {
     pub opcode: u8,
     pub context: u64,
     pub frame: u16,
-    /// Words behind the header, as `hpu_core::array::off_cluster_unit` has them.
+    /// Words after the header, as `hpu_core::array::off_cluster_unit` has them.
     pub words: Vec<u32>,
 }
 
 /// What became of a far command: HPU, handle, error, result.
 type End = (u64, u64, bool, Option<u64>);
 
-/// What is asked for outside, and what it is told.
+/// What is asked for outside, and what it is answered.
 #[derive(Default)]
 pub struct Far {
-    /// Host memory behind the host region of [`Context::default`].
+    /// Host memory of the host region of [`Context::default`].
     pub memory: Vec<u8>,
     /// Puts and gets, and the payloads that came on the egress stream.
     pub puts: Vec<Put>,
@@ -49,7 +49,7 @@ pub struct Far {
     left: [bool; 2],
 }
 
-/// Words behind the header, by opcode.
+/// Words after the header, by opcode.
 fn words_of(opcode: u8) -> usize {
     match opcode {
         command::DMA_FROM_HOST => 4,
@@ -124,13 +124,13 @@ impl Bench {
     /// Before a cycle: beats from the host, and completions.
     pub(super) fn play_far(&mut self) {
         let [put, host_put] = std::mem::take(&mut self.far.left);
-        self.set("put_left", put.into());
-        self.set("host_put_left", host_put.into());
-        // What is wanted in the stage comes behind what is on its way from the host.
+        self.dut.put_left.set(put);
+        self.dut.host_put_left.set(host_put);
+        // What is wanted in the stage comes after what is on its way from the host.
         let staged = std::mem::take(&mut self.far.staged);
-        self.set("staged", staged.into());
-        if !self.far.staging && self.is_set("stage_request_valid") && !staged {
-            let ask = slice(self.model.get_bytes(self.ports["stage_request"]), 0, 26);
+        self.dut.staged.set(staged);
+        if !self.far.staging && self.dut.stage_request.valid.is_high() && !staged {
+            let ask = self.dut.stage_request.number();
             let (from, length) = (64 * (ask & 0x3FFF) as usize, (ask >> 14) as usize);
             for i in 0..length.div_ceil(64) {
                 let beat = self.l2[from + 64 * i..][..64].to_vec();
@@ -146,18 +146,18 @@ impl Bench {
         if self.far.beat.is_none() && !self.beat_offered && answers && self.moves() {
             self.far.beat = self.far.beats.pop_front();
         }
-        self.set("host_write", self.far.beat.is_some().into());
+        self.dut.host_write.set(self.far.beat.is_some());
         if let Some((place, keep, bytes, _)) = &self.far.beat {
-            self.model.set(self.ports["host_beat"], *place);
-            self.model.set(self.ports["host_keep"], *keep);
-            self.model.set(self.ports["host_partial"], (*keep != u64::MAX).into());
-            self.model.set_bytes(self.ports["load_data"], bytes);
+            self.dut.host_beat.set(*place);
+            self.dut.host_keep.set(*keep);
+            self.dut.host_partial.set(*keep != u64::MAX);
+            self.dut.load_data.set(bytes);
         } else {
-            self.model.set(self.ports["host_keep"], u64::MAX);
-            self.model.set(self.ports["host_partial"], 0);
+            self.dut.host_keep.set(u64::MAX);
+            self.dut.host_partial.set(false);
         }
         self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
-        self.set("off_cluster_done_valid", self.far.ending.into());
+        self.dut.off_cluster_done.valid.set(self.far.ending);
         if let (true, Some((hpu, handle, error, result))) = (self.far.ending, self.far.ends.front().copied()) {
             let done = bits(&[
                 (CLUSTER, 3),
@@ -167,18 +167,18 @@ impl Bench {
                 (result.is_some().into(), 1),
                 (result.unwrap_or(0x5555), 64),
             ]);
-            self.model.set_bytes(self.ports["off_cluster_done"], &done);
+            self.dut.off_cluster_done.set_bytes(&done);
         }
     }
 
     /// In the cycle: what is taken.
     pub(super) fn end_far(&mut self) {
-        if self.far.beat.is_some() && self.is_set("host_ready") {
+        if self.far.beat.is_some() && self.dut.host_ready.is_high() {
             if let Some((_, _, _, Some(end))) = self.far.beat.take() {
                 self.far.ends.push_back(end);
             }
         }
-        if self.far.ending && self.is_set("off_cluster_done_ready") {
+        if self.far.ending && self.dut.off_cluster_done.ready.is_high() {
             self.far.ends.pop_front();
             self.far.ending = false;
         }
@@ -186,7 +186,7 @@ impl Bench {
 
     /// Contexts whose process has an event ring.
     pub fn rings_open(&mut self, contexts: u64) {
-        self.set("rings_open", contexts);
+        self.dut.rings_open.set(contexts);
     }
 
     /// What has come out so far is of no more concern.
@@ -200,7 +200,7 @@ impl Bench {
         self.far.atomics.clear();
     }
 
-    /// Host memory with random bytes, and somebody who answers.
+    /// Host memory with random bytes, and a host that answers.
     pub fn serve_far(&mut self) {
         self.far.answers = true;
         self.far.memory = (0..Context::default().host_size).map(|_| self.rng.random()).collect();

@@ -8,7 +8,7 @@ use spindle_contract::memory_map::{self as map, base, command};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_hart::assembler::*;
 
-/// Bytes of a script in the packet, behind which the packet is room for bytes from the host.
+/// Bytes of a script in the packet, after which the packet is room for bytes from the host.
 const SCRIPT: usize = 1024;
 /// Words of the state that each command leaves: error, result.
 const LEFT: usize = 4;
@@ -17,7 +17,8 @@ const COUNTERS: u32 = 0x8000;
 /// Commands of a script.
 const STEPS: usize = 8;
 
-/// A command of a script: the words of the port, ISSUE among them; STATUS is 1 if the handler waits for it before it goes on.
+/// A command of a script: the words of the port, ISSUE among them; STATUS is 1 if the handler waits for it before it goes
+/// on.
 type Step = [u32; 16];
 
 fn at(offset: u32) -> usize {

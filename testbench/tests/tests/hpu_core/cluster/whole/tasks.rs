@@ -21,7 +21,8 @@ fn many_tasks_side_by_side() {
     run_with_wave_on_failure("cluster_many", |wave| {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
-        // Sums its packet's words through L1 and L2: x14 = frame; 20 rounds of x = 5 x + word, kept in stack and state in turn.
+        // Sums its packet's words through L1 and L2: x14 = frame; 20 rounds of x = 5 x + word, kept in stack and state in
+        // turn.
         let mut counts = vec![
             lw(14, TP, map::TASK_FRAME as i32),
             op_imm(1, 15, 14, 2),
@@ -130,11 +131,12 @@ fn starts_take_the_documented_cycles() {
         // Every bank has had its stack zeroed for this context.
         bench.tasks.extend((0..64).map(|_| task(None)));
         bench.run_until(64);
-        // From the cycle in which the task is accepted to the first fetch. The bench answers a read request in the cycle after it.
+        // From the cycle in which the task is accepted to the first fetch. The bench answers a read request in the cycle
+        // after it.
         for (packet, cycles) in [(None, FIRST), (Some(64), FIRST + 1), (Some(128), FIRST + 2), (Some(2048), FIRST + 32)]
         {
             bench.tasks.push_back(task(packet));
-            let accepted = bench.model.cycle();
+            let accepted = bench.dut.cycle();
             bench.run_until(bench.done.len() + 1);
             assert_eq!(bench.begun.last().expect("it began").1 - accepted, cycles, "a packet of {packet:?} bytes");
         }
@@ -186,7 +188,7 @@ fn a_context_finds_nothing_of_another() {
                 assert_eq!(word(&bench.l2, 4 * frame), 0, "what handler {frame} found");
             }
         }
-        // Handlers of one context are not told apart: what the first leaves is there, so the test would see it.
+        // Handlers of one context are not distinguished: what the first leaves is there, so the test would see it.
         bench.stall = 0;
         bench.tasks.extend((0..16).map(|frame| task(9, frame, 0)));
         bench.run_until(bench.done.len() + 16);

@@ -57,7 +57,7 @@ fn nothing_that_is_added_is_lost() {
                 assert_eq!(word(memory, at as usize), total, "the counter of region {region}");
                 retries += hart.endings.iter().rev().take(4).map(|ending| u32::from(ending.code)).sum::<u32>();
             }
-            assert!(retries > 100, "only {retries} conditional stores fail: nobody competes");
+            assert!(retries > 100, "only {retries} conditional stores fail: no one competes");
         }
     });
 }
@@ -68,7 +68,7 @@ fn a_lock_holds() {
         for (region, at) in [(SCRATCH, L1_SCRATCH_BASE), (CONTEXT, 0)] {
             let mut hart = hart(context, 0);
             hart.timing = Timing::BUSY;
-            // A lock in the first word; behind it a plain counter in the second that is read, kept for a while, and written.
+            // A lock in the first word; after it a plain counter in the second that is read, kept for a while, and written.
             let program = [
                 lui(COUNTER, base(region) >> 12),
                 addi(9, 0, TIMES),

@@ -1,4 +1,4 @@
-//! How handlers end: budgets to the cycle, faults that leave nothing behind, endings that come after the handler's stores.
+//! How handlers end: budgets to the cycle, faults that leave no trace, endings that come after the handler's stores.
 
 use crate::hpu_core::processor::hpu::hart_bench::hart;
 use rand::Rng;
@@ -137,7 +137,7 @@ fn what_follows_a_fault_does_not_happen() {
                     assert_eq!(value, expected, "word {i} in front of {faulting:#x}, with its ending");
                 }
             }
-            assert!(hart.commands.writes.is_empty(), "a command port write behind {faulting:#x}");
+            assert!(hart.commands.writes.is_empty(), "a command port write after {faulting:#x}");
         }
     });
 }
@@ -146,7 +146,8 @@ fn what_follows_a_fault_does_not_happen() {
 fn an_ending_comes_after_the_stores() {
     run_with_wave_on_failure("hart_drain", |context| {
         let mut hart = hart(context, 0);
-        // Slow answers, and handlers behind one another: whatever runs meanwhile, what a handler wrote is there with its ending.
+        // Slow answers, and handlers one after another: whatever runs meanwhile, what a handler wrote is there with its
+        // ending.
         hart.timing = Timing { remote: (30, 90), ..Timing::BUSY };
         let mut words = program(&[lw(5, TP, 0)]);
         words.extend((0..4).map(|i| sw(5, STATE, 64 * i)));

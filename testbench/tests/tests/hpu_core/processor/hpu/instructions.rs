@@ -1,4 +1,5 @@
-//! Every instruction on operands at the corners, against what the instruction set says of it, written down in Rust's own arithmetic.
+//! Every instruction on operands at the corners, against what the instruction set says of it, written down in Rust's own
+//! arithmetic.
 
 use crate::hpu_core::processor::hpu::hart_bench::hart;
 use spindle_contract::memory_map::{base, CODE, CONTEXT, FAULT_BREAK, FAULT_ILLEGAL, PACKET, SCRATCH};
@@ -277,7 +278,7 @@ fn loads_of_code() {
         let mut hart = hart(context, 0);
         hart.timing = Timing::BUSY;
         let image = 0x2000;
-        // Two words behind the program; x5 points there.
+        // Two words after the program; x5 points there.
         let data = [0x80FF_7F01u32, 0x0123_4567];
         let mut checks = vec![(LW, 0, data[0]), (LW, 4, data[1])];
         for (at, byte) in data[0].to_le_bytes().into_iter().enumerate() {
@@ -309,7 +310,8 @@ fn atomics() {
         ("amominu", 0x18, |old, b| old.min(b)),
         ("amomaxu", 0x1C, |old, b| old.max(b)),
     ];
-    // What an atomic asks for is the bench's to compute: here it is seen that operation, operand, address and result take their ways.
+    // What an atomic asks for is the bench's to compute: here it is seen that operation, operand, address and result take
+    // their ways.
     run_with_wave_on_failure("hart_atomics", |context| {
         let mut hart = hart(context, 0);
         let mut checks = vec![];

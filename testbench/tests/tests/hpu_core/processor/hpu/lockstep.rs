@@ -1,7 +1,7 @@
 //! Lock-step with the reference simulator: every instruction that retires, and the memory that is left.
 //!
-//! Handlers run two at a time on the two hardware threads, interleaved by the latencies of the remote port, with a third one preloaded. Each is
-//! compared with its own log.
+//! Handlers run two at a time on the two hardware threads, interleaved by the latencies of the remote port, with a third one
+//! preloaded. Each is compared with its own log.
 
 use crate::hpu_core::processor::hpu::hart_bench::hart;
 use crate::hpu_core::processor::hpu::random::{all_kinds, kind, program, Sizes};
@@ -108,7 +108,8 @@ fn case(spike: &Path, folder: &Path, seed: u64, index: usize) -> Case {
 fn sc_outcomes(commits: &[Commit]) -> Option<VecDeque<bool>> {
     let mut reserved = None;
     let (mut outcomes, mut plain) = (VecDeque::new(), true);
-    // The address of a failed SC is not in the log: it fails for want of a reservation, or because this one does not match, which cannot be told.
+    // The address of a failed SC is not in the log: it fails for want of a reservation, or because this one does not match,
+    // which cannot be known.
     for commit in commits {
         match commit.insn & 0xF800_007F {
             0x1000_002F => reserved = commit.load.map(|_| commit.insn >> 15 & 31),
@@ -180,14 +181,15 @@ impl Progress {
         self.case.start.watchdog != Start::default().watchdog
     }
 
-    /// Whether a handler that is stopped may stand at `pc`: at its next instruction, or behind it if that waits for an answer.
+    /// Whether a handler that is stopped may stand at `pc`: at its next instruction, or after it if that waits for an
+    /// answer.
     fn may_stand_at(&self, pc: u32) -> bool {
         let Some(commit) = self.case.commits.get(self.at) else { return false };
         let (opcode, funct3) = (commit.insn & 0x7F, commit.insn >> 12 & 7);
         let divides = opcode == 0x33 && commit.insn >> 25 == 1 && funct3 > 3;
         let waits = divides || opcode == 0x2F || opcode == 0x03 && commit.load.is_some_and(|at| at >> 28 == CONTEXT);
-        let behind = self.case.commits.get(self.at + 1).map_or(RETURN_ADDRESS, |next| next.pc);
-        self.may_be_stopped() && (pc == commit.pc || waits && pc == behind)
+        let after = self.case.commits.get(self.at + 1).map_or(RETURN_ADDRESS, |next| next.pc);
+        self.may_be_stopped() && (pc == commit.pc || waits && pc == after)
     }
 
     /// Compares an instruction that the watchdog stops.
@@ -221,7 +223,7 @@ impl Progress {
         self.at += 1;
     }
 
-    /// Gives up; the program stays behind.
+    /// Gives up; the program stays in the folder.
     fn fail(&self, why: &str, folder: &Path) -> ! {
         let path = folder.with_file_name(format!("lockstep-{}.hex", self.case.seed));
         let text: String = self.case.words.iter().map(|word| format!("{word:08x}\n")).collect();
@@ -460,8 +462,8 @@ fn batch(spike: &Path, folder: &Path, number: usize) -> Compared {
                 patience = if bench.compared > before { 0 } else { patience + 1 };
                 assert!(patience < 20_000, "nothing retires any more");
             }
-            assert!(bench.hart.l1 == bench.l1, "L1 is changed where nobody wrote");
-            assert!(bench.hart.l2 == bench.l2, "L2 is changed where nobody wrote");
+            assert!(bench.hart.l1 == bench.l1, "L1 is changed where no one wrote");
+            assert!(bench.hart.l2 == bench.l2, "L2 is changed where no one wrote");
             let total: usize = bench.compared.iter().sum();
             // What waited for its answer when the watchdog came has been counted and did not retire.
             let pulses = bench.hart.instructions as usize;

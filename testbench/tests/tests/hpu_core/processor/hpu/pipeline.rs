@@ -34,7 +34,7 @@ fn a_handler_returns() {
             let ending = bench.run_program(&[addi(A0, 0, code), RET]);
             assert_eq!((ending.code, ending.cause, ending.cycles), (code as u8, 0, 5));
         }
-        // What the registers hold that nobody has written.
+        // What the registers hold that no one has written.
         let mut words = vec![lui(8, 0x4_0000)];
         for register in 1..32 {
             words.push(sw(register, 8, 4 * register as i32));
@@ -179,7 +179,7 @@ fn memory_is_as_written() {
                     let pattern = 0x0123_4567_89AB_CDEFu64.rotate_left(offset as u32 * 8);
                     let memory = if physical == L2_STATE { &mut bench.l2 } else { &mut bench.l1 };
                     memory[physical..][..24].copy_from_slice(&[pattern.to_le_bytes(); 3].concat());
-                    // Store, load over it at once, and again in every size, right behind one another.
+                    // Store, load over it at once, and again in every size, right one after another.
                     let mut words = li(5, 0xA1B2_C3D4).to_vec();
                     words.extend([
                         lui(8, region),
@@ -239,7 +239,7 @@ fn atomics_answer() {
         for (region, physical) in [(0x3_0000u32, L1_SCRATCH), (0x4_0000, L2_STATE)] {
             let memory = if physical == L2_STATE { &mut bench.l2 } else { &mut bench.l1 };
             memory[physical + 8..][..4].copy_from_slice(&40u32.to_le_bytes());
-            // amoadd.w a0, x5, (x8) behind a store to the same word.
+            // amoadd.w a0, x5, (x8) after a store to the same word.
             let amo = 5 << 20 | 8 << 15 | 2 << 12 | A0 << 7 | 0x2F;
             let words = [lui(8, region), addi(5, 0, 50), sw(5, 8, 8), addi(8, 8, 8), amo, add(A0, A0, A0), RET];
             assert_eq!(bench.run_program(&words).code, 100);
@@ -283,7 +283,7 @@ fn an_end_waits_until_the_one_before_is_taken() {
             bench.steps(60);
             assert_eq!(bench.ends.len(), ended + 1, "the second is kept from its end");
             bench.takes_endings = true;
-            let from = bench.model.cycle();
+            let from = bench.dut.cycle();
             bench.run_until(taken + 2);
             let [first, second] = bench.endings[taken..] else { panic!("two endings") };
             assert_eq!((first.cause, first.code, first.at), (0, 1, from));
@@ -300,7 +300,7 @@ fn an_end_waits_until_the_one_before_is_taken() {
     });
 }
 
-/// Programs that write all registers, at 0, and that collect in a0 what nobody may find in them, at 0x1000.
+/// Programs that write all registers, at 0, and that collect in a0 what no one may find in them, at 0x1000.
 fn programs_of_registers(bench: &mut Bench) {
     let others: Vec<u32> = (3..32).filter(|register| !matches!(register, 4 | 10 | 11 | 12)).collect();
     let mut writes: Vec<u32> = others.iter().map(|register| addi(*register, 0, 1)).collect();
@@ -336,7 +336,8 @@ fn handlers_of_both_threads_find_no_registers_of_earlier_ones() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         programs_of_registers(&mut bench);
-        // Ends follow one another as closely as can be: returns alone, behind a write, and of a thread that has waited for L2.
+        // Ends follow one another as closely as can be: returns alone, after a write, and of a thread that has waited for
+        // L2.
         let state = lui(8, 0x4_0000);
         bench.program(0x2000, &[RET]);
         bench.program(0x3000, &[addi(31, 0, 1), RET]);
@@ -427,16 +428,16 @@ fn faults_name_the_instruction() {
             ("ecall", vec![ECALL], FAULT_BREAK, at, at),
             ("region 0", vec![lw(5, 0, 4)], FAULT_LOAD, at, 4),
             ("region 8", access(0x8_0000, lw, 4), FAULT_LOAD, at + 4, 0x8000_0004),
-            ("load behind the end", access(0x5_0000, lw, 1021), FAULT_LOAD, at + 4, 0x5000_03FD),
-            ("store behind the end", access(0x5_0000, sw, 1024), FAULT_STORE, at + 4, 0x5000_0400),
+            ("load after the end", access(0x5_0000, lw, 1021), FAULT_LOAD, at + 4, 0x5000_03FD),
+            ("store after the end", access(0x5_0000, sw, 1024), FAULT_STORE, at + 4, 0x5000_0400),
             ("store before the start", access(0x5_0000, sw, -1), FAULT_STORE, at + 4, 0x4FFF_FFFF),
             ("store to code", access(0x1_0000, sw, 0), FAULT_STORE, at + 4, 0x1000_0000),
             ("store to the task page", access(0x6_0000, sw, 0), FAULT_STORE, at + 4, 0x6000_0000),
             ("misaligned command", access(0x7_0000, lw, 1), FAULT_MISALIGNED, at + 4, 0x7000_0001),
-            ("state behind the end", access(0x4_0001, lw, 0), FAULT_LOAD, at + 4, 0x4000_1000),
+            ("state after the end", access(0x4_0001, lw, 0), FAULT_LOAD, at + 4, 0x4000_1000),
             ("jump before the code", vec![jal(0, -0x20)], FAULT_FETCH, 0x0FFF_FFF0, 0x0FFF_FFF0),
             ("branch before the code", vec![branch(0, 0, 0, -0x20)], FAULT_FETCH, 0x0FFF_FFF0, 0x0FFF_FFF0),
-            ("jump behind the code", vec![jal(0, 0x7FF0)], FAULT_FETCH, 0x1000_8000, 0x1000_8000),
+            ("jump after the code", vec![jal(0, 0x7FF0)], FAULT_FETCH, 0x1000_8000, 0x1000_8000),
             ("jump far away", vec![lui(8, 0x2_0000), jalr(0, 8, 4)], FAULT_FETCH, 0x2000_0004, 0x2000_0004),
             (
                 "jump far away, bit 0 ignored",
@@ -474,7 +475,7 @@ fn the_watchdog_counts_exactly() {
         for (watchdog, cause) in [(cycles - 1, FAULT_WATCHDOG), (cycles, 0), (cycles + 1, 0), (0, FAULT_WATCHDOG)] {
             assert_eq!(bench.run(Launch { watchdog, ..Launch::default() }).cause, cause, "budget {watchdog}");
         }
-        // A thread that waits for an answer that is late: the answer finds nobody.
+        // A thread that waits for an answer that is late: the answer finds no one.
         bench.latency = 500;
         bench.program(0, &[lui(9, 0x4_0000), lw(A0, 9, 0), RET]);
         let ending = bench.run(Launch { watchdog: 100, ..Launch::default() });

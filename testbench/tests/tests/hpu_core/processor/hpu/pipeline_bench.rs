@@ -5,9 +5,9 @@ use hpu_core::processor::hpu::{Hpu, HpuOptions};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::WATCHDOG_BITS;
-use spindle_harness::{Model, Port, Source, WaveContext};
+use spindle_harness::{Dut, WaveContext};
 use spindle_hart::{bytes_of_half, place_of_fault, Start};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Longest time a handler may take.
 const PATIENCE: u64 = 20_000;
@@ -17,13 +17,6 @@ pub const L1_STACK: usize = 0x6000;
 pub const L1_SCRATCH: usize = 0xA000;
 pub const L1_TASK: usize = 0xF000;
 pub const L2_STATE: usize = 0x1_0000;
-
-/// The emitted processor.
-pub fn source() -> Source {
-    let mut hpu = Hpu::new(HpuOptions { rvfi: true, predecodes: true, ..HpuOptions::default() });
-    let design = spindle_verilog::emit(&mut hpu, "hpu").unwrap_or_else(|error| panic!("{error}"));
-    Source::from_text("hpu", design.to_string())
-}
 
 /// A handler to run.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +56,7 @@ pub struct Ending {
     pub at: u64,
 }
 
-/// What the command port says to a write of ISSUE.
+/// The answer of the command port to a write of ISSUE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     Done,
@@ -91,7 +84,7 @@ pub struct Retired {
 
 /// The bench.
 pub struct Bench {
-    pub model: Model,
+    pub dut: Dut<Hpu>,
     pub code: Vec<u32>,
     pub l1: Vec<u8>,
     pub l2: Vec<u8>,
@@ -115,7 +108,6 @@ pub struct Bench {
     pub requests: Vec<(Vec<u8>, u64)>,
     pub retired: u64,
     pub trace: Vec<Retired>,
-    ports: HashMap<&'static str, Port>,
     rng: ChaCha8Rng,
     latched: u32,
     fetched: u32,
@@ -125,69 +117,12 @@ pub struct Bench {
     answers: VecDeque<(u64, bool, bool, u32)>,
 }
 
-const PORTS: [&str; 53] = [
-    "number",
-    "cycle",
-    "launch",
-    "launch_valid",
-    "launch_ready",
-    "launch_bank",
-    "region_write",
-    "region_index",
-    "region",
-    "fetch_address",
-    "fetch_enable",
-    "fetch_data",
-    "code_address",
-    "code_valid",
-    "code_ready",
-    "code_data",
-    "l1_0",
-    "l1_1",
-    "l1_0_valid",
-    "l1_1_valid",
-    "l1_0_grant",
-    "l1_1_grant",
-    "l1_0_data",
-    "l1_1_data",
-    "remote",
-    "remote_valid",
-    "remote_ready",
-    "answer",
-    "answer_valid",
-    "port",
-    "port_write",
-    "port_read",
-    "port_data",
-    "issue_done",
-    "issue_refused",
-    "issue_full",
-    "port_full",
-    "port_pending",
-    "ending",
-    "ending_valid",
-    "ending_ready",
-    "busy",
-    "retired",
-    "begin_valid",
-    "begin_thread",
-    "begin_bank",
-    "begin_frame",
-    "ends",
-    "end_thread",
-    "end_frame",
-    "bank_of",
-    "reset",
-    "rvfi_0",
-];
-
 impl Bench {
     pub fn new(context: &WaveContext) -> Self {
-        let mut model = context.model(&source()).unwrap_or_else(|error| panic!("{error:#}"));
-        let ports = PORTS.map(|name| (name, model.port(name).unwrap_or_else(|error| panic!("{error}")))).into();
-        model.reset(3);
+        let options = HpuOptions { rvfi: true, predecodes: true, ..HpuOptions::default() };
+        let dut = crate::large::dut(context, move || Hpu::new(options), "hpu");
         let mut bench = Self {
-            model,
+            dut,
             code: vec![0; 1 << 14],
             l1: vec![0; 1 << 16],
             l2: vec![0; 1 << 20],
@@ -206,7 +141,6 @@ impl Bench {
             requests: vec![],
             retired: 0,
             trace: vec![],
-            ports,
             rng: context.rng(),
             latched: 0,
             fetched: 0,
@@ -228,32 +162,16 @@ impl Bench {
             ];
             for (index, (target, base, bound, readable, writable)) in regions.into_iter().enumerate() {
                 let fields = [(target, 3), (base as u64, 20), (bound, 21), (readable, 1), (writable, 1)];
-                bench.set("region_write", 1);
-                bench.set("region_index", 8 * bank as u64 + 1 + index as u64);
-                bench.set_bytes("region", &bits(&fields));
-                bench.model.tick();
+                bench.dut.region.write.set(true);
+                bench.dut.region.index.set(8 * bank as u64 + 1 + index as u64);
+                bench.dut.region.set_bytes(&bits(&fields));
+                bench.dut.tick();
             }
         }
-        bench.set("region_write", 0);
+        bench.dut.region.write.set(false);
         // The predictor is clear after 32 cycles.
         bench.steps(40);
         bench
-    }
-
-    fn set(&mut self, port: &str, value: u64) {
-        self.model.set(self.ports[port], value);
-    }
-
-    fn set_bytes(&mut self, port: &str, bytes: &[u8]) {
-        self.model.set_bytes(self.ports[port], bytes);
-    }
-
-    fn is_set(&self, port: &str) -> bool {
-        self.model.is_set(self.ports[port])
-    }
-
-    fn get(&self, port: &str) -> u64 {
-        self.model.get(self.ports[port])
     }
 
     fn refuses(&mut self) -> bool {
@@ -267,49 +185,47 @@ impl Bench {
 
     /// One cycle.
     pub fn step(&mut self) {
-        let now = self.model.cycle();
+        let now = self.dut.cycle();
         self.drive(now);
-        self.model.eval();
-        let half = ["l1_0_grant", "l1_1_grant"];
-        for (port, valid) in half.iter().zip(["l1_0_valid", "l1_1_valid"]) {
-            let granted = self.is_set(valid) && !self.refuses();
-            self.set(port, granted.into());
+        self.dut.eval();
+        for half in 0..2 {
+            let granted = self.dut.l1[half].valid.is_high() && !self.refuses();
+            self.dut.l1[half].grant.set(granted);
         }
         let (code, remote) = (!self.refuses(), !self.refuses());
-        self.set("code_ready", code.into());
-        self.set("remote_ready", remote.into());
-        self.model.eval();
+        self.dut.code.ready.set(code);
+        self.dut.remote.ready.set(remote);
+        self.dut.eval();
         self.sample(now);
-        self.model.tick();
+        self.dut.tick();
     }
 
     fn drive(&mut self, now: u64) {
-        self.set("cycle", now);
-        self.set("fetch_data", self.fetched.into());
-        for (i, port) in ["l1_0_data", "l1_1_data", "code_data"].into_iter().enumerate() {
-            self.set(port, self.reads[i][0].into());
+        self.dut.cycle.set(now);
+        self.dut.fetch.data.set_bytes(&self.fetched.to_le_bytes());
+        for i in 0..3 {
+            let port = [&self.dut.l1[0].data, &self.dut.l1[1].data, &self.dut.code.data][i];
+            port.set(self.reads[i][0]);
             // What is not read in this cycle is no answer in two.
             let noise = self.rng.random();
             self.reads[i] = [self.reads[i][1], noise];
         }
-        self.set("port_data", self.port_read.into());
+        self.dut.port.data.set(self.port_read);
         self.port_read = self.rng.random();
-        self.set("port_full", self.port_full.into());
-        self.set("port_pending", self.pending);
+        self.dut.port.full.set(self.port_full);
+        self.dut.port.pending.set(self.pending);
         let reply = self.reply.filter(|reply| reply.1 == now).map(|reply| reply.0);
-        for (port, value) in
-            [("issue_done", Reply::Done), ("issue_refused", Reply::Refused), ("issue_full", Reply::Full)]
-        {
-            self.set(port, (reply == Some(value)).into());
-        }
+        self.dut.issue.done.set(reply == Some(Reply::Done));
+        self.dut.issue.refused.set(reply == Some(Reply::Refused));
+        self.dut.issue.full.set(reply == Some(Reply::Full));
         let answer = self.answers.front().copied().filter(|answer| answer.0 <= now);
-        self.set("answer_valid", answer.is_some().into());
+        self.dut.answer.valid.set(answer.is_some());
         if let Some((_, thread, write, data)) = answer {
             self.answers.pop_front();
-            self.set_bytes("answer", &bits(&[(thread.into(), 1), (write.into(), 1), (data.into(), 32)]));
+            self.dut.answer.set_bytes(&bits(&[(thread.into(), 1), (write.into(), 1), (data.into(), 32)]));
         }
-        self.set("ending_ready", self.takes_endings.into());
-        self.set("launch_valid", (!self.queue.is_empty()).into());
+        self.dut.ending.ready.set(self.takes_endings);
+        self.dut.launch.valid.set(!self.queue.is_empty());
         if let Some(launch) = self.queue.front().copied() {
             let start = Start {
                 entry: launch.entry,
@@ -322,22 +238,21 @@ impl Bench {
                 frame: launch.frame as u16,
                 ..Default::default()
             };
-            self.set_bytes("launch", &start.launch());
+            self.dut.launch.set_bytes(&start.launch());
         }
     }
 
     fn sample(&mut self, now: u64) {
-        if self.is_set("fetch_enable") {
+        if self.dut.fetch.enable.is_high() {
             self.fetched = self.latched;
-            self.latched = self.code[self.get("fetch_address") as usize];
+            self.latched = self.code[self.dut.fetch.address.number() as usize];
         }
-        for (i, names) in
-            [["l1_0_valid", "l1_0_grant", "l1_0"], ["l1_1_valid", "l1_1_grant", "l1_1"]].into_iter().enumerate()
-        {
-            if !self.is_set(names[0]) || !self.is_set(names[1]) {
+        for i in 0..2 {
+            let port = &self.dut.l1[i];
+            if !port.valid.is_high() || !port.grant.is_high() {
                 continue;
             }
-            let request = self.get(names[2]);
+            let request = port.number();
             let at = ((request & 0x1FFF) << 3) as usize + 4 * i;
             self.reads[i][1] = word(&self.l1, at);
             if request >> 51 & 1 == 0 {
@@ -349,37 +264,37 @@ impl Bench {
             }
             self.reads[i][1] = self.rng.random();
         }
-        if self.is_set("code_valid") && self.is_set("code_ready") {
-            self.reads[2][1] = self.code[self.get("code_address") as usize];
+        if self.dut.code.valid.is_high() && self.dut.code.ready.is_high() {
+            self.reads[2][1] = self.code[self.dut.code.address.number() as usize];
         }
-        if self.is_set("remote_valid") && self.is_set("remote_ready") {
+        if self.dut.remote.valid.is_high() && self.dut.remote.ready.is_high() {
             self.take_remote(now);
         }
-        let access = self.get("port");
+        let access = self.dut.port.number();
         let (at, data) = (access >> 3 & 15, (access >> 7) as u32);
-        assert!(!self.is_set("port_write") || !self.is_set("port_read"));
-        if self.is_set("port_write") {
+        assert!(!self.dut.port.write.is_high() || !self.dut.port.read.is_high());
+        if self.dut.port.write.is_high() {
             self.writes.push((at, data, now));
             if at == 4 {
                 let reply = self.replies.pop_front().unwrap_or(Reply::Done);
                 self.reply = Some((reply, now + 2));
             }
         }
-        if self.is_set("port_read") {
+        if self.dut.port.read.is_high() {
             self.port_read = self.command[at as usize];
         }
-        if !self.queue.is_empty() && self.is_set("launch_ready") {
+        if !self.queue.is_empty() && self.dut.launch.ready.is_high() {
             self.queue.pop_front();
         }
-        if self.is_set("begin_valid") {
-            self.begins.push((self.get("begin_frame") as u16, self.get("begin_thread") as u8, now));
+        if self.dut.begin.valid.is_high() {
+            self.begins.push((self.dut.begin_frame.number() as u16, self.dut.begin.thread.number() as u8, now));
         }
-        if self.is_set("ends") {
-            self.ends.push((self.get("end_frame") as u16, self.get("end_thread") as u8, now));
+        if self.dut.ends.is_high() {
+            self.ends.push((self.dut.end_frame.number() as u16, self.dut.end_thread.number() as u8, now));
         }
-        self.retired += u64::from(self.is_set("retired"));
-        let bytes = self.model.get_bytes(self.ports["rvfi_0"]);
-        let field = |from, width| slice(bytes, from, width);
+        self.retired += u64::from(self.dut.retired.is_high());
+        let bytes = self.dut.rvfi[0].bytes();
+        let field = |from, width| slice(&bytes, from, width);
         if field(0, 1) == 1 {
             let word = |from| field(from, 32) as u32;
             self.trace.push(Retired {
@@ -396,9 +311,9 @@ impl Bench {
                 written: word(352),
             });
         }
-        if self.takes_endings && self.is_set("ending_valid") {
-            let bytes = self.model.get_bytes(self.ports["ending"]);
-            let field = |from, width| slice(bytes, from, width) as u32;
+        if self.takes_endings && self.dut.ending.valid.is_high() {
+            let bytes = self.dut.ending.bytes();
+            let field = |from, width| slice(&bytes, from, width) as u32;
             assert_eq!(field(10, 1) == 1, field(11, 4) != 0, "a fault and its cause belong together");
             let (stray, of_access) = (field(64, 1) == 1, field(65, 1) == 1);
             let (pc, address) = place_of_fault(field(15, 17), field(32, 32), stray, of_access);
@@ -415,7 +330,7 @@ impl Bench {
     }
 
     fn take_remote(&mut self, now: u64) {
-        let bytes = self.model.get_bytes(self.ports["remote"]).to_vec();
+        let bytes = self.dut.remote.bytes();
         let field = |from, width| slice(&bytes, from, width);
         let (thread, far, write, atomic) = (field(0, 1) == 1, field(1, 1) == 1, field(2, 1) == 1, field(3, 1) == 1);
         let (operation, at, size, data) =
@@ -452,9 +367,9 @@ impl Bench {
 
     /// Runs until so many handlers have ended since the bench began.
     pub fn run_until(&mut self, endings: usize) {
-        let start = self.model.cycle();
+        let start = self.dut.cycle();
         while self.endings.len() < endings {
-            assert!(self.model.cycle() < start + PATIENCE, "no ending after {PATIENCE} cycles");
+            assert!(self.dut.cycle() < start + PATIENCE, "no ending after {PATIENCE} cycles");
             self.step();
         }
     }

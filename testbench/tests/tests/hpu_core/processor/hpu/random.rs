@@ -1,7 +1,7 @@
 //! Random programs: every instruction, hazards of every distance, branches both ways, all regions.
 //!
-//! Operands come mostly from a few registers, which change from block to block, so that neighbours depend on one another; registers get fresh
-//! values often, or most would end at zero or minus one.
+//! Operands come mostly from a few registers, which change from block to block, so that neighbours depend on one another;
+//! registers get fresh values often, or most would end at zero or minus one.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

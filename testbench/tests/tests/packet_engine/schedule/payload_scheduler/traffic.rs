@@ -1,14 +1,20 @@
 //! Random messages, and what is played against the scheduler: an array of handlers, an RVMA engine, a packet buffer.
 
-use crate::packet_engine::dut::{Dut, Record};
 use crate::packet_engine::hpus::Hpus;
+use crate::packet_engine::intake::set_packet;
+use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::bundles::PolicySinkPorts;
+use spindle_blocks::desc::{Command, ContextPolicy, PacketDesc, PlacementDesc, PlacementDone, TaskDesc, TaskDone};
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
 use spindle_contract::{events, memory_map::command, reasons, wire::opcode};
+use spindle_harness::Dut;
 use spindle_model::packet_engine::payload_scheduler::{Counts, Handlers, Judge, Limits, Plan, Report, Sent, Target};
+use spindle_verilog::ports::{HasPorts, Wire, Word};
+use spindle_verilog::prelude::{bits, Bit, In, Packed, SinkPorts};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// The context that is not active; the others have the handlers that their low bits name.
@@ -47,17 +53,24 @@ fn process(context: u64) -> u64 {
     3 * context + 1
 }
 
+/// These fields are as the packet brought them.
+macro_rules! unchanged {
+    ($desc:expr, $word:expr, $($field:ident)*) => { $(
+        if $desc.$field != $word.$field {
+            return Err(format!("{} of {:x?} is not that of {:x?}", stringify!($field), $desc, $word));
+        }
+    )* };
+}
+
 /// The policies of all contexts: `shares` with what each may have inside.
-pub fn limited(mut shares: Vec<Record>) -> Vec<Record> {
+pub fn limited(mut shares: Vec<ContextPolicy>) -> Vec<ContextPolicy> {
     for (context, policy) in (0..).zip(&mut shares) {
         let limits = limits(context);
-        policy.0.extend([
-            ("messages", limits.messages as u64),
-            ("packets", limits.packets as u64),
-            ("overload", limits.overload as u64),
-            ("user_header", limits.user_header),
-            ("pid", process(context)),
-        ]);
+        policy.messages = bits(limits.messages);
+        policy.packets = bits(limits.packets);
+        policy.overload = bits(limits.overload);
+        policy.user_header = bits(limits.user_header);
+        policy.pid = bits(process(context));
     }
     shares
 }
@@ -75,7 +88,7 @@ struct Script {
 struct Live {
     number: usize,
     key: [u64; 6],
-    frames: VecDeque<Record>,
+    frames: VecDeque<PacketDesc>,
     /// Packets whose cells have not returned.
     open: usize,
     /// Frames are lost: it ends of age, unless none of it joined.
@@ -96,7 +109,7 @@ struct Running {
     since: u64,
     until: u64,
     kind: u8,
-    desc: Record,
+    desc: TaskDesc,
     /// PLACE and REDIRECT commands that are still to be issued.
     commands: u32,
     commanded: bool,
@@ -116,23 +129,23 @@ pub struct Surroundings {
     next_frame: u64,
     cells: Vec<u64>,
     all_cells: usize,
-    offered: Option<Record>,
+    offered: Option<PacketDesc>,
     running: Vec<Running>,
-    done: VecDeque<Record>,
-    place: VecDeque<Record>,
-    placing: Vec<(u64, Record)>,
-    placed: VecDeque<Record>,
+    done: VecDeque<TaskDone>,
+    place: VecDeque<Command>,
+    placing: Vec<(u64, PlacementDone)>,
+    placed: VecDeque<PlacementDone>,
     /// Frames inside, as they were sent.
-    sent: BTreeMap<u64, Record>,
+    sent: BTreeMap<u64, PacketDesc>,
     /// The same, until their cells return; and the first command of each that counts.
-    words: HashMap<u64, Record>,
-    commands: HashMap<u64, Record>,
+    words: HashMap<u64, PacketDesc>,
+    commands: HashMap<u64, Command>,
     /// Placements elsewhere.
     pub redirected: u64,
-    busy: HashSet<&'static str>,
+    busy: HashSet<usize>,
     /// Largest number of cycles that a feedback word was offered before it was taken.
     pub longest_wait: u64,
-    waited: HashMap<&'static str, u64>,
+    waited: HashMap<usize, u64>,
     /// What the pulses of the scheduler said.
     pub seen: Counts,
     /// Every so many messages one loses frames; 0 = none.
@@ -147,18 +160,27 @@ pub fn contexts() -> u64 {
 }
 
 /// Installs the policy of each context, and waits until the scheduler has cleared its tables.
-pub fn install(dut: &mut Dut, policies: &[Record]) {
+pub fn install<B: HasPorts>(
+    dut: &Dut<B>,
+    port: &PolicySinkPorts,
+    event_ready: &Wire<In, Bit>,
+    policies: &[ContextPolicy],
+) {
     for (index, policy) in policies.iter().enumerate() {
-        let mut policy = policy.clone();
-        policy.0.entry("weight").or_insert(1);
-        policy.0.entry("core_mask").or_insert(u32::MAX.into());
-        dut.put("policy", "context_policy", &policy);
-        dut.set("policy_index", index as u64);
-        dut.set("policy_valid", 1);
+        let mut policy = *policy;
+        if policy.weight == 0 {
+            policy.weight = bits(1);
+        }
+        if policy.core_mask == 0 {
+            policy.core_mask = bits(u32::MAX);
+        }
+        port.set(policy);
+        port.valid.set(true);
+        port.index.set(index);
         dut.tick();
     }
-    dut.set("policy_valid", 0);
-    dut.set("message_event_ready", 1);
+    port.valid.set(false);
+    event_ready.set(true);
     for _ in 0..300 {
         dut.tick();
     }
@@ -288,34 +310,36 @@ impl Surroundings {
         let mut offset = 0;
         let mut frames = vec![];
         for (index, size) in sizes.iter().enumerate() {
-            let mut record = Record::new(&[
-                ("version", 1),
-                ("stamp", rng.random_range(0..1 << 32)),
-                ("length", size + 90),
-                ("payload_offset", 90),
-                ("l3_offset", 14),
-                ("is_spindle", !raw as u64),
-                ("opcode", op),
-                ("src_nid", key[3]),
-                ("src_pid", key[4]),
-                ("msg_id", key[5]),
-                ("addr", number as u64),
-                ("key", rng.random_range(0..1 << 32)),
-                ("sequenced", 1),
-                ("msg_len", total),
-                ("msg_off", offset),
-                ("buf_off", rng.random_range(0..1 << 32)),
-                ("payload_len", *size),
-                ("action", if mailbox { action::MAILBOX } else { action::CONTEXT } as u64),
-                ("context", context),
-                ("per_message", per_message as u64),
-                ("to_host", to_host as u64),
-            ]);
+            let mut record = PacketDesc {
+                version: bits(1),
+                stamp: bits(rng.random_range(0..1u64 << 32)),
+                length: bits(size + 90),
+                payload_offset: bits(90),
+                l3_offset: bits(14),
+                is_spindle: !raw,
+                opcode: bits(op),
+                src_nid: bits(key[3]),
+                src_pid: bits(key[4]),
+                msg_id: bits(key[5]),
+                addr: bits(number),
+                key: bits(rng.random_range(0..1u64 << 32)),
+                sequenced: true,
+                msg_len: bits(total),
+                msg_off: bits(offset),
+                buf_off: bits(rng.random_range(0..1u64 << 32)),
+                payload_len: bits(*size),
+                action: bits(if mailbox { action::MAILBOX } else { action::CONTEXT }),
+                context: bits(context),
+                per_message,
+                to_host,
+                ..PacketDesc::default()
+            };
             if by_field {
-                record.0.extend([("by_field", 1), ("per_message", 0), ("ends", (index + 1 == packets) as u64)]);
+                (record.by_field, record.per_message) = (true, false);
+                record.ends = index + 1 == packets;
             }
             if raw {
-                record.0.extend([("msg_len", *size), ("msg_off", 0)]);
+                (record.msg_len, record.msg_off) = (bits(*size), bits(0));
             }
             offset += size;
             frames.push(record);
@@ -325,9 +349,10 @@ impl Surroundings {
             frames.shuffle(rng);
         }
         if lossy {
-            // At least one comes and one does not; of a message that is named by a field the last does not. The one with the user header comes: without it
-            // the others would keep the places that their context has until the message ages, and messages that lose nothing would age with it.
-            if let Some(first) = frames.iter().position(|frame| !by_field && frame.get("msg_off") == 0) {
+            // At least one comes and one does not; of a message that is named by a field the last does not. The one with the
+            // user header comes: without it the others would keep the places that their context has until the message ages,
+            // and messages that lose nothing would age with it.
+            if let Some(first) = frames.iter().position(|frame| !by_field && frame.msg_off.to_u64() == 0) {
                 frames.swap(0, first);
             }
             frames.truncate(rng.random_range(1..packets));
@@ -337,11 +362,11 @@ impl Surroundings {
     }
 
     /// The next packet of some message, in a free cell.
-    fn packet(&mut self) -> Option<Record> {
+    fn packet(&mut self) -> Option<PacketDesc> {
         if self.live.len() < self.window && self.left > 0 {
             self.begin();
         }
-        // Frames of one that is named by a field come in order, also behind those of its predecessor.
+        // Frames of one that is named by a field come in order, also after those of its predecessor.
         let unsent: Vec<usize> = (0..self.live.len())
             .filter(|i| !self.live[*i].frames.is_empty() && self.live[*i].rests <= self.cycle)
             .collect();
@@ -353,9 +378,9 @@ impl Surroundings {
         }
         let at = self.rng.random_range(0..self.cells.len());
         let mut record = self.live[which].frames.pop_front()?;
-        record.0.insert("pkt", self.cells.swap_remove(at));
-        record.0.insert("frame", self.next_frame);
-        record.0.insert("psn", self.next_frame);
+        record.pkt = bits(self.cells.swap_remove(at));
+        record.frame = bits(self.next_frame);
+        record.psn = bits(self.next_frame);
         self.message_of.insert(self.next_frame, self.live[which].number);
         self.next_frame += 1;
         Some(record)
@@ -365,37 +390,36 @@ impl Surroundings {
         self.rng.random_range(0..100) < self.eagerness
     }
 
-    /// A word that is offered stays so until it is taken.
-    fn offer(&mut self, dut: &mut Dut, port: &'static str, desc: &str, word: Option<Record>) {
-        let valid = format!("{port}_valid");
-        let show = word.is_some() && (self.busy.contains(port) || self.ready());
-        dut.set(&valid, show as u64);
-        if let (true, Some(word)) = (show, &word) {
-            dut.put(port, desc, word);
-            self.busy.insert(port);
+    /// A word that is offered stays until it moves.
+    fn offer<T: Packed + Word<T>>(&mut self, sink: &SinkPorts<T>, word: Option<T>) -> bool {
+        let word = word.filter(|_| self.busy.contains(&sink.channel()) || self.ready());
+        sink.offer(word);
+        if word.is_some() {
+            self.busy.insert(sink.channel());
         }
+        word.is_some()
     }
 
-    /// Whether the offered word moves; keeps count of waiting.
-    fn moved(&mut self, dut: &mut Dut, port: &'static str) -> bool {
-        if !dut.high(&format!("{port}_valid")) {
+    /// Whether the offered word moves; keeps count of waiting. A packet may wait for long.
+    fn moved<T: Packed>(&mut self, sink: &SinkPorts<T>, patient: bool) -> bool {
+        if !sink.valid.is_high() {
             return false;
         }
-        let moves = dut.high(&format!("{port}_ready"));
-        let waited = self.waited.entry(port).or_default();
+        let moves = sink.moves();
+        let waited = self.waited.entry(sink.channel()).or_default();
         *waited += 1;
-        if port != "packet" {
+        if !patient {
             self.longest_wait = self.longest_wait.max(*waited);
         }
         if moves {
             *waited = 0;
-            self.busy.remove(port);
+            self.busy.remove(&sink.channel());
         }
         moves
     }
 
     /// One cycle.
-    pub fn step(&mut self, dut: &mut Dut) -> Result<(), String> {
+    pub fn step(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
         self.cycle += 1;
         if self.offered.is_none() {
             self.offered = self.packet();
@@ -407,17 +431,18 @@ impl Surroundings {
             self.placed.push_back(word);
         }
         let offered = self.offered.clone();
-        self.offer(dut, "packet", "packet_desc", offered);
+        if self.offer(&dut.packet, offered) {
+            set_packet(dut, &offered.expect("a packet is offered"));
+        }
         let word = self.done.front().cloned();
-        self.offer(dut, "task_done", "task_done", word);
+        self.offer(&dut.task_done, word);
         let word = self.place.front().cloned();
-        self.offer(dut, "place", "command", word);
+        self.offer(&dut.place, word);
         let word = self.placed.front().cloned();
-        self.offer(dut, "placement_done", "placement_done", word);
-        self.hpus.drive(dut, "task_room", now);
-        for port in ["placement_ready", "free_ready", "message_event_ready"] {
-            let ready = self.ready();
-            dut.set(port, ready as u64);
+        self.offer(&dut.placement_done, word);
+        self.hpus.drive(&dut.task_room, now);
+        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready] {
+            port.set(self.ready());
         }
         dut.eval();
         self.sample(dut)?;
@@ -438,20 +463,21 @@ impl Surroundings {
                 run.commands -= 1;
                 run.commanded = true;
                 let opcode = [command::PLACE, command::REDIRECT][self.rng.random_range(0..2)];
-                self.place.push_back(Record::new(&[
-                    ("version", 1),
-                    ("opcode", opcode as u64),
-                    ("offset", self.rng.random::<u32>().into()),
-                    ("address", self.rng.random()),
-                    ("frame", desc.get("frame")),
-                    ("msg_slot", desc.get("msg_slot")),
-                    ("pkt", desc.get("pkt")),
-                    ("context", desc.get("context")),
-                ]));
+                self.place.push_back(Command {
+                    version: bits(1),
+                    opcode: bits(opcode),
+                    offset: bits(self.rng.random::<u32>()),
+                    address: bits(self.rng.random::<u64>()),
+                    frame: bits(desc.frame.to_u64()),
+                    msg_slot: bits(desc.msg_slot.to_u64()),
+                    pkt: bits(desc.pkt.to_u64()),
+                    context: bits(desc.context.to_u64()),
+                    ..Command::default()
+                });
                 continue;
             }
             let run = self.running.swap_remove(at);
-            let script = &self.scripts[self.message_of[&run.desc.get("frame")]];
+            let script = &self.scripts[self.message_of[&run.desc.frame.to_u64()]];
             let rng = &mut self.rng;
             let (code, fault) = match run.kind {
                 kind::HEADER => (script.header, script.header == 9 && rng.random_bool(0.5)),
@@ -462,91 +488,87 @@ impl Surroundings {
                 _ => (script.completion, false),
             };
             let d = &run.desc;
-            self.done.push_back(Record::new(&[
-                ("version", 1),
-                ("kind", run.kind as u64),
-                ("context", d.get("context")),
-                ("msg_slot", d.get("msg_slot")),
-                ("frame", d.get("frame")),
-                ("has_packet", d.get("has_packet")),
-                ("pkt", d.get("pkt")),
-                ("payload_len", d.get("payload_len")),
-                ("code", code as u64),
-                ("fault", fault as u64),
-                ("cluster", d.get("cluster")),
-                ("hpu", d.get("hpu")),
-                ("cycles", now - run.since),
-            ]));
+            self.done.push_back(TaskDone {
+                version: bits(1),
+                kind: bits(run.kind),
+                context: bits(d.context.to_u64()),
+                msg_slot: bits(d.msg_slot.to_u64()),
+                frame: bits(d.frame.to_u64()),
+                has_packet: d.has_packet,
+                pkt: bits(d.pkt.to_u64()),
+                payload_len: bits(d.payload_len.to_u64()),
+                code: bits(code),
+                fault,
+                cluster: bits(d.cluster.to_u64()),
+                hpu: bits(d.hpu.to_u64()),
+                cycles: bits(now - run.since),
+                ..TaskDone::default()
+            });
         }
     }
 
     /// What moves in this cycle.
-    fn sample(&mut self, dut: &mut Dut) -> Result<(), String> {
-        if self.moved(dut, "packet") {
+    fn sample(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
+        if self.moved(&dut.packet, true) {
             let word = self.offered.take().ok_or("nothing was offered")?;
-            let frame = word.get("frame");
+            let frame = word.frame.to_u64();
             let message = self.message_of[&frame];
-            let raw = word.get("is_spindle") == 0 && !word.0.contains_key("by_field");
+            let raw = !word.is_spindle && !word.by_field;
             self.judge.arrives(
                 frame,
                 Sent {
                     message,
-                    pkt: word.get("pkt"),
-                    payload: word.get("payload_len"),
-                    foremost: raw || word.get("msg_off") == 0,
-                    ends: word.0.get("ends") == Some(&1),
+                    pkt: word.pkt.to_u64(),
+                    payload: word.payload_len.to_u64(),
+                    foremost: raw || word.msg_off.to_u64() == 0,
+                    ends: word.ends,
                 },
             );
-            if word.get("action") == action::MAILBOX as u64 && word.get("opcode") != NOT_SERVED {
+            if word.action.to_u64() == action::MAILBOX as u64 && word.opcode.to_u64() != NOT_SERVED {
                 self.judge.joins_mailbox(frame);
             }
-            self.words.insert(frame, word.clone());
+            self.words.insert(frame, word);
             self.sent.insert(frame, word);
         }
-        if self.moved(dut, "task_done") {
+        if self.moved(&dut.task_done, false) {
             let word = self.done.pop_front().ok_or("no task had ended")?;
             self.hpus.ends(&word);
-            self.judge.returns(
-                word.get("kind") as u8,
-                word.get("frame"),
-                word.get("code") as u8,
-                word.get("fault") == 1,
-            )?;
+            self.judge.returns(word.kind.to_u64() as u8, word.frame.to_u64(), word.code.to_u64() as u8, word.fault)?;
         }
-        if self.moved(dut, "place") {
+        if self.moved(&dut.place, false) {
             let word = self.place.pop_front().ok_or("no command was issued")?;
-            let frame = word.get("frame");
+            let frame = word.frame.to_u64();
             let run = self
                 .running
                 .iter_mut()
-                .find(|r| r.commanded && r.desc.get("frame") == frame)
-                .ok_or("a command of nobody")?;
+                .find(|r| r.commanded && r.desc.frame.to_u64() == frame)
+                .ok_or("a command of no handler")?;
             run.commanded = false;
             if run.kind != kind::COMPLETION {
                 self.judge.commands(frame)?;
                 self.commands.entry(frame).or_insert(word);
             }
         }
-        if self.moved(dut, "placement_done") {
+        if self.moved(&dut.placement_done, false) {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
-            self.judge.placed(word.get("frame"), word.get("placed") == 1, word.get("reason") as usize)?;
+            self.judge.placed(word.frame.to_u64(), word.placed, word.reason.to_u64() as usize)?;
         }
         self.psn_commit(dut)?;
-        if dut.high("task_valid") {
-            let desc = dut.record("task_desc", "task_desc");
+        if dut.task_valid.is_high() {
+            let desc = dut.task_desc.get();
             self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
-            let (task, frame) = (desc.get("kind") as u8, desc.get("frame"));
-            if task != kind::COMPLETION && desc.get("has_packet") != 1 || desc.get("version") != 1 {
+            let (task, frame) = (desc.kind.to_u64() as u8, desc.frame.to_u64());
+            if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
                 return Err(format!("task descriptor {desc:?}"));
             }
-            self.unchanged(&desc, &self.words[&frame], &["addr", "buf_off", "dst_pid", "msg_off", "msg_len"])?;
+            unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
             self.judge.task(
                 task,
                 frame,
-                desc.get("pkt"),
-                desc.get("msg_slot"),
-                desc.get("dropped_bytes") * (task == kind::COMPLETION) as u64,
-                desc.get("flow_control") == 1,
+                desc.pkt.to_u64(),
+                desc.msg_slot.to_u64(),
+                desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
+                desc.flow_control,
             )?;
             let places = self.scripts[self.message_of[&frame]].places;
             let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
@@ -554,11 +576,11 @@ impl Surroundings {
             let until = self.cycle + self.rng.random_range(1..longest);
             self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
         }
-        if dut.high("placement_valid") && dut.high("placement_ready") {
-            let desc = dut.record("placement", "placement_desc");
-            let slot = (desc.get("has_slot") == 1).then_some(desc.get("msg_slot"));
-            let (from_handler, pending) = (desc.get("from_handler") == 1, desc.get("pending") == 1);
-            self.judge.placement(desc.get("frame"), desc.get("pkt"), slot, from_handler, pending)?;
+        if dut.placement.valid.is_high() && dut.placement.ready.is_high() {
+            let desc = dut.placement.get();
+            let slot = (desc.has_slot).then_some(desc.msg_slot.to_u64());
+            let (from_handler, pending) = (desc.from_handler, desc.pending);
+            self.judge.placement(desc.frame.to_u64(), desc.pkt.to_u64(), slot, from_handler, pending)?;
             self.placement(&desc)?;
             let placed = self.rng.random_bool(0.8);
             let reason = if placed {
@@ -567,19 +589,20 @@ impl Surroundings {
                 *[reasons::NO_POSTED_BUFFER, reasons::BAD_KEY].choose(&mut self.rng).expect("two")
             };
             let until = self.cycle + self.rng.random_range(1..40);
-            let word = Record::new(&[
-                ("pkt", desc.get("pkt")),
-                ("frame", desc.get("frame")),
-                ("has_slot", desc.get("has_slot")),
-                ("msg_slot", desc.get("msg_slot")),
-                ("payload_len", desc.get("payload_len")),
-                ("placed", placed as u64),
-                ("reason", reason as u64),
-            ]);
+            let word = PlacementDone {
+                pkt: bits(desc.pkt.to_u64()),
+                frame: bits(desc.frame.to_u64()),
+                has_slot: desc.has_slot,
+                msg_slot: bits(desc.msg_slot.to_u64()),
+                payload_len: bits(desc.payload_len.to_u64()),
+                placed,
+                reason: bits(reason),
+                ..PlacementDone::default()
+            };
             self.placing.push((until, word));
         }
-        if dut.high("free_valid") && dut.high("free_ready") {
-            let pkt = dut.get("free");
+        if dut.free.valid.is_high() && dut.free.ready.is_high() {
+            let pkt = dut.free.number();
             let frame = self.judge.freed(pkt)?;
             self.words.remove(&frame);
             self.commands.remove(&frame);
@@ -592,62 +615,57 @@ impl Surroundings {
             self.cells.push(pkt);
         }
         self.report(dut)?;
-        let outcome = dut.get("counts_outcome");
+        let outcome = dut.counts.outcome.number();
         self.seen.handled += outcome & 1;
         self.seen.placed += outcome >> 1 & 1;
         if outcome >> 2 & 1 == 1 {
             self.seen.drops[(outcome >> 3) as usize] += 1;
         }
-        self.seen.messages_done += dut.get("counts_message_done");
-        self.seen.messages_failed += dut.get("counts_message_failed");
-        self.seen.messages_aged += dut.get("counts_message_aged");
-        self.seen.to_hpu += dut.get("counts_to_hpu");
-        self.seen.to_mailbox += dut.get("counts_to_mailbox");
+        self.seen.messages_done += dut.counts.message_done.number();
+        self.seen.messages_failed += dut.counts.message_failed.number();
+        self.seen.messages_aged += dut.counts.message_aged.number();
+        self.seen.to_hpu += dut.counts.to_hpu.number();
+        self.seen.to_mailbox += dut.counts.to_mailbox.number();
         Ok(())
     }
 
-    /// These fields are as the packet brought them.
-    fn unchanged(&self, desc: &Record, word: &Record, fields: &[&'static str]) -> Result<(), String> {
-        match fields.iter().find(|name| desc.get(name) != word.0.get(*name).copied().unwrap_or(0)) {
-            Some(name) => Err(format!("{name} of {desc:?} is not that of {word:?}")),
-            None => Ok(()),
-        }
-    }
-
-    /// A placement goes where the packet's header says, or where the first command of its handlers says, unless the rule had it placed before that.
-    fn placement(&mut self, desc: &Record) -> Result<(), String> {
-        const HEADER: [&str; 9] = ["addr", "buf_off", "dst_pid", "msg_off", "msg_len", "key", "psn", "flags", "epoch"];
-        let frame = desc.get("frame");
+    /// A placement goes where the packet's header says, or where the first command of its handlers says, unless the rule had
+    /// it placed before that.
+    fn placement(&mut self, desc: &PlacementDesc) -> Result<(), String> {
+        let frame = desc.frame.to_u64();
         let word = &self.words[&frame];
-        let command = self.commands.get(&frame).filter(|c| c.get("opcode") == u64::from(command::REDIRECT));
-        let Some(command) = command.filter(|_| word.get("to_host") == 0) else {
-            if desc.get("redirected") == 1 {
-                return Err(format!("nobody redirected {desc:?}"));
+        let command = self.commands.get(&frame).filter(|c| c.opcode.to_u64() == u64::from(command::REDIRECT));
+        let Some(command) = command.filter(|_| !word.to_host) else {
+            if desc.redirected {
+                return Err(format!("no one redirected {desc:?}"));
             }
-            return self.unchanged(desc, word, &HEADER);
+            unchanged!(desc, word, addr buf_off dst_pid msg_off msg_len key psn flags epoch);
+            return Ok(());
         };
-        let wanted = Record::new(&[
-            ("redirected", 1),
-            ("addr", command.get("address")),
-            ("buf_off", command.get("offset")),
-            ("dst_pid", process(word.get("context"))),
-            ("msg_len", word.get("payload_len")),
-        ]);
+        let wanted = PlacementDesc {
+            redirected: true,
+            addr: bits(command.address.to_u64()),
+            buf_off: bits(command.offset.to_u64()),
+            dst_pid: bits(process(word.context.to_u64())),
+            msg_len: bits(word.payload_len.to_u64()),
+            ..PlacementDesc::default()
+        };
         self.redirected += 1;
-        self.unchanged(desc, &wanted, &HEADER)?;
-        self.unchanged(desc, &wanted, &["redirected"])
+        unchanged!(desc, wanted, addr buf_off dst_pid msg_off msg_len key psn flags epoch redirected);
+        Ok(())
     }
 
-    /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same cycle.
-    fn psn_commit(&mut self, dut: &mut Dut) -> Result<(), String> {
-        if !dut.high("psn_commit_valid") {
+    /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same
+    /// cycle.
+    fn psn_commit(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
+        if !dut.psn_commit.valid.is_high() {
             return Ok(());
         }
-        let commit = dut.get("psn_commit");
+        let commit = dut.psn_commit.number();
         let (accepted, psn) = (commit & 1 == 1, commit >> 9);
         let frame =
             *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("a PSN commit of a frame that is not inside")?;
-        let outcome = dut.get("counts_outcome");
+        let outcome = dut.counts.outcome.number();
         let dropped = (outcome >> 2 & 1 == 1).then_some((outcome >> 3) as usize);
         self.judge.psn_commit(frame, accepted, dropped)?;
         let word = self.sent.remove(&frame).ok_or("it was sent")?;
@@ -657,15 +675,16 @@ impl Surroundings {
         // What the NIC has no room for is sent again.
         let again = [reasons::QUOTA, reasons::PAUSED, reasons::NO_MESSAGE_SLOT];
         // So is what a mailbox had no buffer for, if the message has other packets.
-        let waits = word.get("action") == action::MAILBOX as u64
-            && word.get("msg_len") != word.get("payload_len")
+        let waits = word.action.to_u64() == action::MAILBOX as u64
+            && word.msg_len.to_u64() != word.payload_len.to_u64()
             && !live.lossy
             && dropped == Some(reasons::NO_POSTED_BUFFER);
         if !accepted && (waits || dropped.is_some_and(|reason| again.contains(&reason))) {
             live.open += 1;
             live.rests = self.cycle + REST;
-            // Behind the others: the packet with the user header may be among them, and it is let in whatever the quota says.
-            if word.0.contains_key("by_field") {
+            // After the others: the packet with the user header may be among them, and it is let in whatever the quota
+            // says.
+            if word.by_field {
                 live.frames.push_front(word);
             } else {
                 live.frames.push_back(word);
@@ -674,23 +693,23 @@ impl Surroundings {
         Ok(())
     }
 
-    /// A process is told of the end of a message.
-    fn report(&mut self, dut: &mut Dut) -> Result<(), String> {
-        if !(dut.high("message_event_valid") && dut.high("message_event_ready")) {
+    /// A process is informed of the end of a message.
+    fn report(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
+        if !(dut.message_event.valid.is_high() && dut.message_event.ready.is_high()) {
             return Ok(());
         }
-        let event = dut.record("message_event", "event_desc");
-        let number = event.get("user") as usize;
-        let context = event.get("context");
-        if (event.get("kind"), event.get("pid")) != (events::MESSAGE as u64, process(context)) {
+        let event = dut.message_event.get();
+        let number = event.user.to_u64() as usize;
+        let context = event.context.to_u64();
+        if (event.kind.to_u64(), event.pid.to_u64()) != (events::MESSAGE as u64, process(context)) {
             return Err(format!("event {event:?}"));
         }
         let report = Report {
-            code: event.get("code") as u8,
+            code: event.code.to_u64() as u8,
             context: context as usize,
-            length: event.get("length"),
-            dropped: event.get("extra"),
-            flow_control: event.get("flags") == events::message::FLOW_CONTROL as u64,
+            length: event.length.to_u64(),
+            dropped: event.extra.to_u64(),
+            flow_control: event.flags.to_u64() == events::message::FLOW_CONTROL as u64,
         };
         self.judge.report(number, report)?;
         for message in self.live.iter_mut().filter(|m| m.number == number) {

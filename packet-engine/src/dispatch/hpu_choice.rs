@@ -17,7 +17,7 @@
 //! more tasks than another one has, or none, although the other one is free again. No HPU is given two tasks for one pulse of
 //! room.
 
-use spindle_blocks::ram::LutMemory;
+use spindle_blocks::{ram::LutMemory, replicate};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -93,8 +93,8 @@ impl HpuChoice {
     pub fn new(config: &Config) -> Self {
         let total = config.total_hpus();
         Self {
-            mask: (0..config.contexts).map(|_| Default::default()).collect(),
-            tasks: (0..total).map(|_| Default::default()).collect(),
+            mask: replicate(config.contexts),
+            tasks: replicate(total),
             _contexts: config.contexts,
             _hpus: config.hpus,
             _total: total,

@@ -6,6 +6,7 @@
 //! ([`balanced`]): the two numbers complement each other, or both are all ones. The byte order of the words does not matter: swapping
 //! all of them swaps the sum.
 
+use spindle_blocks::replicate;
 use spindle_contract::params::BEAT_BYTES;
 use spindle_contract::wire::{self, ipv4};
 use spindle_verilog::prelude::*;
@@ -119,12 +120,7 @@ impl<const N: usize> Default for Compressor<N> {
         assert!(N >= 4, "Compressor: {N} words need no tree; use at least 4");
         let sixes = (N - 3) / 3;
         let last = N - 3 * sixes - 2;
-        Self {
-            queue: (0..N + 3 * sixes + 2 * last).map(|_| Default::default()).collect(),
-            _sixes: sixes,
-            _last: last,
-            ..Self::blank()
-        }
+        Self { queue: replicate(N + 3 * sixes + 2 * last), _sixes: sixes, _last: last, ..Self::blank() }
     }
 }
 

@@ -156,7 +156,7 @@ impl EventArbiter {
         self.placed_in.read.ready.next = take_placed;
 
         let returned = return_of(ended.kind, ended.code, ended.fault);
-        let mut event_out: Event = Default::default();
+        let mut event_out: Event = Event::default();
         event_out.kind = bits::<3>(EVENT_NEW);
         event_out.pkt = self.arrival_pkt.val();
         event_out.frame = command.frame;

@@ -463,7 +463,7 @@ impl PayloadScheduler {
         let acts = self.a_valid.q.val();
         let acted = self.a_event.q.val();
         let verdict = self.evaluator.verdict.val();
-        let mut outcome: Outcome = Default::default();
+        let mut outcome: Outcome = Outcome::default();
         if acts {
             outcome = verdict.outcome;
         }

@@ -13,7 +13,7 @@
 //! others have that register, and after it twenty tables of four terms in LUT RAM. The flags come too late for block RAM.
 
 use super::types::{BROAD, NARROW, ROWS, RULE_LANES};
-use spindle_blocks::{LutMemory, RamStyle, SdpMemory};
+use spindle_blocks::{replicate, LutMemory, RamStyle, SdpMemory};
 use spindle_contract::params::{MATCH_FLAGS, MATCH_TERMS};
 use spindle_verilog::prelude::*;
 
@@ -51,8 +51,8 @@ impl RuleTables {
     pub fn new(style: RamStyle) -> Self {
         let in_blocks = style == RamStyle::Block;
         Self {
-            broad: (0..if in_blocks { BROAD } else { 0 }).map(|_| Default::default()).collect(),
-            narrow: (0..if in_blocks { 0 } else { NARROW }).map(|_| Default::default()).collect(),
+            broad: replicate(if in_blocks { BROAD } else { 0 }),
+            narrow: replicate(if in_blocks { 0 } else { NARROW }),
             _in_blocks: in_blocks,
             ..Self::blank()
         }

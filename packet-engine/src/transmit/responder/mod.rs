@@ -199,7 +199,7 @@ impl Responder {
         let leaves = fetches & !reported;
         self.ack_states.write_enable.next = accepted | leaves | notes | clears;
         self.ack_states.write_address.next = if clears { self.cleared.q.val().get_bits::<8>(0) } else { node };
-        let mut changed: AckState = Default::default();
+        let mut changed: AckState = AckState::default();
         if accepted {
             changed = AckState {
                 queued: ack_state.queued | answers,

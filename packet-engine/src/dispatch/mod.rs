@@ -102,18 +102,18 @@ fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
     (quarter, if quarter.get_bit(1) { high } else { low }).cat::<4>()
 }
 
-/// The bits of a quarter that are behind this one of it.
+/// The bits of a quarter above this one.
 #[hdl_fn]
-fn behind_of_four(number: Bits<2>) -> Bits<4> {
+fn above_of_four(number: Bits<2>) -> Bits<4> {
     (!number.all(), !number.get_bit(1), !number.any(), false).cat::<4>()
 }
 
-/// The bits behind this one of sixteen. A LUT each, which a shift is not.
+/// The bits above this one of sixteen. One LUT each, which a shift is not.
 #[hdl_fn]
-fn behind_of(number: Bits<4>) -> Bits<16> {
-    let quarters = behind_of_four(number.get_bits::<2>(2));
+fn above_of(number: Bits<4>) -> Bits<16> {
+    let quarters = above_of_four(number.get_bits::<2>(2));
     let quarter = number.get_bits::<2>(2);
-    let inner = behind_of_four(number.get_bits::<2>(0));
+    let inner = above_of_four(number.get_bits::<2>(0));
     (
         inner & repeat::<4>(quarter == 3) | repeat::<4>(quarters.get_bit(3)),
         inner & repeat::<4>(quarter == 2) | repeat::<4>(quarters.get_bit(2)),
@@ -279,7 +279,7 @@ impl Dispatch {
         self.chosen.d.next = goes;
         self.chosen_context.d.next = selected;
         if goes {
-            self.later.d.next = behind_of(selected);
+            self.later.d.next = above_of(selected);
         }
         self.share.backlog.next = self.queues.backlog.val();
         // Also when no context can go: the round is over when one can.

@@ -11,7 +11,7 @@
 //!
 //! Writing takes one beat per cycle for ever, also one-beat frames, each of which needs a cell. A frame overflows when no cell is
 //! free for its next 512 bytes, or when it is longer than `MAX_FRAME`; its cells are free again in the next cycle, the rest of it
-//! is ignored, and `written_pkt` and `written_cells` mean nothing. Freeing takes one cycle per cell; a freed cell can be written
+//! is ignored, and `pkt` and `cells` of `written` mean nothing. Freeing takes one cycle per cell; a freed cell can be written
 //! 3 cycles after its turn. Reading: see [`cell_reader`](crate::ingress::cell_reader); first beat [`READ_LATENCY`] cycles after
 //! the request, one beat per cycle. `keep` is not stored: readers know the length. A packet may be read from the cycle of its
 //! `written_valid` on.

@@ -29,7 +29,7 @@
 //! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
 //! | in `timeout`, `live_index` / out `live` | registers |
 //! | out `counts` | registers |
-//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `counts_outcome`, from registers |
+//! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `counts`, from registers |
 //!
 //! Cycles: one event each, also of one message; two events of one packet are at least four cycles apart. `packet_valid` of a
 //! new message → order 4; `task_done_valid` → order 5. No event waits for the array or for host memory, only for the packet

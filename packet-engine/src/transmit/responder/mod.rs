@@ -9,12 +9,12 @@
 //! | in `control` | registers |
 //!
 //! An **acknowledgement** is due for a packet with the flag ACK_REQ, for a duplicate, for a control packet, and for every
-//! `control_every`-th accepted packet of a source since its last acknowledgement. It is also due for the packet that fills the first
+//! `control.every`-th accepted packet of a source since its last acknowledgement. It is also due for the packet that fills the first
 //! hole of that acknowledgement: if that packet was the last one, the sender would learn of it only by a timeout. A source with an
 //! acknowledgement due takes its turn in a queue; the same acknowledgement covers what it sends until then, and the echoed fields
 //! are those of its last report. A **refusal** is about one packet and goes before acknowledgements; it is withheld if the last
-//! refusal to that source is not `control_nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
-//! Nothing is sent while `control_enable` is low.
+//! refusal to that source is not `control.nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
+//! Nothing is sent while `control.enable` is low.
 //!
 //! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source
 //! sends again. The last accepted report of each source and the waiting refusals share a memory with one write port and one read

@@ -297,7 +297,7 @@ mod tests {
         let work = cache.work().unwrap();
         let built = work.path().join("model.so");
         std::fs::write(&built, text).unwrap();
-        cache.keep(name, &built).unwrap();
+        cache.keep(name, "so", &built).unwrap();
     }
 
     #[test]

@@ -41,6 +41,7 @@ mod linked {
         let folder = standard_library().unwrap_or_else(|error| panic!("{error:#}"));
         println!("cargo:rustc-link-search=native={}", folder.display());
         println!("cargo:rustc-link-lib=static=stdc++");
+        println!("cargo:rustc-link-lib=m");
         std::fs::write(out.join("linked.rs"), declarations(&models)).expect("OUT_DIR can be written");
     }
 

@@ -117,3 +117,62 @@ pub fn standard_library() -> Result<PathBuf> {
     let folder = path.parent().filter(|_| path.is_absolute());
     Ok(folder.context("the C++ compiler has no static standard library (libstdc++.a)")?.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+
+    fn counter(top: &str, step: u32) -> Source {
+        let text = format!(
+            "module {top}(input logic clock, input logic reset, output logic [15:0] q);\n\
+             always_ff @(posedge clock) q <= reset ? 16'd0 : q + 16'd{step};\nendmodule\n"
+        );
+        Source::from_text(top, text)
+    }
+
+    /// Two libraries, one of them with waves, in one image whose only other library is C's: as a program would link them.
+    #[test]
+    fn models_that_are_linked_need_no_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources =
+            [("by_one", counter("linked_by_one", 1)), ("by_three", counter("linked_by_three", 3).with_trace(true))];
+        let archives: Vec<Archive> =
+            sources.iter().map(|(name, source)| archive(source, name, folder.path()).unwrap()).collect();
+        let image = folder.path().join("image.so");
+        let mut join = Command::new(&Tools::get().unwrap().cxx);
+        join.args(["-shared", "-o"]).arg(&image).arg(format!("-L{}", folder.path().display()));
+        join.args(archives.iter().map(|archive| format!("-Wl,--undefined={}", archive.symbol)));
+        join.args(archives.iter().map(|archive| format!("-l{}", archive.name)));
+        run(join.arg("-static-libstdc++")).unwrap();
+        // SAFETY: the image holds models that this crate compiled, and is never unloaded.
+        let image = Box::leak(Box::new(unsafe { libloading::Library::new(&image) }.unwrap()));
+        let models: Vec<Linked> = archives
+            .into_iter()
+            .map(|archive| {
+                // SAFETY: the symbol is the model's constant table.
+                let face: libloading::Symbol<'static, *const Face> =
+                    unsafe { image.get(archive.symbol.as_bytes()) }.unwrap();
+                Linked {
+                    fingerprint: archive.fingerprint.leak(),
+                    verilator: archive.verilator.leak(),
+                    // SAFETY: as above.
+                    face: unsafe { &**face },
+                }
+            })
+            .collect();
+        link(models.leak());
+        for ((_, source), step) in sources.iter().zip([1, 3]) {
+            let library = Model::build(source).unwrap();
+            assert_eq!(library.path(), std::env::current_exe().unwrap(), "the model was loaded from the cache");
+            let mut model = library.instance();
+            let q = model.port("q").unwrap();
+            model.reset(2);
+            model.ticks(100);
+            assert_eq!(model.get(q), 100 * step);
+        }
+        // Another source is no linked one.
+        let other = Model::build(&counter("linked_by_one", 2)).unwrap();
+        assert_ne!(other.path(), std::env::current_exe().unwrap());
+    }
+}

@@ -139,26 +139,33 @@ mod tests {
             [("by_one", counter("linked_by_one", 1)), ("by_three", counter("linked_by_three", 3).with_trace(true))];
         let archives: Vec<Archive> =
             sources.iter().map(|(name, source)| archive(source, name, folder.path()).unwrap()).collect();
-        let image = folder.path().join("image.so");
+        // The symbols are hidden outside of a program, so a table names them.
+        let (table, image) = (folder.path().join("table.c"), folder.path().join("image.so"));
+        let symbols: Vec<&str> = archives.iter().map(|archive| archive.symbol.as_str()).collect();
+        let text = format!(
+            "extern const char {}[];\nconst void *const faces[] = {{{}}};\n",
+            symbols.join("[], "),
+            symbols.join(", ")
+        );
+        std::fs::write(&table, text).unwrap();
         let mut join = Command::new(&Tools::get().unwrap().cxx);
-        join.args(["-shared", "-o"]).arg(&image).arg(format!("-L{}", folder.path().display()));
-        join.args(archives.iter().map(|archive| format!("-Wl,--undefined={}", archive.symbol)));
-        join.args(archives.iter().map(|archive| format!("-l{}", archive.name)));
+        join.args(["-shared", "-fPIC", "-x", "c"]).arg(&table).args(["-x", "none", "-o"]).arg(&image);
+        join.arg(format!("-L{}", folder.path().display()))
+            .args(archives.iter().map(|archive| format!("-l{}", archive.name)));
         run(join.arg("-static-libstdc++")).unwrap();
         // SAFETY: the image holds models that this crate compiled, and is never unloaded.
         let image = Box::leak(Box::new(unsafe { libloading::Library::new(&image) }.unwrap()));
+        // SAFETY: the table has an address for each model, that of its constant table of functions.
+        let faces: libloading::Symbol<'static, *const [&'static Face; 2]> = unsafe { image.get(b"faces\0") }.unwrap();
+        // SAFETY: as above.
+        let faces = unsafe { **faces };
         let models: Vec<Linked> = archives
             .into_iter()
-            .map(|archive| {
-                // SAFETY: the symbol is the model's constant table.
-                let face: libloading::Symbol<'static, *const Face> =
-                    unsafe { image.get(archive.symbol.as_bytes()) }.unwrap();
-                Linked {
-                    fingerprint: archive.fingerprint.leak(),
-                    verilator: archive.verilator.leak(),
-                    // SAFETY: as above.
-                    face: unsafe { &**face },
-                }
+            .zip(faces)
+            .map(|(archive, face)| Linked {
+                fingerprint: archive.fingerprint.leak(),
+                verilator: archive.verilator.leak(),
+                face,
             })
             .collect();
         link(models.leak());

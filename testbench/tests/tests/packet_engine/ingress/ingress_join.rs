@@ -111,7 +111,7 @@ fn ingress(wave: &WaveContext, cells: usize) -> Dut<Ingress> {
     dut.spindle_port.set(PORT);
     dut.rx_enable.set(true);
     // One rule: everything to context 3.
-    dut.rule_action.set(1 << 31 | 3 << 4 | 1);
+    dut.rule_action.set(1u32 << 31 | 3 << 4 | 1);
     dut.rule_write.set(true);
     dut.tick();
     dut.rule_write.set(false);

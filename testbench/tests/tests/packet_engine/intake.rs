@@ -31,5 +31,5 @@ pub fn intake(packet: &PacketDesc) -> u64 {
 /// Offers a packet to the scheduler, with its destination, as the ingress join does.
 pub fn set_packet(dut: &Dut<PayloadScheduler>, packet: &PacketDesc) {
     dut.packet.set(*packet);
-    dut.packet_intake.set_bytes(&intake(packet).to_le_bytes()[..4]);
+    dut.packet_intake.set_bytes(&intake(packet).to_le_bytes()[..2]);
 }

@@ -23,7 +23,9 @@ cleanup() {
 trap cleanup EXIT
 
 for tool in ip ethtool ping tshark python3; do
-    command -v "$tool" >/dev/null || { echo "capture: $tool is missing; run: apt-get install -y iproute2 ethtool iputils-ping tshark python3" >&2; exit 1; }
+    command -v "$tool" >/dev/null && continue
+    echo "capture: $tool is missing; run: apt-get install -y iproute2 ethtool iputils-ping tshark python3" >&2
+    exit 1
 done
 
 ip netns add "$host"

@@ -51,8 +51,8 @@ fn ultra_fifo() {
 fn default_memory() {
     run_with_wave_on_failure("default_memory", |wave| {
         let port = WordPort { capacity: 64, latency: 1, registered_ready: true };
-        word_port_timing(&mut Dut::new(wave, Fifo::<Bits<32>, 6>::default(), "fifo_default_6"), port);
+        word_port_timing(&Dut::new(wave, Fifo::<Bits<32>, 6>::default(), "fifo_default_6"), port);
         let port = WordPort { capacity: 128, latency: 3, ..port };
-        word_port_timing(&mut Dut::new(wave, Fifo::<Bits<32>, 7>::default(), "fifo_default_7"), port);
+        word_port_timing(&Dut::new(wave, Fifo::<Bits<32>, 7>::default(), "fifo_default_7"), port);
     });
 }

@@ -20,7 +20,7 @@ fn skid_equals_queue() {
 #[test]
 fn skid_timing() {
     run_with_wave_on_failure("skid_timing", |wave| {
-        word_port_timing(&mut Dut::new(wave, Skid::<Bits<32>>::default(), "skid_32"), SKID);
+        word_port_timing(&Dut::new(wave, Skid::<Bits<32>>::default(), "skid_32"), SKID);
     });
 }
 
@@ -36,7 +36,7 @@ fn slice_equals_queue() {
 #[test]
 fn slice_timing() {
     run_with_wave_on_failure("slice_timing", |wave| {
-        word_port_timing(&mut Dut::new(wave, Slice::<Bits<32>>::default(), "slice_32"), SLICE);
+        word_port_timing(&Dut::new(wave, Slice::<Bits<32>>::default(), "slice_32"), SLICE);
     });
 }
 

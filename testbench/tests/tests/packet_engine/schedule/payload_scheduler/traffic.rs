@@ -430,7 +430,7 @@ impl Surroundings {
             let (_, word) = self.placing.swap_remove(at);
             self.placed.push_back(word);
         }
-        let offered = self.offered.clone();
+        let offered = self.offered;
         if self.offer(&dut.packet, offered) {
             set_packet(dut, &offered.expect("a packet is offered"));
         }

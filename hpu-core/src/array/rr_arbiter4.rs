@@ -1,4 +1,4 @@
-//! Round robin among eight, one LUT deep for the first four.
+//! Round robin among eight: the first four share one choice, the last four another.
 //!
 //! | ports | meaning |
 //! |---|---|
@@ -6,26 +6,20 @@
 //! | in `accept` | the grant of this cycle is used |
 //! | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 //!
-//! `index` is one LUT after four requests and `grant` two; with more than four, two groups of four take turns, which is
-//! one LUT more. Without a request `index` is undefined. The grant moves on only with `accept`. A requester waits for
-//! at most 3 others among four, 7 among eight.
+//! All outputs are combinational in `request`. With more than four requesters, two groups of four take turns. Without a request `index` is undefined.
+//! The grant moves on only with `accept`. A requester waits for at most 3 others among four, 7 among eight.
 
 use spindle_verilog::prelude::*;
 
-/// The next of four requesters behind `last`; anything if there is none. A function of six bits: one LUT for each bit
-/// of the answer, which the mapper finds in a choice by the bits of `last`, but not in a list of who comes behind whom.
+/// The next of four requesters after `last`; 3 if there is none.
 #[hdl_fn]
-fn next_of_four(wants: Bits<4>, last: Bits<2>) -> Bits<2> {
-    let w0 = wants.get_bit(0);
-    let w1 = wants.get_bit(1);
-    let w2 = wants.get_bit(2);
-    let w3 = wants.get_bit(3);
-    let after_odd = if last.get_bit(1) { !w0 & (w1 | !w2) } else { !w2 & (w3 | !w0) };
-    let after_even = if last.get_bit(1) { w3 | (!w0 & w1) } else { w1 | (!w2 & w3) };
-    let lower = if last.get_bit(0) { after_odd } else { after_even };
-    let upper =
-        if last.get_bit(1) { (!last.get_bit(0) & w3) | (!w0 & !w1) } else { (last.get_bit(0) | !w1) & (w2 | w3) };
-    (upper, lower).cat::<2>()
+fn next_of_four(requests: Bits<4>, last: Bits<2>) -> Bits<2> {
+    let later = requests & (bits::<4>(0b1110) << last);
+    if later.any() {
+        first_set(later)
+    } else {
+        first_set(requests)
+    }
 }
 
 /// The arbiter. See the module text.

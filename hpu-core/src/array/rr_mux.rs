@@ -12,7 +12,7 @@ use spindle_verilog::prelude::*;
 /// | clusters | in `write[i]` |
 /// | register or FIFO | out `read` |
 #[block]
-pub struct RrMux<T: Synth> {
+pub struct RrMux<T: Packed> {
     /// Word of a cluster.
     pub write: Vec<Sink<T>>,
     /// Word of the granted cluster.
@@ -21,7 +21,7 @@ pub struct RrMux<T: Synth> {
     _clusters: usize,
 }
 
-impl<T: Synth> RrMux<T> {
+impl<T: Packed> RrMux<T> {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
         Self { write: replicate(clusters), _clusters: clusters, ..Self::blank() }
@@ -29,7 +29,7 @@ impl<T: Synth> RrMux<T> {
 }
 
 #[hdl]
-impl<T: Synth> RrMux<T> {
+impl<T: Packed> RrMux<T> {
     fn update(&mut self) {
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
@@ -37,14 +37,10 @@ impl<T: Synth> RrMux<T> {
         }
         self.arbiter.request.next = request;
         self.arbiter.accept.next = self.read.ready.val();
-        let mut chosen: T = self.write[0].val();
         for i in 0..self._clusters {
             self.write[i].ready.next = self.read.ready.val() & self.arbiter.grant.val().get_bit(i);
-            if self.arbiter.index.val() == bits::<3>(i) {
-                chosen = self.write[i].val();
-            }
         }
-        self.read.next = chosen;
+        self.read.next = select(self.arbiter.index.val(), self.write.vals());
         self.read.valid.next = self.arbiter.any.val();
     }
 }

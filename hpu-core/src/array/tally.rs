@@ -36,24 +36,6 @@ pub const fn group_bits(hpus: usize) -> usize {
 /// Sources of many events at once.
 const SUMS: usize = 4;
 
-#[hdl_fn]
-fn ones_of_four(x: Bits<4>) -> Bits<6> {
-    // Three functions of four bits, one LUT each: an adder would be a carry chain.
-    let low = x.get_bits::<2>(0).xor();
-    let high = x.get_bits::<2>(2).xor();
-    let low_both = x.get_bits::<2>(0).all();
-    let high_both = x.get_bits::<2>(2).all();
-    (bits::<3>(0), low_both & high_both, low_both ^ high_both ^ (low & high), low ^ high).cat::<6>()
-}
-
-#[hdl_fn]
-fn ones(x: Bits<32>) -> Bits<6> {
-    ((ones_of_four(x.get_bits::<4>(0)) + ones_of_four(x.get_bits::<4>(4)))
-        + (ones_of_four(x.get_bits::<4>(8)) + ones_of_four(x.get_bits::<4>(12))))
-        + ((ones_of_four(x.get_bits::<4>(16)) + ones_of_four(x.get_bits::<4>(20)))
-            + (ones_of_four(x.get_bits::<4>(24)) + ones_of_four(x.get_bits::<4>(28))))
-}
-
 /// Counts for each counter of a [`CountMemory`] the events between two visits.
 ///
 /// | neighbour | ports |
@@ -162,7 +144,7 @@ impl Tally {
         self.seen[2].d.next = self.retired.val();
         self.seen[3].d.next = self.commands.val();
         for i in 0..SUMS {
-            self.ones[i].d.next = ones(self.seen[i].q.val());
+            self.ones[i].d.next = count_ones(self.seen[i].q.val());
             let mut base: Bits<12> = self.sums[i].q.val();
             if visited == bits::<7>((TOTALS * self._group + 2 * i) as u64) {
                 more = more | base;

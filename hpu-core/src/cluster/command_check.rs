@@ -78,8 +78,7 @@ pub struct CommandCheck {
     carry: DFF<Bit>,
     kept_high: DFF<Bits<32>>,
     outside: DFF<Bit>,
-    /// Complemented.
-    not_left: DFF<Bits<32>>,
+    left: DFF<Bits<32>>,
     fits: DFF<Bit>,
 }
 
@@ -103,7 +102,7 @@ impl CommandCheck {
         let source = self.kept_source.q.val();
         let below = value.get_bits::<SLOT_BITS>(0).any();
         let in_slot = !is_large & (value.get_bit(SLOT_BITS) != below);
-        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= !source.not_left));
+        let data_legal = source.legal & in_slot & (source.plenty | (value.get_bits::<12>(0) <= source.left));
         if step == bits::<4>(1) {
             self.kept_length.d.next = value;
             self.kept_long.d.next = is_long;
@@ -124,22 +123,22 @@ impl CommandCheck {
             limits.host_size
         };
         let sum = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(base);
-        let not_left = bit_cast::<33, 32>(value) + bit_cast::<33, 32>(!bound);
+        let left = bit_cast::<33, 32>(bound) - bit_cast::<33, 32>(value);
         if (later & of_source) | (!later & (step == bits::<4>(2))) {
             self.kept_low.d.next = sum.get_bits::<32>(0);
             self.carry.d.next = sum.get_bit(32);
-            self.outside.d.next = not_left.get_bit(32);
-            self.not_left.d.next = not_left.get_bits::<32>(0);
+            self.outside.d.next = left.get_bit(32);
+            self.left.d.next = left.get_bits::<32>(0);
         }
         self.kept_high.d.next = limits.host_high + bit_cast::<32, 1>(self.carry.q.val().into());
-        let not_left = self.not_left.q.val();
+        let left = self.left.q.val();
         let in_host = !self.outside.q.val();
         // One comparison of the lower bits for all lengths; for the higher ones it stands below their lowest bit.
-        let low_fits = length.get_bits::<12>(0) <= !not_left.get_bits::<12>(0);
+        let low_fits = length.get_bits::<12>(0) <= left.get_bits::<12>(0);
         let high_length = (length.get_bits::<20>(12), !low_fits).cat::<21>();
-        let high_left = (!not_left.get_bits::<20>(12), false).cat::<21>();
+        let high_left = (left.get_bits::<20>(12), false).cat::<21>();
         self.fits.d.next = high_length <= high_left;
-        let short_fits = !not_left.get_bits::<20>(12).all() | low_fits;
+        let short_fits = left.get_bits::<20>(12).any() | low_fits;
         let offset_legal = in_host & short_fits;
         let is_zero = !is_long & !tail.any();
         if step == bits::<4>(3) {

@@ -28,7 +28,6 @@
 
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
-use spindle_blocks::shift_count::next_of_32;
 use spindle_blocks::LutMemory;
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
@@ -41,12 +40,12 @@ const WAIT: u64 = map::CMD_WAIT as u64 / 4;
 const WAIT_HANDLE: u64 = map::CMD_WAIT_HANDLE as u64 / 4;
 /// Number of RESULT_LO, less its lowest bit.
 const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
-/// The address in `store` that is zeroed last after a reset, in the order of [`next_of_32`].
-const LAST_WIPED: u64 = 16;
+/// Number of no packet slot.
+const NO_SLOT: u64 = 15;
 const HANDLES: usize = map::COMMAND_HANDLES;
 
 /// The command port. See the module text.
-#[block]
+#[block(no_default)]
 pub struct CommandPort {
     /// Accesses of the HPU.
     pub port: CommandAccessSink,
@@ -96,8 +95,8 @@ pub struct CommandPort {
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<IssueRequest>,
-    /// Opcode of the ISSUE; 0, by its reset, if there is no such opcode.
-    opcode: Reg<Bits<4>>,
+    /// Opcode of the ISSUE; 0 if there is no such opcode.
+    opcode: DFF<Bits<4>>,
     request_valid: Reg<Bit>,
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
@@ -111,7 +110,7 @@ pub struct CommandPort {
     /// WAIT waits for one handle alone; that handle.
     waits_for_one: [Reg<Bit>; 2],
     awaited: [DFF<Bits<2>>; 2],
-    /// Packet slot that each command reads, complemented; 0, the number of no slot, if it reads none.
+    /// Packet slot that each command reads, or [`NO_SLOT`].
     handle_slot: [Reg<Bits<4>>; 4],
     last_handle: [Reg<Bits<2>>; 2],
     /// The low half of a result is written.
@@ -142,6 +141,12 @@ pub struct StoredWord {
     pub exists: Bit,
 }
 
+impl Default for CommandPort {
+    fn default() -> Self {
+        Self { handle_slot: [(); HANDLES].map(|_| Reg::new(bits::<4>(NO_SLOT))), ..Self::blank() }
+    }
+}
+
 #[hdl]
 impl CommandPort {
     fn update(&mut self) {
@@ -166,21 +171,12 @@ impl CommandPort {
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
-        let handle = if !busy.get_bit(0) {
-            bits::<2>(0)
-        } else if !busy.get_bit(1) {
-            bits::<2>(1)
-        } else if !busy.get_bit(2) {
-            bits::<2>(2)
-        } else {
-            bits::<2>(3)
-        };
+        let handle = first_set::<2, 4>(!busy);
         let known = !port.data.get_bits::<28>(4).any();
-        self.opcode.reset.next = issues & !known;
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
-            self.opcode.d.next = port.data.get_bits::<4>(0);
+            self.opcode.d.next = if known { port.data.get_bits::<4>(0) } else { bits::<4>(0) };
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
@@ -237,10 +233,10 @@ impl CommandPort {
         };
         self.store.write_data.next = (run_written, word).cat::<37>();
         let beginner = self.begin.thread.val();
-        let run_begun = next_of_32(if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) });
+        let run_begun = (if beginner { runs.get_bits::<5>(5) } else { runs.get_bits::<5>(0) }) + 1;
         if !self.cleared.q.val() {
-            self.wipe_at.d.next = next_of_32(wipe_at);
-            self.cleared.d.next = writes | (wipe_at == bits::<5>(LAST_WIPED));
+            self.wipe_at.d.next = wipe_at + 1;
+            self.cleared.d.next = writes | wipe_at.all();
         } else if self.begin.valid.val() {
             self.wipe_at.d.next = (beginner, run_begun.get_bits::<4>(0)).cat::<5>();
             self.dirty.d.next = true;
@@ -310,11 +306,12 @@ impl CommandPort {
             let owner = if request_taken { self.issued.q.val().thread } else { self.owner[i].q.val() };
             self.owner[i].d.next = owner;
             self.owned[i].d.next = (request_taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
-            self.handle_slot[i].reset.next = self.reset.val() | self.complete.val().get_bit(i);
-            if accepted.get_bit(i) {
-                self.handle_slot[i].d.next = !self.accept_slot.val() & repeat::<4>(self.accept_packet.val());
+            if self.complete.val().get_bit(i) | (accepted.get_bit(i) & !self.accept_packet.val()) {
+                self.handle_slot[i].d.next = bits::<4>(NO_SLOT);
+            } else if accepted.get_bit(i) {
+                self.handle_slot[i].d.next = self.accept_slot.val();
             }
-            used = used | (self.handle_slot[i].q.val() == !self.probe.val());
+            used = used | (self.handle_slot[i].q.val() == self.probe.val());
         }
         self.probe_used.next = used;
     }
@@ -332,7 +329,6 @@ impl CommandPort {
             ERROR => self.error.q.val() & owned,
             _ => stored.value.get_bits::<4>(0) & repeat::<4>(stored.exists),
         };
-        // A reset of the register, which is no LUT.
         self.answer_high.d.next = if special | !stored.exists { bits::<28>(0) } else { stored.value.get_bits::<28>(4) };
         self.port.data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
     }

@@ -153,8 +153,8 @@ pub struct SourceFacts {
     pub in_context: Bit,
     /// Beat of L1 or L2.
     pub beat: Bits<14>,
-    /// Bytes of the region from there on, less than 4096, complemented;
-    pub not_left: Bits<12>,
+    /// Bytes of the region from there on, less than 4096;
+    pub left: Bits<12>,
     /// or at least that many.
     pub plenty: Bit,
 }
@@ -179,19 +179,14 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
     } else {
         bit_cast::<14, 10>(limits.scratch_beat)
     };
-    // What is left, complemented: a carry chain takes its first operand as it is, so the choice of the bound shares a
-    // LUT with the sum.
-    let not_left = bit_cast::<22, 20>(address.get_bits::<20>(0)) + !bound;
+    let left = bound - bit_cast::<22, 20>(address.get_bits::<20>(0));
     let aligned = !address.get_bits::<6>(0).any() & !(in_context & limits.state_base.get_bits::<6>(0).any());
     SourceFacts {
-        legal: (in_packet | in_scratch | in_context)
-            & aligned
-            & !address.get_bits::<8>(20).any()
-            & not_left.get_bit(21),
+        legal: (in_packet | in_scratch | in_context) & aligned & !address.get_bits::<8>(20).any() & !left.get_bit(21),
         in_packet,
         in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },
-        not_left: not_left.get_bits::<12>(0),
-        plenty: !not_left.get_bits::<9>(12).all(),
+        left: left.get_bits::<12>(0),
+        plenty: left.get_bits::<9>(12).any(),
     }
 }

@@ -70,7 +70,6 @@ use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
 
 const CHARACTERS: u64 = 8;
-const ISSUE_BITS: usize = IssueRequest::BITS;
 
 /// The command that was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -177,8 +176,8 @@ pub struct CommandUnit {
     step: DFF<Bits<4>>,
     last: DFF<Bits<4>>,
     at_last: DFF<Bit>,
-    /// Zero, by its reset, if the word was not written.
-    value: Reg<Bits<32>>,
+    /// Zero if the word was not written.
+    value: DFF<Bits<32>>,
     word_source: DFF<WordSource>,
     takes_beat: DFF<Bit>,
     done_mask: Reg<Bits<8>>,
@@ -281,31 +280,22 @@ impl CommandUnit {
         self.arbiter.request.next = request;
         self.arbiter.accept.next = looks;
         let grant = if looks { self.arbiter.grant.val() } else { bits::<8>(0) };
-        let select = (if looks { self.arbiter.index.val() } else { self.hpu.q.val() }) & self._highest;
-        // A sum of products of four is one LUT a bit.
-        let mut chosen_request: Bits<ISSUE_BITS> = bits::<ISSUE_BITS>(0);
-        let mut chosen_value: Bits<32> = bits::<32>(0);
-        let mut chosen_written: Bit = false;
-        for i in 0..self._hpus {
-            let is_chosen = select == bits::<3>(i);
-            chosen_request = chosen_request | (pack(self.request[i].val()) & repeat::<ISSUE_BITS>(is_chosen));
-            chosen_value = chosen_value | (self.argument[i].val() & repeat::<32>(is_chosen));
-            chosen_written = chosen_written | (self.argument_written[i].val() & is_chosen);
-        }
-        let chosen = unpack::<IssueRequest, ISSUE_BITS>(chosen_request);
+        let number = (if looks { self.arbiter.index.val() } else { self.hpu.q.val() }) & self._highest;
+        let chosen = select(number, self.request.vals());
+        let argument = select(number, self.argument.vals());
+        let is_written = select(number, self.argument_written.vals());
         self.request_taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { self.next_word.q.val() };
         self.next_word.d.next = word_of(step + 2);
-        self.index.next = (select, chosen.bank).cat::<5>();
+        self.index.next = (number, chosen.bank).cat::<5>();
         self.looks.next = looks;
-        self.value.reset.next = !chosen_written;
-        self.value.d.next = chosen_value;
+        self.value.d.next = if is_written { argument } else { bits::<32>(0) };
         self.step.d.next = step + 1;
         // A command has two words at least.
         self.at_last.d.next = !looks & (step + 1 == self.last.q.val());
         if looks {
             self.runs.d.next = self.arbiter.any.val();
-            self.hpu.d.next = select;
+            self.hpu.d.next = number;
             self.mask.d.next = grant;
             self.current.d.next = chosen;
             self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
@@ -524,6 +514,7 @@ impl CommandUnit {
         let limits = self.limits.val();
         let step = self.step.q.val();
         let runs = self.runs.q.val();
+        // The beat stands in the lowest bits of the word that names it, whose others are not read.
         self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
         self.takes_beat.d.next = !looks & names_beat(opcode, step);
         let header =

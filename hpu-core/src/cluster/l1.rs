@@ -164,7 +164,7 @@ impl L1 {
                 self.lanes[p].index.val()
             };
             let owner = owner & bits::<3>(self._highest);
-            // A sum of products; what the guest writes, which is zero without a guest, is joined by an OR.
+            // What the guest writes is zero without a guest.
             let mut owned: Bits<REQUEST_BITS> = pack(self.guest.val());
             let mut requests: Bit = false;
             for h in 0..self._hpus {

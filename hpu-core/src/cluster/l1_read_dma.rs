@@ -48,8 +48,8 @@ pub struct Tag {
 pub struct Reading {
     /// Next beat.
     pub beat: Bits<10>,
-    /// Beats to read, complemented: a counter up is no LUTs.
-    pub not_beats: Bits<6>,
+    /// Beats to read.
+    pub beats: Bits<6>,
     /// Of the last beat.
     pub tag: Tag,
 }
@@ -101,7 +101,7 @@ impl L1ReadDma {
         // Reading.
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
-        let last = !job.not_beats == 1;
+        let last = job.beats == 1;
         let reads = self.wants.q.val() & self.wide.ready.val();
         self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
         self.wide.read.next = self.wants.q.val();
@@ -112,7 +112,7 @@ impl L1ReadDma {
             self.in_flight.d.next.odd = odd;
             self.in_flight.d.next.last = last;
             self.reading.d.next.beat = job.beat + 1;
-            self.reading.d.next.not_beats = job.not_beats + 1;
+            self.reading.d.next.beats = job.beats - 1;
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
@@ -128,7 +128,7 @@ impl L1ReadDma {
         if starts {
             self.reading.d.next = Reading {
                 beat: next.beat,
-                not_beats: !(next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into())),
+                beats: next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into()),
                 tag: Tag {
                     odd: false,
                     last: false,

@@ -117,8 +117,8 @@ pub struct Loader {
     held: DFF<TaskDesc>,
     /// Zero until the regions that never change are written, and so are `size` and `held_slot`.
     held_entry: Reg<TaskContext>,
-    /// First argument of the handler: the missing bytes, or, by the reset of the register, its task page.
-    a0: Reg<Bits<32>>,
+    /// First argument of the handler: the missing bytes, or its task page.
+    a0: DFF<Bits<32>>,
     size: Reg<Bits<12>>,
     held_slot: Reg<Bits<4>>,
     /// {HPU, bank} of the task, or of the step of the set-up.
@@ -138,8 +138,8 @@ pub struct Loader {
     cleans: Reg<Bit>,
     stack_due: Reg<Bit>,
     scratch_due: Reg<Bit>,
-    /// Beats to be zeroed, complemented: a counter up is no LUTs.
-    scrub_not_left: Reg<Bits<10>>,
+    /// Beats to be zeroed.
+    scrub_left: Reg<Bits<10>>,
     scrub_at: DFF<Bits<10>>,
     _hpus: usize,
     /// The highest number that an HPU may have, so that no bits of numbers are kept that are always zero.
@@ -152,8 +152,6 @@ impl Loader {
     /// For the HPUs of a configuration.
     pub fn new(config: &Config) -> Self {
         Self {
-            a0: Reg::new(bits::<32>(TASK_BASE)),
-            scrub_not_left: Reg::new(bits::<10>(1023)),
             _hpus: config.hpus,
             _highest: config.hpus.next_power_of_two() as u64 - 1,
             _last_task_index: 4 * config.hpus as u64 - 1,
@@ -201,11 +199,11 @@ impl Loader {
                 bank = bank | self.launch_bank.val().get_bits::<2>(2 * i);
             }
         }
-        self.a0.reset.next = is_open & (offered.kind != bits::<2>(COMPLETION));
         if is_open {
             self.held.d.next = offered;
             self.held_entry.d.next = self.task.context.val();
-            self.a0.d.next = offered.dropped_bytes;
+            let completes = offered.kind == bits::<2>(COMPLETION);
+            self.a0.d.next = if completes { offered.dropped_bytes } else { bits::<32>(TASK_BASE) };
             let exceeds = offered.length.get_bits::<3>(LIMIT_BITS).any();
             self.size.d.next = if !offered.has_packet {
                 bits::<12>(0)
@@ -269,8 +267,8 @@ impl Loader {
         self.owners.write_address.next = self.task_index.q.val();
         self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
         self.owners.read_address.next = self.task_index.q.val();
-        let scrub_not_left = self.scrub_not_left.q.val();
-        let scrubs = !scrub_not_left.all();
+        let scrub_left = self.scrub_left.q.val();
+        let scrubs = scrub_left.any();
         if fresh {
             self.stack_due.d.next = self.owners.read_data.val() != owner;
             self.scratch_due.d.next = self.dirty.read_data.val();
@@ -286,16 +284,16 @@ impl Loader {
         if scrubs {
             if self.scrub.ready.val() {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
-                self.scrub_not_left.d.next = scrub_not_left + 1;
+                self.scrub_left.d.next = scrub_left - 1;
             }
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
             self.scrub_at.d.next = stack_base.get_bits::<10>(6);
-            self.scrub_not_left.d.next = !bits::<10>(1 << (self._stack_shift - 6));
+            self.scrub_left.d.next = bits::<10>(1 << (self._stack_shift - 6));
         } else if self.scratch_due.q.val() {
             self.scratch_due.d.next = false;
             self.scrub_at.d.next = self.held_entry.q.val().limits.scratch_base.get_bits::<10>(6);
-            self.scrub_not_left.d.next = !self.held_entry.q.val().limits.scratch_size.get_bits::<10>(6);
+            self.scrub_left.d.next = self.held_entry.q.val().limits.scratch_size.get_bits::<10>(6);
         }
         self.scrub.write.next = scrubs;
         self.scrub.beat.next = self.scrub_at.q.val();
@@ -355,16 +353,9 @@ impl Loader {
             self.regions_left.d.next = regions_left - 1;
         }
         let number = if in_set_up { set_up_number(self.step.q.val()) } else { task_number(regions_left) };
-        // The regions of a task are zero during the set-up, so that the two are joined by an OR.
         let fixed = set_up_region(self.step.q.val(), task_index, stack_base, bits::<21>(1 << self._stack_shift));
         let region = task_region(regions_left, entry, slot, self.size.q.val());
-        self.region.next = Region {
-            target: if in_set_up { fixed.target } else { region.target },
-            base: region.base | (fixed.base & repeat::<20>(in_set_up)),
-            bound: region.bound | (fixed.bound & repeat::<21>(in_set_up)),
-            readable: true,
-            writable: if in_set_up { fixed.writable } else { region.writable },
-        };
+        self.region.next = if in_set_up { fixed } else { region };
         self.region_index.next = (task_index.get_bits::<2>(0), number).cat::<5>();
         self.region_write.next = if in_set_up {
             bits::<8>(1) << task_index.get_bits::<3>(2)

@@ -16,7 +16,6 @@ pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 pub(crate) const CODE_LEFT: u64 = 4;
 const CONTEXT_LEFT: u64 = 3;
 const PACKET_LEFT: u64 = 2;
-const SCRATCH_LEFT: u64 = 1;
 /// Steps of the set-up of a bank.
 const STACK_STEP: u64 = 0;
 const TASK_STEP: u64 = 1;
@@ -66,29 +65,32 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
 /// `left`.
 #[hdl_fn]
 pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
-    let select = left.get_bits::<2>(0);
-    let is_code = select == CODE_LEFT % 4;
-    let is_context = select == CONTEXT_LEFT;
-    let is_packet = select == PACKET_LEFT;
-    let is_scratch = select == SCRATCH_LEFT;
+    // By the two low bits of `left`: the code, the scratchpad, the packet, the state.
+    let number = left.get_bits::<2>(0);
+    let limits = entry.limits;
+    let packet_base = (bits::<5>(0), slot, bits::<11>(0)).cat::<20>();
     Region {
-        target: if is_code {
-            Target::Code
-        } else if is_context {
-            Target::L2
-        } else {
-            Target::L1
-        },
-        base: (bit_cast::<20, 16>(entry.limits.code_base) & repeat::<20>(is_code))
-            | (entry.limits.state_base & repeat::<20>(is_context))
-            | ((bits::<5>(0), slot, bits::<11>(0)).cat::<20>() & repeat::<20>(is_packet))
-            | (bit_cast::<20, 16>(entry.limits.scratch_base) & repeat::<20>(is_scratch)),
-        bound: (bit_cast::<21, 17>(entry.limits.code_size) & repeat::<21>(is_code))
-            | (entry.limits.state_size & repeat::<21>(is_context))
-            | (bit_cast::<21, 12>(size) & repeat::<21>(is_packet))
-            | (bit_cast::<21, 16>(entry.limits.scratch_size) & repeat::<21>(is_scratch)),
+        target: select(number, [Target::Code, Target::L1, Target::L1, Target::L2]),
+        base: select(
+            number,
+            [
+                bit_cast::<20, 16>(limits.code_base),
+                bit_cast::<20, 16>(limits.scratch_base),
+                packet_base,
+                limits.state_base,
+            ],
+        ),
+        bound: select(
+            number,
+            [
+                bit_cast::<21, 17>(limits.code_size),
+                bit_cast::<21, 16>(limits.scratch_size),
+                bit_cast::<21, 12>(size),
+                limits.state_size,
+            ],
+        ),
         readable: true,
-        writable: !is_code,
+        writable: number.any(),
     }
 }
 

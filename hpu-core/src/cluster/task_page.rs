@@ -8,6 +8,9 @@
 //! | L1 | out `low`, `high`: words 0 to 15 and 16 to 31 |
 //!
 //! Words that do not exist are 0. TASK_CYCLE is the cycle in which the second half is handed over.
+//!
+//! The order of the words (`memory_map`) pairs words w and w + 16 of like width. Both halves leave through one register, and a bit that
+//! neither of them uses costs nothing in it.
 
 use crate::types::TaskContext;
 use spindle_blocks::desc::TaskDesc;
@@ -88,5 +91,40 @@ impl TaskPage {
         }
         self.low.next = low;
         self.high.next = high;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spindle_verilog::__private::BitReader;
+
+    fn ones<T: Packed>() -> T {
+        T::read_bits(&mut BitReader::new(&vec![true; T::BITS]))
+    }
+
+    #[test]
+    fn opposite_words_have_about_equal_widths() {
+        let mut page = TaskPage::default();
+        page.connect_all();
+        page.desc.next = ones();
+        page.entry.next = ones();
+        page.size.next = ones();
+        page.hpu.next = ones();
+        page.number.next = ones();
+        page.cycle.next = ones();
+        assert!(simulate(&mut page, 10));
+        let used = |half: Bits<512>, word: usize| half.get_bits::<32>(32 * word).to_u32();
+        let (low, high) = (page.low.val(), page.high.val());
+        for word in 0..16 {
+            let (low, high) = (used(low, word), used(high, word));
+            let alone = (low ^ high).count_ones();
+            assert!(alone <= 12, "words {word} and {}: {low:#x} and {high:#x}", word + 16);
+        }
+        let either: u32 = (0..16).map(|word| (used(low, word) | used(high, word)).count_ones()).sum();
+        assert!(
+            either <= 308,
+            "{either} of 512 bits are in use, 308 before; see docs/decisions/0007-task-page-order.md"
+        );
     }
 }

@@ -21,17 +21,6 @@ use spindle_blocks::{ram::LutMemory, replicate};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-/// The lowest bit that is set, alone.
-#[hdl_fn]
-fn lowest(set: Bits<32>) -> Bits<32> {
-    let by_two = set | (set << 1);
-    let by_four = by_two | (by_two << 2);
-    let by_eight = by_four | (by_four << 4);
-    let by_sixteen = by_eight | (by_eight << 8);
-    let seen = by_sixteen | (by_sixteen << 16);
-    set & !(seen << 1)
-}
-
 /// See the head of this file.
 #[block]
 pub struct HpuChoice {
@@ -130,11 +119,11 @@ impl HpuChoice {
         // Cycle 1: the choice among those that were selected.
         let preferred = self.best.q.val() & self.preferred.q.val();
         let choice = if preferred.any() {
-            lowest(preferred)
+            lowest_set(preferred)
         } else if self.best.q.val().any() {
-            lowest(self.best.q.val())
+            lowest_set(self.best.q.val())
         } else {
-            lowest(self.rest.q.val())
+            lowest_set(self.rest.q.val())
         };
         self.choice.next = choice;
         self.found.next = self.requested.q.val() & self.rest.q.val().any();

@@ -78,51 +78,6 @@ pub struct Target {
     pub cost: Bits<18>,
 }
 
-/// Number of the lowest of four bits that is set, 3 if none of the others is.
-#[hdl_fn]
-fn first_of_four(set: Bits<4>) -> Bits<2> {
-    (!set.get_bit(0) & !set.get_bit(1), !set.get_bit(0) & (set.get_bit(1) | !set.get_bit(2))).cat::<2>()
-}
-
-/// Number of the lowest bit that is set, 15 if no other is.
-#[hdl_fn]
-fn first_of_sixteen(set: Bits<16>) -> Bits<4> {
-    let quarters = (
-        set.get_bits::<4>(12).any(),
-        set.get_bits::<4>(8).any(),
-        set.get_bits::<4>(4).any(),
-        set.get_bits::<4>(0).any(),
-    )
-        .cat::<4>();
-    let quarter = first_of_four(quarters);
-    let low =
-        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(4)) } else { first_of_four(set.get_bits::<4>(0)) };
-    let high =
-        if quarter.get_bit(0) { first_of_four(set.get_bits::<4>(12)) } else { first_of_four(set.get_bits::<4>(8)) };
-    (quarter, if quarter.get_bit(1) { high } else { low }).cat::<4>()
-}
-
-/// The bits of a quarter above this one.
-#[hdl_fn]
-fn above_of_four(number: Bits<2>) -> Bits<4> {
-    (!number.all(), !number.get_bit(1), !number.any(), false).cat::<4>()
-}
-
-/// The bits above this one of sixteen. One LUT each, which a shift is not.
-#[hdl_fn]
-fn above_of(number: Bits<4>) -> Bits<16> {
-    let quarters = above_of_four(number.get_bits::<2>(2));
-    let quarter = number.get_bits::<2>(2);
-    let inner = above_of_four(number.get_bits::<2>(0));
-    (
-        inner & repeat::<4>(quarter == 3) | repeat::<4>(quarters.get_bit(3)),
-        inner & repeat::<4>(quarter == 2) | repeat::<4>(quarters.get_bit(2)),
-        inner & repeat::<4>(quarter == 1) | repeat::<4>(quarters.get_bit(1)),
-        inner & repeat::<4>(quarter == 0),
-    )
-        .cat::<16>()
-}
-
 /// See the head of this file.
 #[block]
 pub struct Dispatch {
@@ -274,12 +229,12 @@ impl Dispatch {
         let next_in_turn = if unfunded { (runnable & later).any() } else { (funded & later).any() };
         // One search among the contexts; whether there are any is decided beside it.
         let allowed = (eligible_funded | (eligible & repeat::<16>(unfunded))) & backlog;
-        let selected = first_of_sixteen(allowed & (later | repeat::<16>(!next_in_turn)));
+        let selected = first_set::<4, 16>(allowed & (later | repeat::<16>(!next_in_turn)));
         let goes = (funded.any() | (self.at_most_one.q.val() & runnable.any())) & !start_placement;
         self.chosen.d.next = goes;
         self.chosen_context.d.next = selected;
         if goes {
-            self.later.d.next = above_of(selected);
+            self.later.d.next = bits::<16>(0xFFFE) << selected;
         }
         self.share.backlog.next = self.queues.backlog.val();
         // Also when no context can go: the round is over when one can.

@@ -48,7 +48,6 @@ use crate::schedule::dispositions::Dispositions;
 use crate::schedule::evaluator::*;
 use crate::schedule::event_arbiter::EventArbiter;
 use crate::schedule::message::*;
-use crate::schedule::message_index::key_match::KeyMatch;
 use crate::schedule::message_index::MessageIndex;
 use crate::schedule::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::schedule::quota::Quota;
@@ -131,7 +130,6 @@ pub struct PayloadScheduler {
     r_status: DFF<ContextStatus>,
     /// The arrival one, and two, before this one has the same key.
     r_near: [DFF<Bit>; 2],
-    key_match: [KeyMatch; 2],
     e_valid: Reg<Bit>,
     e_event: DFF<Event>,
     e_arrival: DFF<Arrival>,
@@ -253,13 +251,10 @@ impl PayloadScheduler {
         let at = (l_event.context, bits::<2>(0)).cat::<6>();
         self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
         let l_key = self.l_arrival.q.val().key;
-        for i in 0..2 {
-            self.key_match[i].sought.next = l_key;
-        }
-        self.key_match[0].key.next = self.r_arrival.q.val().key;
-        self.key_match[1].key.next = self.e_arrival.q.val().key;
-        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & self.key_match[0].same.val();
-        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & self.key_match[1].same.val();
+        let like_r = eq(self.r_arrival.q.val().key, l_key);
+        let like_e = eq(self.e_arrival.q.val().key, l_key);
+        self.r_near[0].d.next = self.r_valid.q.val() & self.r_event.q.val().named & like_r;
+        self.r_near[1].d.next = self.e_valid.q.val() & self.e_event.q.val().named & like_e;
     }
 
     /// R: resolve. The index does not have the two arrivals before this one yet.

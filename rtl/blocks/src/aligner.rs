@@ -170,28 +170,28 @@ fn lanes_below(lane: Bits<6>) -> Bits<64> {
 /// Lanes `by` * 16 and up of 127.
 #[hdl_fn]
 fn down_sixteens(lanes: Bits<1016>, by: Bits<2>) -> Bits<632> {
-    (lanes.get_bits::<632>(0) & repeat::<632>(by == 0))
-        | (lanes.get_bits::<632>(128) & repeat::<632>(by == 1))
-        | (lanes.get_bits::<632>(256) & repeat::<632>(by == 2))
-        | (lanes.get_bits::<632>(384) & repeat::<632>(by == 3))
+    select(
+        by,
+        [lanes.get_bits::<632>(0), lanes.get_bits::<632>(128), lanes.get_bits::<632>(256), lanes.get_bits::<632>(384)],
+    )
 }
 
 /// Lanes `by` * 4 and up of 79.
 #[hdl_fn]
 fn down_fours(lanes: Bits<632>, by: Bits<2>) -> Bits<536> {
-    (lanes.get_bits::<536>(0) & repeat::<536>(by == 0))
-        | (lanes.get_bits::<536>(32) & repeat::<536>(by == 1))
-        | (lanes.get_bits::<536>(64) & repeat::<536>(by == 2))
-        | (lanes.get_bits::<536>(96) & repeat::<536>(by == 3))
+    select(
+        by,
+        [lanes.get_bits::<536>(0), lanes.get_bits::<536>(32), lanes.get_bits::<536>(64), lanes.get_bits::<536>(96)],
+    )
 }
 
 /// Lanes `by` and up of 67.
 #[hdl_fn]
 fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
-    (lanes.get_bits::<512>(0) & repeat::<512>(by == 0))
-        | (lanes.get_bits::<512>(8) & repeat::<512>(by == 1))
-        | (lanes.get_bits::<512>(16) & repeat::<512>(by == 2))
-        | (lanes.get_bits::<512>(24) & repeat::<512>(by == 3))
+    select(
+        by,
+        [lanes.get_bits::<512>(0), lanes.get_bits::<512>(8), lanes.get_bits::<512>(16), lanes.get_bits::<512>(24)],
+    )
 }
 
 /// Funnel: the aligner without an output buffer, for a sink that knows a cycle ahead whether it takes a beat.

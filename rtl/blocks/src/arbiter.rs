@@ -100,7 +100,7 @@ impl<const N: usize> RoundRobin<N> {
 ///
 /// Latency 1 cycle (all outputs towards the sink are registers). One beat per cycle, no bubble inside a frame nor
 /// between frames. A frame is never mixed with another; while its source pauses, the output pauses. `sink_ready`
-/// follows `source_ready` in the same cycle: the multiplexer is then the only LUT of a bit.
+/// follows `source_ready` in the same cycle.
 #[block]
 pub struct StreamArbiter {
     /// Bytes of each input.
@@ -119,23 +119,7 @@ pub struct StreamArbiter {
     pub source_index: Signal<Out, Bits<8>>,
     arbiter: RoundRobin<8>,
     output: Slice<TaggedBeat>,
-    /// The multiplexer as a tree over the bits of the index: 4 inputs to a LUT, where a chain would take twice the
-    /// LUTs.
-    pairs: [Signal<Local, SunkBeat>; 4],
-    quads: [Signal<Local, SunkBeat>; 2],
-    chosen: Signal<Local, SunkBeat>,
     _n: usize,
-}
-
-/// A beat of an input.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct SunkBeat {
-    /// Bytes.
-    pub data: Bits<512>,
-    /// Last beat of a frame,
-    pub last: Bit,
-    /// of so many bytes; 0 = all.
-    pub tail: Bits<6>,
 }
 
 /// A beat and its input.
@@ -177,39 +161,19 @@ impl StreamArbiter {
         let grant = self.arbiter.grant.val();
         let room = self.output.write.ready.val();
         let index = self.arbiter.index.val();
-        for i in 0..4 {
-            self.pairs[i].next = SunkBeat::default();
-            if 2 * i < self._n {
-                self.pairs[i].next = SunkBeat {
-                    data: self.sink_data[2 * i].val(),
-                    last: self.sink_last[2 * i].val(),
-                    tail: self.sink_tail[2 * i].val(),
-                };
-            }
-            if 2 * i + 1 < self._n {
-                if index.get_bit(0) {
-                    self.pairs[i].next = SunkBeat {
-                        data: self.sink_data[2 * i + 1].val(),
-                        last: self.sink_last[2 * i + 1].val(),
-                        tail: self.sink_tail[2 * i + 1].val(),
-                    };
-                }
-            }
-        }
-        for i in 0..2 {
-            self.quads[i].next = if index.get_bit(1) { self.pairs[2 * i + 1].val() } else { self.pairs[2 * i].val() };
-        }
-        self.chosen.next = if index.get_bit(2) { self.quads[1].val() } else { self.quads[0].val() };
         for i in 0..self._n {
             self.sink_ready[i].next = room & grant.get_bit(i);
         }
         self.arbiter.accept.next = room;
-        let chosen = self.chosen.val();
-        self.arbiter.lock.next = !chosen.last;
+        let number = index.get_bits::<3>(0);
+        let last = select(number, self.sink_last.vals());
+        let tail = select(number, self.sink_tail.vals());
+        self.arbiter.lock.next = !last;
         // The mask is made once, after the choice.
-        let partial = chosen.last & chosen.tail.any();
-        let keep = if partial { !(repeat::<64>(true) << chosen.tail) } else { repeat::<64>(true) };
-        self.output.write.next = TaggedBeat { beat: Beat { data: chosen.data, keep, last: chosen.last }, index };
+        let partial = last & tail.any();
+        let keep = if partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        self.output.write.next =
+            TaggedBeat { beat: Beat { data: select(number, self.sink_data.vals()), keep, last }, index };
         self.output.write.valid.next = self.arbiter.any.val();
         self.output.read.ready.next = self.source.ready.val();
         self.source.data.next = self.output.read.val().beat.data;

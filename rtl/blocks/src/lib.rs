@@ -12,7 +12,6 @@
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
 //! | [`pages`] | register pages |
 //! | [`headers`] | extractors of header fields |
-//! | [`shift_count`] | a counter without an adder, for values that are not read as numbers |
 //! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.
@@ -30,7 +29,6 @@ pub mod fifo;
 pub mod headers;
 pub mod pages;
 pub mod ram;
-pub mod shift_count;
 pub mod skid;
 pub mod stream;
 

@@ -22,9 +22,8 @@
 //! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle after the
 //! last beat: words and terms; rules (`parsed_valid` comes here); the first rule; its action.
 //!
-//! Why tables: a selector of 16 words for each of 32 terms, 96 bits of registers and two comparators per term took 12,000 LUT6
-//! for 16 rules. Here a term tests one word only, and any word can come from anywhere; comparing a nibble with anything is one LUT
-//! RAM bit, whose second half is the shadow copy. `docs/decisions/0002-header-matcher-tables.md` has the reasoning and the figures.
+//! Why tables: `docs/decisions/0002-header-matcher-tables.md`. A term reads one word only, and each word can come from many places in the
+//! frame. Comparing a nibble with any value is one bit of LUT RAM, whose second half is the shadow copy.
 
 pub mod extractor;
 pub mod rule_compiler;
@@ -46,14 +45,12 @@ use spindle_contract::registers::packet;
 use spindle_verilog::prelude::*;
 use term_compiler::TermCompiler;
 use term_tables::TermTables;
-use types::{first_of_eight, lowest, Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_LANES};
+use types::{Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_LANES};
 
 /// Cycles from `parsed_valid` to `matched_valid`.
 pub const LATENCY: usize = 2;
 /// The encoding that no action has; such a rule drops.
 const UNDEFINED: u64 = 3;
-/// Rules are chosen in groups of this many.
-const CHOICE: usize = 8;
 /// First bit of the words that can be a message id.
 const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 
@@ -235,28 +232,14 @@ impl HeaderMatcher {
         }
     }
 
-    /// Stage 3: the first rule that holds, within each group of eight and among the groups. A set that was never written
-    /// has no rules.
+    /// Stage 3: the first rule that holds. A set that was never written has no rules.
     fn find_first(&mut self) {
         let compiled = self.extractor.compiled.val();
         let ruled = if self.set[1].q.val() { compiled.get_bit(1) } else { compiled.get_bit(0) };
         let held = self.hits.q.val();
-        let mut groups: Bits<8> = bits::<8>(0);
-        for g in 0..8 {
-            groups = groups.replace_bit(g, held.get_bits::<8>(CHOICE * g).any());
-        }
-        // Within each group beside the choice among them.
-        let first_group = lowest(groups);
-        let mut in_group: Bits<3> = bits::<3>(0);
-        let mut group: Bits<3> = bits::<3>(0);
-        for g in 0..8 {
-            let chosen = repeat::<3>(first_group.get_bit(g));
-            in_group = in_group | (first_of_eight(held.get_bits::<8>(CHOICE * g)) & chosen);
-            group = group | (bits::<3>(g) & chosen);
-        }
         if self.frame.q.val().get_bit(2) {
-            self.found[0].d.next = groups.any() & ruled;
-            self.rule[0].d.next = (group, in_group).cat::<6>();
+            self.found[0].d.next = held.any() & ruled;
+            self.rule[0].d.next = first_set::<6, 64>(held) & repeat::<6>(held.any());
         }
     }
 

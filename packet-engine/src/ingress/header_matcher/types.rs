@@ -90,36 +90,3 @@ pub struct Candidate {
     /// Reason of the drop.
     pub reason: Bits<5>,
 }
-
-/// The lowest set bit.
-#[hdl_fn]
-pub fn lowest(x: Bits<8>) -> Bits<8> {
-    let below_2 = x.get_bit(0) | x.get_bit(1);
-    let below_4 = below_2 | x.get_bit(2) | x.get_bit(3);
-    let below_6 = below_4 | x.get_bit(4) | x.get_bit(5);
-    (
-        x.get_bit(7) & !x.get_bit(6) & !below_6,
-        x.get_bit(6) & !below_6,
-        x.get_bit(5) & !x.get_bit(4) & !below_4,
-        x.get_bit(4) & !below_4,
-        x.get_bit(3) & !x.get_bit(2) & !below_2,
-        x.get_bit(2) & !below_2,
-        x.get_bit(1) & !x.get_bit(0),
-        x.get_bit(0),
-    )
-        .cat::<8>()
-}
-
-/// Number of the lowest set bit; 7 if none of the others is.
-#[hdl_fn]
-pub fn first_of_eight(x: Bits<8>) -> Bits<3> {
-    let odd_of_low = !x.get_bit(0) & (x.get_bit(1) | !x.get_bit(2));
-    let odd_of_high = !x.get_bit(4) & (x.get_bit(5) | !x.get_bit(6));
-    let in_high = !x.get_bits::<4>(0).any();
-    (
-        in_high,
-        if in_high { !x.get_bits::<2>(4).any() } else { !x.get_bits::<2>(0).any() },
-        if in_high { odd_of_high } else { odd_of_low },
-    )
-        .cat::<3>()
-}

@@ -14,7 +14,6 @@
 //! lap can only be held once the new base is known, and accepted after that. A row before the base's is found full again, which has
 //! the same result; a row that the base has reached meanwhile is checked afterwards.
 
-use crate::ingress::header_matcher::types::lowest;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 
@@ -137,17 +136,7 @@ impl AcceptedNumbers {
         let find = self.find.q.val();
         let ahead = self.ahead.q.val();
         let full = !ahead.any();
-        let mut groups: Bits<8> = bits::<8>(0);
-        for g in 0..8 {
-            groups = groups.replace_bit(g, ahead.get_bits::<8>(8 * g).any());
-        }
-        let group = lowest(groups);
-        let mut index_in_group: Bits<3> = bits::<3>(0);
-        for g in 0..8 {
-            let row_address = number_of(lowest(ahead.get_bits::<8>(8 * g)));
-            index_in_group = index_in_group | (row_address & repeat::<3>(group.get_bit(g)));
-        }
-        let offset = (number_of(group), index_in_group).cat::<6>();
+        let offset = first_set::<6, 64>(ahead) & repeat::<6>(!full);
         let first = (find.kind == ACCEPTED_CLEAR) & !find.row.any();
         let mut new_row: Bits<26> = self.base_row.q.val();
         if first {
@@ -167,15 +156,4 @@ impl AcceptedNumbers {
         self.advance.d.next =
             AcceptedOp { kind: bits::<2>(ACCEPTED_ADVANCE), peer: find.peer, row: find.row + 1, index: bits::<6>(0) };
     }
-}
-
-/// The number of the one bit that is set; 0 if none is.
-#[hdl_fn]
-pub fn number_of(x: Bits<8>) -> Bits<3> {
-    (
-        x.get_bit(4) | x.get_bit(5) | x.get_bit(6) | x.get_bit(7),
-        x.get_bit(2) | x.get_bit(3) | x.get_bit(6) | x.get_bit(7),
-        x.get_bit(1) | x.get_bit(3) | x.get_bit(5) | x.get_bit(7),
-    )
-        .cat::<3>()
 }

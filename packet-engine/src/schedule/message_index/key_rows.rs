@@ -14,7 +14,6 @@
 //! Never stalls. Removing has priority in its way; a key is written to another way, or later. A candidate whose row was written in
 //! the cycle before has to come again, because its vacant ways were read before that.
 
-use super::key_match::KeyMatch;
 use super::key_stash::Candidate;
 use crate::schedule::message::MessageKey;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -71,7 +70,6 @@ pub struct KeyRows {
     /// Row to clear.
     pub clear_row: Signal<In, Bits<8>>,
     entries: [SdpMemory<Entry, 8>; WAYS],
-    matches: [KeyMatch; WAYS],
     /// Which places have a key, for writing.
     live: [SdpMemory<Bit, 8>; WAYS],
     /// Where each slot's key is.
@@ -129,14 +127,12 @@ impl KeyRows {
             self.entries[w].read_enable.next = true;
             self.entries[w].read_address.next = lookup_row;
             let entry = self.entries[w].read_data.val();
-            self.matches[w].key.next = entry.key;
-            self.matches[w].sought.next = self.sought.val();
             let this_way = emptied.way == w as u64;
             left = left.replace_bit(w, (leaves_now & this_way) | self.clear.val());
             let gone = self.left.q.val().get_bit(w)
                 | (left_before & this_way)
                 | (self.remove.val() & (entry.slot == self.remove_slot.val()));
-            let same = self.matches[w].same.val() & entry.live & !gone;
+            let same = eq(entry.key, self.sought.val()) & entry.live & !gone;
             fits = fits.replace_bit(w, same);
             fitting_slot = fitting_slot | (repeat::<8>(same) & entry.slot);
             full = full & entry.live;

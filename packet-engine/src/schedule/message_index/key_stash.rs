@@ -11,8 +11,6 @@
 //! A key that moves stays for one more cycle, so that a look-up whose row was read before the write finds it here. One key is
 //! tried per cycle: one that was not tried yet, else the others again in turn, so keys that are stuck do not delay new ones.
 
-use super::key_match::KeyMatch;
-use crate::ingress::header_matcher::types::{first_of_eight, lowest};
 use crate::schedule::message::MessageKey;
 use spindle_blocks::ram::LutMemory;
 use spindle_verilog::prelude::*;
@@ -73,7 +71,6 @@ pub struct KeyStash {
     /// The place whose key was written to its row in the last cycle.
     moved: Reg<Bits<8>>,
     keys: [DFF<MessageKey>; ENTRIES],
-    matches: [KeyMatch; ENTRIES],
     slots: [DFF<Bits<8>>; ENTRIES],
     /// All of this once more, and the rows, to be read one at a time.
     entries: LutMemory<Candidate, 3>,
@@ -93,9 +90,7 @@ impl KeyStash {
         for i in 0..ENTRIES {
             let slot = self.slots[i].q.val();
             let leaves = used.get_bit(i) & self.remove.val() & (slot == self.remove_slot.val());
-            self.matches[i].key.next = self.keys[i].q.val();
-            self.matches[i].sought.next = self.sought.val();
-            let same = used.get_bit(i) & !leaves & self.matches[i].same.val();
+            let same = used.get_bit(i) & !leaves & eq(self.keys[i].q.val(), self.sought.val());
             leaving = leaving.replace_bit(i, leaves);
             hits = hits.replace_bit(i, same);
             // At most one place holds a key, so the numbers can be OR-ed.
@@ -106,8 +101,8 @@ impl KeyStash {
         self.remove_here.next = (leaving & !self.moved.q.val()).any();
 
         // Insert.
-        let target = lowest(!used) & repeat::<8>(self.insert.val());
-        let target_number = first_of_eight(!used);
+        let target = lowest_set(!used) & repeat::<8>(self.insert.val());
+        let target_number = first_set::<3, 8>(!used);
         for i in 0..ENTRIES {
             if target.get_bit(i) {
                 self.keys[i].d.next = self.insert_key.val();
@@ -127,10 +122,10 @@ impl KeyStash {
         let fresh = waiting & !self.tried.q.val();
         let comes = self.insert.val() & !fresh.any();
         let oldest = if fresh.any() { fresh } else { waiting };
-        let next = if comes { target } else { lowest(oldest) };
+        let next = if comes { target } else { lowest_set(oldest) };
         // It may leave just now, which is late.
         self.chosen.d.next = next & !leaving;
-        self.chosen_number.d.next = if comes { target_number } else { first_of_eight(oldest) };
+        self.chosen_number.d.next = if comes { target_number } else { first_set::<3, 8>(oldest) };
         let again = if fresh.any() | comes { self.tried.q.val() } else { bits::<8>(0) };
         self.tried.d.next = (again & !target) | next;
 

@@ -22,13 +22,11 @@
 //! key whose row is full is admitted while 6 entries of the stash are free, any other key while 4 are.
 
 pub mod free_slots;
-pub mod key_match;
 pub mod key_rows;
 pub mod key_stash;
 
 use crate::schedule::message::MessageKey;
 use free_slots::FreeSlots;
-use key_match::KeyMatch;
 use key_rows::KeyRows;
 use key_stash::KeyStash;
 use spindle_blocks::ram::RamStyle;
@@ -38,7 +36,7 @@ use spindle_verilog::prelude::*;
 pub const KEY_BITS: usize = MessageKey::BITS;
 /// The high 32 bits of the constant of [`key_hash`]. It is chosen so that counting in the low bits of the message number, of either byte
 /// end of the node number, of the process, or of two of them, meets each row equally often, and so that each bit of the hash
-/// depends on at most 33 bits of the key, which are two levels of LUT6.
+/// depends on at most 33 bits of the key.
 pub const MIXER_HIGH: u64 = 0x9089_824a;
 /// The low 64 bits of it.
 pub const MIXER_LOW: u64 = 0xa0d0_c242_9d18_3d13;
@@ -100,8 +98,6 @@ pub struct MessageIndex {
     free_slots: FreeSlots,
     key_rows: KeyRows,
     key_stash: KeyStash,
-    /// The key that is coming in.
-    coming: KeyMatch,
     /// Next slot to clear.
     clear_slot: Reg<Bits<8>>,
     cleared: Reg<Bit>,
@@ -183,9 +179,7 @@ impl MessageIndex {
         let sought = self.sought.q.val();
         self.key_rows.sought.next = sought;
         self.key_stash.sought.next = sought;
-        self.coming.key.next = self.insert_key.val();
-        self.coming.sought.next = sought;
-        let comes = self.insert.val() & self.coming.same.val();
+        let comes = self.insert.val() & eq(self.insert_key.val(), sought);
         self.found.d.next = self.key_rows.fits.val() | self.key_stash.hit.val() | comes;
         // At most one of them, so the numbers can be OR-ed.
         self.found_slot.d.next = self.key_rows.fitting_slot.val()

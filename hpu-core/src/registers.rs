@@ -158,9 +158,7 @@ impl Registers {
             self.answer.d.next.ack = true;
             self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_answer.val().data };
         }
-        if counted {
-            self.answer.d.next = CsrResponse { ack: true, error: false, rdata: self.count.val() };
-        }
+        self.answer.load(counted, CsrResponse { ack: true, error: false, rdata: self.count.val() });
         self.csr_answer.next = self.answer.q.val();
     }
 
@@ -268,12 +266,8 @@ impl Registers {
             self.l2_asking.d.next = true;
             self.l2_pending.d.next = true;
         } else {
-            if self.l2_request.ready.val() {
-                self.l2_asking.d.next = false;
-            }
-            if done {
-                self.l2_pending.d.next = false;
-            }
+            self.l2_asking.load(self.l2_request.ready.val(), false);
+            self.l2_pending.load(done, false);
         }
         if done {
             self.l2_pointer.d.next = self.l2_pointer.q.val() + 4;

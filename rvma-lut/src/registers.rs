@@ -177,9 +177,7 @@ impl Registers {
         // Settings.
         let stored = self.page.stored.val();
         self.commits.d.next = write & self.page.select.val().region_commit;
-        if write {
-            self.commit.d.next = request.wdata;
-        }
+        self.commit.load(write, request.wdata);
         let commit = self.commit.q.val();
         self.region_write.next = self.commits.q.val();
         self.region_at.next = commit.get_bits::<TABLE_BITS>(0);

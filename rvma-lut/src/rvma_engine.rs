@@ -184,10 +184,8 @@ impl RvmaEngine {
         self.placement.join(&mut self.lookup.placement);
         let found = self.lookup.looked_up.val();
         let gets = found.packet.get & !found.refused & !found.packet.inconsistent;
-        self.binding.looked_up.next = self.lookup.looked_up.val();
-        self.binding.looked_up.valid.next = self.lookup.looked_up.valid.val() & !gets;
-        self.get_responder.looked_up.next = found;
-        self.get_responder.looked_up.valid.next = self.lookup.looked_up.valid.val() & gets;
+        self.binding.looked_up.offer(self.lookup.looked_up.valid.val() & !gets, self.lookup.looked_up.val());
+        self.get_responder.looked_up.offer(self.lookup.looked_up.valid.val() & gets, found);
         self.lookup.looked_up.ready.next =
             if gets { self.get_responder.looked_up.ready.val() } else { self.binding.looked_up.ready.val() };
         self.binding.reservation.join(&mut self.buffer_queue.reservation);
@@ -265,8 +263,7 @@ impl RvmaEngine {
     fn join_events(&mut self) {
         self.message_event.join(&mut self.event_rings.event[0]);
         let unfilled = self.completion_unit.unfilled.valid.val();
-        self.event_rings.event[1].next = self.array_event.val();
-        self.event_rings.event[1].valid.next = self.array_event.valid.val() | unfilled;
+        self.event_rings.event[1].offer(self.array_event.valid.val() | unfilled, self.array_event.val());
         self.array_event.ready.next = self.event_rings.event[1].ready.val() & !unfilled;
         self.completion_unit.unfilled.ready.next = self.event_rings.event[1].ready.val();
         if unfilled {
@@ -317,8 +314,7 @@ impl RvmaEngine {
         self.report.bytes_acked.join(&mut self.counters.bytes_acked);
         self.counters.completion.join(&mut self.completion_unit.completion);
         self.completion_unit.retired.join(&mut self.epochs.retired);
-        self.completion_unit.bound.next = self.binding.bound.val();
-        self.completion_unit.bound.valid.next = self.binding.bound.valid.val();
+        self.completion_unit.bound.offer(self.binding.bound.valid.val(), self.binding.bound.val());
         self.buffer_queue.posted.join(&mut self.completion_unit.posted);
     }
 
@@ -336,10 +332,8 @@ impl RvmaEngine {
         self.get_responder.peek.join(&mut self.buffer_queue.peek);
         self.epochs.reply.join(&mut self.get_responder.reply);
         let to_others = self.epochs.reply.valid.val() & !self.get_responder.granted.val();
-        self.command_unit.reply.next = self.epochs.reply.val();
-        self.command_unit.reply.valid.next = to_others;
-        self.buffer_reclaim.reply.next = self.epochs.reply.val();
-        self.buffer_reclaim.reply.valid.next = to_others;
+        self.command_unit.reply.offer(to_others, self.epochs.reply.val());
+        self.buffer_reclaim.reply.offer(to_others, self.epochs.reply.val());
 
         // Buffers that are taken back. The command unit waits meanwhile, and names the mailbox.
         self.command_unit.reclaim.join(&mut self.buffer_reclaim.reclaim);
@@ -354,8 +348,7 @@ impl RvmaEngine {
         self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
 
         // Receive maps.
-        self.receive_maps.bound.next = self.binding.bound.val();
-        self.receive_maps.bound.valid.next = self.binding.bound.valid.val();
+        self.receive_maps.bound.offer(self.binding.bound.valid.val(), self.binding.bound.val());
         self.buffer_queue.posted.join(&mut self.receive_maps.posted);
         self.command_unit.map_assign.join(&mut self.receive_maps.assign);
         self.receive_maps.assign_pid.next = self.command_unit.command.owner.val();
@@ -376,8 +369,7 @@ impl RvmaEngine {
     }
 
     fn join_command_rings(&mut self) {
-        self.command_rings.ring.next = self.command_unit.ring.val();
-        self.command_rings.ring.valid.next = self.command_unit.commands_valid.val();
+        self.command_rings.ring.offer(self.command_unit.commands_valid.val(), self.command_unit.ring.val());
         self.command_unit.commands_done.next = self.command_rings.ring_done.val();
         self.doorbell.ring_tail.join(&mut self.command_rings.tail);
         self.command_rings.read.join(&mut self.read_requests.read[RINGS]);

@@ -41,8 +41,7 @@ impl Completions {
         self.puts.write.next = self.put_done.val();
         self.puts.write.valid.next =
             self.put_done.valid.val() & (self.put_done.val().issuer.handle != bits(put_op::HOST_HANDLE));
-        self.atomics.write.next = self.atomic_done.val();
-        self.atomics.write.valid.next = self.atomic_done.valid.val();
+        self.atomics.write.offer(self.atomic_done.valid.val(), self.atomic_done.val());
         let free = !self.done_reg_valid.q.val() | self.done.ready.val();
         let put = self.puts.read.val();
         let atomic = self.atomics.read.val();
@@ -81,7 +80,6 @@ impl Completions {
                 }
             };
         }
-        self.done.next = self.done_reg.q.val();
-        self.done.valid.next = self.done_reg_valid.q.val();
+        self.done.offer(self.done_reg_valid.q.val(), self.done_reg.q.val());
     }
 }

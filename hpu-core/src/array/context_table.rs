@@ -49,11 +49,8 @@ impl ContextTable {
 #[hdl]
 impl ContextTable {
     fn update(&mut self) {
-        self.entries.write_enable.next = self.install.val();
-        self.entries.write_address.next = self.install_index.val();
-        self.entries.write_data.next = self.staged.val();
-        self.entries.read_enable.next = self.read_enable.val();
-        self.entries.read_address.next = self.read_index.val();
+        self.entries.write(self.install.val(), self.install_index.val(), self.staged.val());
+        self.entries.read(self.read_enable.val(), self.read_index.val());
         self.entry.next = self.entries.read_data.val();
         for c in 0..16 {
             if self.install.val() & (self.install_index.val() == bits::<4>(c)) {

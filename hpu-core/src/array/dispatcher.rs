@@ -125,8 +125,7 @@ impl Dispatcher {
             self.valid[i].next = self.granted.q.val().get_bit(i);
         }
         self.granted.d.next = grant;
-        self.tasks.read_enable.next = self.arbiter.any.val();
-        self.tasks.read_address.next = address;
+        self.tasks.read(self.arbiter.any.val(), address);
         self.contexts.read_enable.next = self.arbiter.any.val();
         self.contexts.read_index.next = entry_index;
         let task_desc = self.tasks.read_data.val();

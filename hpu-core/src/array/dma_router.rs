@@ -77,10 +77,8 @@ impl DmaRouter {
         }
         self.chosen.next = chosen;
         self.offered.next = owned & offered;
-        self.descs.write.next = desc;
-        self.descs.write.valid.next = room & self.arbiter.any.val();
-        self.beats.write.next = self.chosen.val();
-        self.beats.write.valid.next = self.offered.val();
+        self.descs.write.offer(room & self.arbiter.any.val(), desc);
+        self.beats.write.offer(self.offered.val(), self.chosen.val());
         if room & self.arbiter.any.val() {
             self.owner.d.next = self.arbiter.index.val();
             self.owned.d.next = true;

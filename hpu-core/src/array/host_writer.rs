@@ -104,8 +104,7 @@ impl HostWriter {
 impl HostWriter {
     fn update(&mut self) {
         let tag = self.host_tag.val();
-        self.targets.write.next = self.target.val();
-        self.targets.write.valid.next = self.target.valid.val();
+        self.targets.write.offer(self.target.valid.val(), self.target.val());
         let target = self.targets.read.val();
 
         // A transfer begins a cycle before its first beat, after the end of the one before was reported. Host and L2
@@ -148,9 +147,7 @@ impl HostWriter {
         self.moves.next = offered & takes;
         let ends = self.moves.val() & (is_copy | self.host_last.val());
         self.active.d.next = begins | (active & !ends);
-        if self.moves.val() {
-            self.write_beat.d.next = self.write_beat.q.val() + 1;
-        }
+        self.write_beat.load(self.moves.val(), self.write_beat.q.val() + 1);
         self.host_ready.next = takes & !is_copy;
         self.copy_ready.next = self.moves.val() & is_copy;
         self.store_valid.next = offered & to_l2;
@@ -178,7 +175,6 @@ impl HostWriter {
             };
         }
         self.done_reg_valid.d.next = (ends & !is_copy) | (done_reg_valid & !self.done.ready.val());
-        self.done.next = self.done_reg.q.val();
-        self.done.valid.next = done_reg_valid;
+        self.done.offer(done_reg_valid, self.done_reg.q.val());
     }
 }

@@ -157,9 +157,7 @@ impl L2Bank {
         let others = self.holders.q.val() & !self.reserving.val();
         let old_enough = self.age.q.val().all();
         let stores = (held.write & !held.atomic) | succeeds;
-        if !old_enough {
-            self.age.d.next = self.age.q.val() + 1;
-        }
+        self.age.load(!old_enough, self.age.q.val() + 1);
         self.holders.d.next = others;
         if busy & same & (stores | modifies) {
             self.holders.d.next = bits::<HARTS>(0);
@@ -199,8 +197,7 @@ impl L2Bank {
         // Cycle 4 of an AMO, which still stands in `chosen`.
         let placed = rotate_bytes(held.data, bits::<2>(0) - lane);
         self.memory.write_data.next = amo_result(self.old.q.val(), placed, self.sum.q.val(), choice);
-        self.memory.read_enable.next = busy;
-        self.memory.read_address.next = row;
+        self.memory.read(busy, row);
         self.reading.d.next = self.granted.q.val();
         self.amo_reading.d.next = modifies;
         self.passage[0].d.next = L2Passage {

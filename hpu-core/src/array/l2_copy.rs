@@ -153,9 +153,7 @@ impl L2Copy {
             self.segment_word.d.next = segment.address.get_bits::<18>(2);
             self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
             self.segment_reg_valid.d.next = self.segment.valid.val();
-            if self.segment.valid.val() {
-                self.lend_mask.d.next = bits::<8>(1) << segment.issuer.cluster;
-            }
+            self.lend_mask.load(self.segment.valid.val(), bits::<8>(1) << segment.issuer.cluster);
         } else {
             self.segment_reg_valid.d.next = !self.segment_left.val();
             self.lend_mask.d.next = self.lend_mask.q.val() & !lent;
@@ -211,9 +209,7 @@ impl L2Copy {
             ..Default::default()
         };
         self.l2_request.valid.next = load_wanted | wants_store;
-        if self.l2_request.ready.val() & (load_wanted | wants_store) {
-            self.stored.d.next = is_store;
-        }
+        self.stored.load(self.l2_request.ready.val() & (load_wanted | wants_store), is_store);
         WordAccess { load_wanted, is_store, last_store_word }
     }
 

@@ -71,10 +71,8 @@ impl LoadRouter {
         for i in 0..self._clusters {
             self.request[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
         }
-        self.output.write.next = chosen;
-        self.output.write.valid.next = self.accepted.val();
-        self.owners.write.next = self.arbiter.grant.val();
-        self.owners.write.valid.next = self.accepted.val();
+        self.output.write.offer(self.accepted.val(), chosen);
+        self.owners.write.offer(self.accepted.val(), self.arbiter.grant.val());
         self.output.read.join(&mut self.load_request);
 
         let owned = self.owners.read.valid.val();

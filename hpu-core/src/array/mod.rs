@@ -237,9 +237,7 @@ impl HpuArray {
         // The cycle.
         self.cycle_low.d.next = self.cycle_low.q.val() + 1;
         self.wraps.d.next = self.cycle_low.q.val() == bits::<32>(0xFFFF_FFFE_u32);
-        if self.wraps.q.val() {
-            self.cycle_high.d.next = self.cycle_high.q.val() + 1;
-        }
+        self.cycle_high.load(self.wraps.q.val(), self.cycle_high.q.val() + 1);
         let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
         // The bus to L1 carries packets, and between them bytes read from host memory or from L2.
@@ -256,8 +254,7 @@ impl HpuArray {
         for i in 0..self._clusters {
             self.clusters[i].number.next = bits::<3>(i);
             self.clusters[i].cycle.next = cycle;
-            self.clusters[i].installed.next = self.registers.policy.index.val();
-            self.clusters[i].installed.valid.next = self.registers.policy.valid.val();
+            self.clusters[i].installed.offer(self.registers.policy.valid.val(), self.registers.policy.index.val());
             self.clusters[i].task.desc.next = job.task_desc;
             self.clusters[i].task.context.next = job.context;
             self.clusters[i].task.valid.next = self.dispatcher.valid[i].val();
@@ -277,11 +274,9 @@ impl HpuArray {
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
             self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);
             self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
-            self.clusters[i].segment.next = self.l2_copy.segment_length.val();
-            self.clusters[i].segment.valid.next = self.l2_copy.lend.val().get_bit(i);
+            self.clusters[i].segment.offer(self.l2_copy.lend.val().get_bit(i), self.l2_copy.segment_length.val());
             self.l2_copy.lent[i].next = self.clusters[i].lent.val();
-            self.clusters[i].off_cluster_done.next = self.completions.done.val();
-            self.clusters[i].off_cluster_done.valid.next = self.completions.done.valid.val();
+            self.clusters[i].off_cluster_done.offer(self.completions.done.valid.val(), self.completions.done.val());
             off_cluster_taken = off_cluster_taken | self.clusters[i].off_cluster_done.ready.val();
             self.clusters[i].load_data.last.next = self.load_data.last.val();
             self.clusters[i].load_data.valid.next = self.load_router.valid[i].val();
@@ -298,8 +293,7 @@ impl HpuArray {
 
             self.clusters[i].dma.join(&mut self.dma_router.desc[i]);
             self.clusters[i].dma_data.join(&mut self.dma_router.data[i]);
-            self.clusters[i].dma_done.next = self.dma_done_register.q.val();
-            self.clusters[i].dma_done.valid.next = self.dma_done_pulse.q.val();
+            self.clusters[i].dma_done.offer(self.dma_done_pulse.q.val(), self.dma_done_register.q.val());
 
             self.clusters[i].done.join(&mut self.ending_mux.write[i]);
             self.clusters[i].place.join(&mut self.place_mux.write[i]);
@@ -331,15 +325,12 @@ impl HpuArray {
                 };
             }
         }
-        if moves {
-            self.egress_inside.d.next = !ends;
-        }
+        self.egress_inside.load(moves, !ends);
         self.egress_starts.next = moves & !self.egress_inside.q.val();
         self.put_order.read.ready.next = moves & ends & tag.put;
         self.l2_copy.segment_left.next = moves & ends & tag.segment;
         self.egress_pushed.next = tag;
-        self.egress_frames.write.next = self.egress_pushed.val();
-        self.egress_frames.write.valid.next = self.egress_starts.val();
+        self.egress_frames.write.offer(self.egress_starts.val(), self.egress_pushed.val());
         self.egress.data.next = self.egress_arbiter.source.data.val();
         self.egress.keep.next = self.egress_arbiter.source.keep.val();
         self.egress.last.next = self.egress_arbiter.source.last.val();
@@ -383,8 +374,7 @@ impl HpuArray {
 
         // Faults and messages.
         self.fault_mux.read.join(&mut self.fault_slice.write);
-        self.reports.fault.next = report_of(self.fault_slice.read.val());
-        self.reports.fault.valid.next = self.fault_slice.read.valid.val();
+        self.reports.fault.offer(self.fault_slice.read.valid.val(), report_of(self.fault_slice.read.val()));
         self.fault_slice.read.ready.next = self.reports.fault.ready.val();
         self.message_mux.read.join(&mut self.message_slice.write);
         self.message_slice.read.join(&mut self.reports.message);
@@ -401,8 +391,7 @@ impl HpuArray {
         self.registers.context_puts.next = self.off_cluster_unit.context_puts.val();
         // A put is offered while the order has room for its cluster.
         let ordered = self.put_order.write.ready.val();
-        self.put.next = self.off_cluster_unit.put.val();
-        self.put.valid.next = self.off_cluster_unit.put.valid.val() & ordered;
+        self.put.offer(self.off_cluster_unit.put.valid.val() & ordered, self.off_cluster_unit.put.val());
         self.off_cluster_unit.put.ready.next = self.put.ready.val() & ordered;
         self.put_order.write.next = self.off_cluster_unit.put.val().issuer.cluster;
         self.put_order.write.valid.next = self.off_cluster_unit.put.valid.val() & self.put.ready.val();

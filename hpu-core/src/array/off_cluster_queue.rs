@@ -40,23 +40,15 @@ impl OffClusterQueue {
         let kept_end = self.kept_end.q.val();
         let read_pointer = self.read_pointer.q.val();
         let at = if self.starts.val() { kept_end } else { self.write_pointer.q.val() };
-        if self.write.val() {
-            self.write_pointer.d.next = at + 1;
-        }
-        if self.keep.val() {
-            self.kept_end.d.next = at + 1;
-        }
-        self.store.write_enable.next = self.write.val();
-        self.store.write_address.next = at;
-        self.store.write_data.next = self.word.val();
+        self.write_pointer.load(self.write.val(), at + 1);
+        self.kept_end.load(self.keep.val(), at + 1);
+        self.store.write(self.write.val(), at, self.word.val());
         self.store.read_address.next = read_pointer;
         let level = kept_end - read_pointer;
         self.room.next = !level.get_bit(5);
         self.read.next = self.store.read_data.val();
         let any = level.any();
         self.read.valid.next = any;
-        if any & self.read.ready.val() {
-            self.read_pointer.d.next = read_pointer + 1;
-        }
+        self.read_pointer.load(any & self.read.ready.val(), read_pointer + 1);
     }
 }

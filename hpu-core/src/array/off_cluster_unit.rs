@@ -255,8 +255,7 @@ impl OffClusterUnit {
             key: self.words[5].q.val(),
             offset: self.words[6].q.val(),
         };
-        self.puts.write.next = waiting;
-        self.puts.write.valid.next = command.is_put;
+        self.puts.write.offer(command.is_put, waiting);
         self.host_puts.write.next = WaitingHostPut {
             put: waiting,
             length_high: length.get_bits::<20>(12),
@@ -319,9 +318,7 @@ impl OffClusterUnit {
             self.count.d.next = count + 1;
         }
         for i in 0..10 {
-            if takes & (count == bits::<4>(i)) {
-                self.words[i].d.next = self.word_now.val();
-            }
+            self.words[i].load(takes & (count == bits::<4>(i)), self.word_now.val());
         }
         self.headed.d.next = (headed | takes) & !self.leaves.val();
         self.whole.d.next = (whole | (takes & headed & (count == last_step(command.opcode)))) & !self.leaves.val();
@@ -332,9 +329,7 @@ impl OffClusterUnit {
         let put = self.puts.read.val();
         let host_put = self.host_puts.read.val();
         for i in 0..2 {
-            self.processes[i].write_enable.next = self.policy.valid.val();
-            self.processes[i].write_address.next = self.policy.index.val();
-            self.processes[i].write_data.next = self.policy.val().pid;
+            self.processes[i].write(self.policy.valid.val(), self.policy.index.val(), self.policy.val().pid);
         }
         self.processes[0].read_address.next = put.header.context;
         self.processes[1].read_address.next = host_put.put.header.context;

@@ -71,9 +71,7 @@ impl Reports {
         // Contexts with a ring: one is examined per cycle.
         let scan = self.scan.q.val();
         self.scan.d.next = scan + 1;
-        self.scanned.write_enable.next = self.policy.valid.val();
-        self.scanned.write_address.next = self.policy.index.val();
-        self.scanned.write_data.next = self.policy.val().pid;
+        self.scanned.write(self.policy.valid.val(), self.policy.index.val(), self.policy.val().pid);
         self.scanned.read_address.next = scan;
         let is_open = self.processes_open.val().get_bit(self.scanned.read_data.val().index());
         self.open.d.next = self.open.q.val().replace_bit(scan.index(), is_open);
@@ -95,11 +93,9 @@ impl Reports {
         self.message.ready.next = goes & !by_fault;
         let faulted = by_fault & goes;
         self.faulted.next = faulted;
-        self.fault_queue.write.next = fault;
-        self.fault_queue.write.valid.next = by_fault & !is_event;
+        self.fault_queue.write.offer(by_fault & !is_event, fault);
         self.fault_lost.next = by_fault & !is_event & !self.fault_queue.write.ready.val();
-        self.print_queue.write.next = message.piece;
-        self.print_queue.write.valid.next = by_message & !is_event;
+        self.print_queue.write.offer(by_message & !is_event, message.piece);
         self.print_lost.next = by_message & !is_event & !self.print_queue.write.ready.val();
         self.queued_fault.next = self.fault_queue.read.val();
         self.queued_fault.count.next = self.fault_queue.level.val().get_bits::<8>(0);
@@ -110,9 +106,7 @@ impl Reports {
         self.print_queue.read.ready.next = self.queued_print.pop.val();
 
         // As an event.
-        self.processes.write_enable.next = self.policy.valid.val();
-        self.processes.write_address.next = self.policy.index.val();
-        self.processes.write_data.next = self.policy.val().pid;
+        self.processes.write(self.policy.valid.val(), self.policy.index.val(), self.policy.val().pid);
         self.processes.read_address.next = of_context;
         let piece = message.piece;
         let positions = (bits::<8>(0), message.msg_slot, who.get_bits::<16>(8)).cat::<32>();
@@ -150,7 +144,6 @@ impl Reports {
             self.record_reg.d.next = record;
             self.record_reg_valid.d.next = (by_fault | by_message) & is_event;
         }
-        self.record.next = self.record_reg.q.val();
-        self.record.valid.next = self.record_reg_valid.q.val();
+        self.record.offer(self.record_reg_valid.q.val(), self.record_reg.q.val());
     }
 }

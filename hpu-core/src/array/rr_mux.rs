@@ -40,7 +40,6 @@ impl<T: Packed> RrMux<T> {
         for i in 0..self._clusters {
             self.write[i].ready.next = self.read.ready.val() & self.arbiter.grant.val().get_bit(i);
         }
-        self.read.next = select(self.arbiter.index.val(), self.write.vals());
-        self.read.valid.next = self.arbiter.any.val();
+        self.read.offer(self.arbiter.any.val(), select(self.arbiter.index.val(), self.write.vals()));
     }
 }

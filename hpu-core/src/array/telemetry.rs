@@ -94,9 +94,7 @@ impl Telemetry {
         }
         self.lanes.d.next = lanes;
         // Frames without a lane do not count.
-        if lanes.any() {
-            self.tags.d.next = tags;
-        }
+        self.tags.load(lanes.any(), tags);
         self.trace_valid.next = self.lanes.q.val();
         self.trace_tags.next = self.tags.q.val();
         self.threads.d.next = threads;

@@ -96,9 +96,7 @@ impl CommandCheck {
 
         // SOURCE and LENGTH.
         let of_source = step == bits::<4>(0);
-        if of_source {
-            self.kept_source.d.next = source_facts(value, limits, self.staged.val());
-        }
+        self.kept_source.load(of_source, source_facts(value, limits, self.staged.val()));
         let source = self.kept_source.q.val();
         let below = value.get_bits::<SLOT_BITS>(0).any();
         let in_slot = !is_large & (value.get_bit(SLOT_BITS) != below);
@@ -141,14 +139,10 @@ impl CommandCheck {
         let short_fits = left.get_bits::<20>(12).any() | low_fits;
         let offset_legal = in_host & short_fits;
         let is_zero = !is_long & !tail.any();
-        if step == bits::<4>(3) {
-            self.host_legal.d.next = offset_legal & is_zero;
-        }
+        self.host_legal.load(step == bits::<4>(3), offset_legal & is_zero);
 
         // The other words.
-        if step == bits::<4>(4) {
-            self.node_legal.d.next = !value.get_bits::<8>(8).any();
-        }
+        self.node_legal.load(step == bits::<4>(4), !value.get_bits::<8>(8).any());
         let low = self.kept_low.q.val();
         let is_wide = length_tail == bits::<4>(8);
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));

@@ -185,9 +185,7 @@ impl CommandPort {
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
         self.request.valid.next = self.request_valid.q.val();
-        if self.request_taken.val() {
-            self.chosen.d.next = handle;
-        }
+        self.chosen.load(self.request_taken.val(), handle);
     }
 
     /// Takes the result of a command, for which the HPU has to write nothing.
@@ -285,9 +283,7 @@ impl CommandPort {
                     self.waits_for_one[t].d.next = false;
                 }
             }
-            if self.accept.val() & of_thread {
-                self.last_handle[t].d.next = self.chosen.q.val();
-            }
+            self.last_handle[t].load(self.accept.val() & of_thread, self.chosen.q.val());
         }
         self.port.pending.next = pending;
         self.port.full.next = self.busy.q.val().all() | self.blocked.val();

@@ -386,9 +386,7 @@ impl CommandUnit {
         self.stage_full.d.next = own_staged | (self.stage_full.q.val() & !(decision.takes & staged));
         self.stage_retries.d.next =
             own_staged | (decision.stays & staged) | (self.stage_retries.q.val() & !(grant & owner).any());
-        if fills {
-            self.stage_owner.d.next = self.mask.q.val();
-        }
+        self.stage_owner.load(fills, self.mask.q.val());
         self.lent.next = of_segment & stage_used;
         let moves = self.moves.q.val();
         self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
@@ -397,8 +395,7 @@ impl CommandUnit {
             self.stage_request_reg.d.next =
                 StageRequest { beat: self.check.source.val().beat, length: self.check.length.val().get_bits::<12>(0) };
         }
-        self.stage_request.next = self.stage_request_reg.q.val();
-        self.stage_request.valid.next = self.stage_fills.q.val();
+        self.stage_request.offer(self.stage_fills.q.val(), self.stage_request_reg.q.val());
     }
 
     /// Hands bytes of L1 to the read DMA.
@@ -460,8 +457,7 @@ impl CommandUnit {
             };
         }
         let place_reg = self.place_reg.q.val();
-        self.place.next = place_reg;
-        self.place.valid.next = place_full;
+        self.place.offer(place_full, place_reg);
         self.placed.valid.next = place_full & self.place.ready.val();
         self.placed.next = Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<2>(0) };
     }
@@ -497,8 +493,7 @@ impl CommandUnit {
                 length,
             };
         }
-        self.message.next = self.message_reg.q.val();
-        self.message.valid.next = message_full;
+        self.message.offer(message_full, self.message_reg.q.val());
     }
 
     /// Writes the words of an off-cluster command: a header, then each word one cycle after its check.

@@ -128,9 +128,7 @@ impl L1Atomics {
                 self.locked.d.next = bits::<8>(0);
             }
             AtomicState::Answer => {
-                if self.answer.ready.val() {
-                    self.state.d.next = AtomicState::Idle;
-                }
+                self.state.load(self.answer.ready.val(), AtomicState::Idle);
             }
         }
         self.lock.next = self.locked.q.val();
@@ -167,21 +165,15 @@ impl L1Atomics {
         let word_address = held.address.get_bits::<14>(2);
         let owner = (self.held_hpu.q.val(), held.thread).cat::<4>();
         let in_modify = state == AtomicState::Modify;
-        if in_modify {
-            self.failed.d.next = true;
-        }
-        self.reservation.write_enable.next = in_modify & is_lr;
-        self.reservation.write_address.next = owner;
-        self.reservation.write_data.next = word_address;
+        self.failed.load(in_modify, true);
+        self.reservation.write(in_modify & is_lr, owner, word_address);
         self.reservation.read_address.next = owner;
         let is_same = self.reservation.read_data.val() == word_address;
         let mut reserved: Bits<16> = self.reserved.q.val();
         for i in 0..2 * self._hpus {
             let mine = owner == bits::<4>(i);
             let lost = (self.shared_write.val() >> self.reserved_in[i].q.val()).get_bit(0);
-            if in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & is_same {
-                self.failed.d.next = false;
-            }
+            self.failed.load(in_modify & mine & is_sc & self.reserved.q.val().get_bit(i) & is_same, false);
             if (in_modify & mine & is_sc) | lost {
                 reserved = reserved.replace_bit(i, false);
             }

@@ -116,8 +116,7 @@ impl L1ReadDma {
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
-        self.jobs.write.next = self.job.val();
-        self.jobs.write.valid.next = self.job.valid.val();
+        self.jobs.write.offer(self.job.valid.val(), self.job.val());
         let next = self.jobs.read.val();
         let to_host = next.destination == Destination::Host;
         let descriptor_waits = self.host_write_waits.q.val();
@@ -166,12 +165,10 @@ impl L1ReadDma {
             };
         }
         self.host_write_waits.d.next = (starts & to_host) | (descriptor_waits & !self.dma.ready.val());
-        self.dma.next = self.host_write.q.val();
-        self.dma.valid.next = descriptor_waits;
+        self.dma.offer(descriptor_waits, self.host_write.q.val());
 
         // Out: a beat that does not leave at once makes room for the next one of its group.
-        self.outgoing.write.next = self.in_flight.q.val();
-        self.outgoing.write.valid.next = self.in_flight_valid.q.val();
+        self.outgoing.write.offer(self.in_flight_valid.q.val(), self.in_flight.q.val());
         let out = self.outgoing.read.val();
         let stands = self.outgoing.read.valid.val();
         let is_host = out.destination == Destination::Host;
@@ -204,9 +201,7 @@ impl L1ReadDma {
             let older = self.older_valid[g].q.val();
             self.newer_valid[g].d.next = arrives | (newer & older);
             self.older_valid[g].d.next = (newer | older) & !goes;
-            if newer & !older {
-                self.older[g].d.next = self.data[g].val();
-            }
+            self.older[g].load(newer & !older, self.data[g].val());
             if comes & !goes {
                 self.held[g].d.next = self.held[g].q.val() + 1;
             } else if goes & !comes {

@@ -217,9 +217,7 @@ impl Loader {
             self.hpu_mask.d.next = target;
             self.beat.d.next = bits::<5>(0);
         }
-        if accept {
-            self.pages_left.d.next = bits::<2>(2);
-        }
+        self.pages_left.load(accept, bits::<2>(2));
         self.fresh.d.next = accept;
         accept
     }
@@ -235,9 +233,7 @@ impl Loader {
         self.packet_write.next = in_receive & self.load_valid.val();
         self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
         let beat_moves = in_receive & self.load_valid.val() & self.packet_ready.val();
-        if beat_moves {
-            self.beat.d.next = self.beat.q.val() + 1;
-        }
+        self.beat.load(beat_moves, self.beat.q.val() + 1);
         beat_moves
     }
 
@@ -250,9 +246,7 @@ impl Loader {
         self.page.half.next = pages_left.get_bit(0);
         self.page.beat.next =
             bits::<10>(L1_TASK_BASE as u64 / 64) | (bits::<4>(0), task_index, pages_left.get_bit(0)).cat::<10>();
-        if writes_page & self.page.ready.val() {
-            self.pages_left.d.next = pages_left - 1;
-        }
+        self.pages_left.load(writes_page & self.page.ready.val(), pages_left - 1);
         let page_done = !pages_left.get_bit(1) & (!pages_left.get_bit(0) | self.page.ready.val());
         page_done
     }
@@ -263,9 +257,7 @@ impl Loader {
         let fresh = self.fresh.q.val();
         let held = self.held.q.val();
         let owner = (bits::<1>(1), held.context).cat::<5>();
-        self.owners.write_enable.next = fresh | in_set_up;
-        self.owners.write_address.next = self.task_index.q.val();
-        self.owners.write_data.next = if in_set_up { bits::<5>(0) } else { owner };
+        self.owners.write(fresh | in_set_up, self.task_index.q.val(), if in_set_up { bits::<5>(0) } else { owner });
         self.owners.read_address.next = self.task_index.q.val();
         let scrub_left = self.scrub_left.q.val();
         let scrubs = scrub_left.any();
@@ -277,9 +269,7 @@ impl Loader {
         let cleans = fresh | self.cleans.q.val();
         // An install goes first; that of this context sets the mark again.
         self.cleans.d.next = cleans & installed & (self.installed.val() != held.context);
-        self.dirty.write_enable.next = installed | cleans;
-        self.dirty.write_address.next = if installed { self.installed.val() } else { held.context };
-        self.dirty.write_data.next = installed;
+        self.dirty.write(installed | cleans, if installed { self.installed.val() } else { held.context }, installed);
         self.dirty.read_address.next = held.context;
         if scrubs {
             if self.scrub.ready.val() {
@@ -309,20 +299,14 @@ impl Loader {
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val().all() {
                     self.task_index.d.next = self.task_index.q.val() + 1;
-                    if self.task_index.q.val() == self._last_task_index {
-                        self.state.d.next = LoaderState::Idle;
-                    }
+                    self.state.load(self.task_index.q.val() == self._last_task_index, LoaderState::Idle);
                 }
             }
             LoaderState::Idle => {
-                if accept {
-                    self.state.d.next = if offered.has_packet { LoaderState::Request } else { LoaderState::Launch };
-                }
+                self.state.load(accept, if offered.has_packet { LoaderState::Request } else { LoaderState::Launch });
             }
             LoaderState::Request => {
-                if self.load_request.ready.val() {
-                    self.state.d.next = LoaderState::Receive;
-                }
+                self.state.load(self.load_request.ready.val(), LoaderState::Receive);
             }
             LoaderState::Receive => {
                 if launches {
@@ -333,9 +317,7 @@ impl Loader {
             }
             LoaderState::Launch => {
                 // The HPU had room when the task was sent, and only this loader gives it launches.
-                if launches {
-                    self.state.d.next = LoaderState::Idle;
-                }
+                self.state.load(launches, LoaderState::Idle);
             }
         }
     }

@@ -311,8 +311,7 @@ impl Cluster {
         let mut frames_ended: Bits<128> = bits::<128>(0);
         for i in 0..self._hpus {
             self.hpu[i].number.next = bits::<3>(i);
-            self.hpu[i].launch.next = self.loader.launch.val();
-            self.hpu[i].launch.valid.next = self.loader.launch_valid.val().get_bit(i);
+            self.hpu[i].launch.offer(self.loader.launch_valid.val().get_bit(i), self.loader.launch.val());
             self.hpu[i].cycle.next = self.cycle.val();
             self.hpu[i].region.next = self.loader.region.val();
             self.hpu[i].region.index.next = self.loader.region_index.val();
@@ -323,8 +322,7 @@ impl Cluster {
                 self.hpu[i].l1[p].join(&mut self.l1.word[2 * i + p]);
             }
             self.hpu[i].remote.join(&mut self.remote.request[i]);
-            self.hpu[i].answer.next = self.remote.answer.val();
-            self.hpu[i].answer.valid.next = self.remote.answer_valid.val().get_bit(i);
+            self.hpu[i].answer.offer(self.remote.answer_valid.val().get_bit(i), self.remote.answer.val());
 
             self.hpu[i].port.join(&mut self.command_port[i].port);
             self.hpu[i].issue.done.next = self.command_unit.done.val().get_bit(i);

@@ -138,8 +138,7 @@ impl RemoteRouter {
         self.l2.hpu.next = head.hpu;
         self.l2.second.next = second;
         self.l2.valid.next = head_offered;
-        self.in_flight.write.next = L2Part { hpu: head.hpu, first: crosses, second, offset };
-        self.in_flight.write.valid.next = moves;
+        self.in_flight.write.offer(moves, L2Part { hpu: head.hpu, first: crosses, second, offset });
 
         // Answers. The bytes of the second part are written by the enables of bytes.
         let part = self.in_flight.read.val();
@@ -148,13 +147,9 @@ impl RemoteRouter {
         let atomic_room = !answered & !self.half.q.val();
         let by_atomic = self.atomic_answer.valid.val() & atomic_room;
         self.atomic_answer.ready.next = atomic_room;
-        if answered {
-            self.half.d.next = part.first;
-        }
+        self.half.load(answered, part.first);
         let source = if answered { self.l2.answer.val() } else { self.atomic_answer.val() };
-        if answered | atomic_room {
-            self.answer_kind.d.next = (source.write, source.thread).cat::<2>();
-        }
+        self.answer_kind.load(answered | atomic_room, (source.write, source.thread).cat::<2>());
         for b in 0..4 {
             let in_second = bit_cast::<3, 2>(part.offset) > bits::<3>(3 - b as u64);
             if (answered & (!part.second | in_second)) | atomic_room {

@@ -72,8 +72,7 @@ impl Reporter {
         self.index.next = (index, ending.bank).cat::<5>();
         let origin = self.ended_task.val().origin;
         let takes = self.arbiter.any.val() & free;
-        self.ended.valid.next = takes & origin.has_packet;
-        self.ended.next = origin.slot;
+        self.ended.offer(takes & origin.has_packet, origin.slot);
         if takes {
             self.done_reg.d.next = TaskDone {
                 version: bits::<4>(spindle_contract::VERSION),
@@ -114,9 +113,7 @@ impl Reporter {
         } else if self.fault.ready.val() {
             self.fault_reg_valid.d.next = false;
         }
-        self.done.next = self.done_reg.q.val();
-        self.done.valid.next = self.done_reg_valid.q.val();
-        self.fault.next = self.fault_reg.q.val();
-        self.fault.valid.next = self.fault_reg_valid.q.val();
+        self.done.offer(self.done_reg_valid.q.val(), self.done_reg.q.val());
+        self.fault.offer(self.fault_reg_valid.q.val(), self.fault_reg.q.val());
     }
 }

@@ -41,9 +41,7 @@ impl Slots {
     fn update(&mut self) {
         let begun = self.begun.q.val();
         let begins = begun != bits::<4>(SLOTS);
-        if begins {
-            self.begun.d.next = begun + 1;
-        }
+        self.begun.load(begins, begun + 1);
 
         // A slot that ends goes before one that returns to its queue's end, which is probed once more.
         let probed = self.probed.q.val();
@@ -51,16 +49,14 @@ impl Slots {
         let used = self.probe_used.val();
         let ended = self.ended.valid.val();
         self.probe.next = probed;
-        self.leaving.write.next = if ended { self.ended.val() } else { probed };
-        self.leaving.write.valid.next = ended | (probed_valid & used);
+        self.leaving.write.offer(ended | (probed_valid & used), if ended { self.ended.val() } else { probed });
         let moves = !probed_valid | !(used & ended);
         if moves {
             self.probed.d.next = self.leaving.read.val();
             self.probed_valid.d.next = self.leaving.read.valid.val();
         }
         self.leaving.read.ready.next = moves;
-        self.free.write.next = if begins { begun } else { probed };
-        self.free.write.valid.next = begins | (probed_valid & !used);
+        self.free.write.offer(begins | (probed_valid & !used), if begins { begun } else { probed });
         self.free.read.join(&mut self.slot);
     }
 }

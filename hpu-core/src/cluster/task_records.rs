@@ -55,11 +55,8 @@ impl TaskRecords {
             EndedTask { origin: self.write_limits.val().origin, payload_len: self.write_payload_len.val() };
         self.tasks.read_address.next = self.ending_index.val();
         self.ended_task.next = self.tasks.read_data.val();
-        self.limits.write_enable.next = self.write.val();
-        self.limits.write_address.next = self.write_index.val();
-        self.limits.write_data.next = self.write_limits.val();
-        self.limits.read_enable.next = self.command_read.val();
-        self.limits.read_address.next = self.command_index.val();
+        self.limits.write(self.write.val(), self.write_index.val(), self.write_limits.val());
+        self.limits.read(self.command_read.val(), self.command_index.val());
         self.command_limits.next = self.limits.read_data.val();
     }
 }

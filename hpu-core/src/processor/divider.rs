@@ -133,12 +133,8 @@ impl Divider {
             self.working.d.next = true;
             self.rests.d.next = false;
         } else {
-            if stops | (self.step.q.val() == bits::<5>(LAST_STEP)) {
-                self.rests.d.next = true;
-            }
-            if self.taken.val() {
-                self.working.d.next = false;
-            }
+            self.rests.load(stops | (self.step.q.val() == bits::<5>(LAST_STEP)), true);
+            self.working.load(self.taken.val(), false);
         }
 
         self.busy.next = self.working.q.val();

@@ -124,9 +124,7 @@ impl Endings {
         self.codes.write_address.next = self.lands_bank.val();
         self.codes.write_data.next = self.third.val().value.get_bits::<8>(0);
         self.codes.read_address.next = oldest.bank;
-        self.ending.next = Ending { code: self.codes.read_data.val(), ..oldest };
-        self.ending.valid.next = valid;
-        self.freed.valid.next = taken;
-        self.freed.next = oldest.bank;
+        self.ending.offer(valid, Ending { code: self.codes.read_data.val(), ..oldest });
+        self.freed.offer(taken, oldest.bank);
     }
 }

@@ -209,9 +209,7 @@ impl Execute {
         let division_begun = starts | (self.division_begun.q.val() & self.valid.val());
         self.division_begun.d.next = division_begun & !self.advance.val();
         self.fresh.d.next = division_begun & self.advance.val();
-        if starts {
-            self.divider_owner.d.next = self.thread.val();
-        }
+        self.divider_owner.load(starts, self.thread.val());
         self.divider.start.next = starts;
         self.divider.loads.next = self.issued.val().traits.divides;
         self.divider.cancel.next = self.cancel.val()
@@ -245,12 +243,8 @@ impl Execute {
         };
         self.counter.next = if number.get_bit(8) { constant } else { counter };
         let counted = bit_cast::<33, 32>(self.retired.q.val()) + 1;
-        if self.retires.val() {
-            self.retired.d.next = counted.get_bits::<32>(0);
-        }
+        self.retired.load(self.retires.val(), counted.get_bits::<32>(0));
         self.retired_carry.d.next = self.retires.val() & counted.get_bit(32);
-        if self.retired_carry.q.val() {
-            self.retired_high.d.next = self.retired_high.q.val() + 1;
-        }
+        self.retired_high.load(self.retired_carry.q.val(), self.retired_high.q.val() + 1);
     }
 }

@@ -105,12 +105,8 @@ impl Fetch {
             self.decode_target.d.next = self.predictor.target.val();
             self.decode_sure.d.next = self.predictor.sure.val();
         }
-        if !self.hold.val() {
-            self.decoding.d.next = self.fetching.q.val();
-        }
-        if leaves | self.drop.val() {
-            self.decoding.d.next = false;
-        }
+        self.decoding.load(!self.hold.val(), self.fetching.q.val());
+        self.decoding.load(leaves | self.drop.val(), false);
         self.fetched.valid.next = self.decoding.q.val();
         self.fetched.pc.next = self.decode_pc.q.val();
         self.fetched.block.next = self.decode_block.q.val();

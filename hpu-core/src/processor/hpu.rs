@@ -194,8 +194,7 @@ impl Hpu {
         self.threads.passes.next = self.resolve.passes.val();
         self.threads.continues.next = self.resolve.next.val();
         self.resolve.trap.join(&mut self.threads.trap);
-        self.threads.answer.next = self.answer.val();
-        self.threads.answer.valid.next = self.tracker.answered.val();
+        self.threads.answer.offer(self.tracker.answered.val(), self.answer.val());
         self.threads.owed.next = self.tracker.owed.val();
         self.execute.divider_status.join(&mut self.threads.divider);
         self.threads.port_full.next = self.port.full.val();

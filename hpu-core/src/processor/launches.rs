@@ -79,9 +79,7 @@ impl Launches {
         let accepts = self.launch.valid.val() & self.chosen.q.val() & !self.full.q.val();
         self.launch.ready.next = self.chosen.q.val() & !self.full.q.val();
         self.launch_bank.next = self.choice.q.val();
-        if self.start.val() {
-            self.full.d.next = false;
-        }
+        self.full.load(self.start.val(), false);
         if accepts {
             self.next_launch.d.next = self.launch.val();
             self.next_bank.d.next = self.choice.q.val();
@@ -92,9 +90,7 @@ impl Launches {
         let used = self.used.q.val();
         let mut after: Bits<4> = used;
         if self.chosen.q.val() {
-            if accepts {
-                self.chosen.d.next = false;
-            }
+            self.chosen.load(accepts, false);
         } else if !used.all() {
             self.chosen.d.next = true;
             let low = if used.get_bit(0) { bits::<2>(1) } else { bits::<2>(0) };
@@ -117,18 +113,12 @@ impl Launches {
             completes: offered.completes,
             flow_control: offered.flow_control,
         };
-        self.kept.write_enable.next = accepts;
-        self.kept.write_address.next = self.choice.q.val();
-        self.kept.write_data.next = Kept { code, frame: offered.frame };
-        self.bases.write_enable.next = accepts;
-        self.bases.write_address.next = self.choice.q.val();
-        self.bases.write_data.next = code.base;
+        self.kept.write(accepts, self.choice.q.val(), Kept { code, frame: offered.frame });
+        self.bases.write(accepts, self.choice.q.val(), code.base);
 
         // The banks of the threads.
         for i in 0..2 {
-            if self.started.val() & (self.current.val() == (i == 1)) {
-                self.banks[i].d.next = self.next_bank.q.val();
-            }
+            self.banks[i].load(self.started.val() & (self.current.val() == (i == 1)), self.next_bank.q.val());
         }
         let other_bank = if self.current.val() { self.banks[0].q.val() } else { self.banks[1].q.val() };
         if self.start.val() {

@@ -241,9 +241,7 @@ impl MemoryStage {
             self.physical.d.next = physical;
             self.even_row.d.next = even_row;
         }
-        if moves {
-            self.sum_next.d.next = first_next;
-        }
+        self.sum_next.load(moves, first_next);
         if self.advance.val() {
             self.wrong.d.next = self.valid.val()
                 & issued.traits.accesses

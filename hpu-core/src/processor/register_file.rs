@@ -69,14 +69,10 @@ impl RegisterFile {
     fn update(&mut self) {
         let thread = self.thread.val();
         for i in 0..2 {
-            if self.clear.val() & (thread == (i == 1)) {
-                self.number[i].d.next = self.number[i].q.val() + 1;
-            }
+            self.number[i].load(self.clear.val() & (thread == (i == 1)), self.number[i].q.val() + 1);
         }
         let ready = self.filled.q.val().get_bit(6);
-        if !ready {
-            self.filled.d.next = self.filled.q.val() + 1;
-        }
+        self.filled.load(!ready, self.filled.q.val() + 1);
         let write = self.write.val();
         if self.clear.val() {
             self.sweep.d.next = bits::<3>(8 - SWEPT);
@@ -97,17 +93,13 @@ impl RegisterFile {
         let mark = if write { writer } else { old };
         let address = if write { (self.write_thread.val(), self.write_index.val()).cat::<6>() } else { unmark };
         let writes = write | self.sweep.q.val().get_bit(2) | !ready;
-        self.words.write_enable.next = writes;
-        self.words.write_address.next = address;
-        self.words.write_data.next = (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>();
+        self.words.write(writes, address, (mark.get_bits::<3>(0), self.write_data.val()).cat::<35>());
         self.current.d.next = if thread { self.number[1].q.val() } else { self.number[0].q.val() };
         self.words.read_address[0].next = (thread, self.read_a.val()).cat::<6>();
         self.words.read_address[1].next = (thread, self.read_b.val()).cat::<6>();
         let mut known: Bits<2> = bits::<2>(0);
         for i in 0..2 {
-            self.tops[i].write_enable.next = writes;
-            self.tops[i].write_address.next = address;
-            self.tops[i].write_data.next = mark.get_bits::<1>(3);
+            self.tops[i].write(writes, address, mark.get_bits::<1>(3));
             self.tops[i].read_address[0].next = self.words.read_address[i].val();
             let low = self.words.read_data[i].val().get_bits::<3>(32);
             // Register 0 is never written, so it is never known.

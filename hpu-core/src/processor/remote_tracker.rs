@@ -89,9 +89,7 @@ impl RemoteTracker {
             } else if self.forgets.val().get_bit(i) {
                 self.unwanted[i].d.next = true;
             }
-            if reads & mine {
-                self.outstanding[i].d.next = true;
-            }
+            self.outstanding[i].load(reads & mine, true);
             if self.ends.val() & mine {
                 self.old[i].d.next = true;
             } else if !self.posted[i].q.val().any() & !self.draining.val().get_bit(i) {

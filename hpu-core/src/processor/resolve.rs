@@ -190,8 +190,7 @@ impl Resolve {
         self.stays.next = stays;
         self.trapped.next = self.trap_pending.q.val();
         self.faulted.next = self.trap_pending.q.val() & trap.fault;
-        self.trap.valid.next = self.trap_due.q.val();
-        self.trap.next = trap;
+        self.trap.offer(self.trap_due.q.val(), trap);
 
         // An instruction that faulted or will be executed again has not retired.
         self.left.d.next = acts & !holds & !executed.micro;

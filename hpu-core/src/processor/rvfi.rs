@@ -189,19 +189,13 @@ impl RetirementPort {
 
         for i in 0..2 {
             let mine = second.thread == (i == 1);
-            if mine & (retires | waits) {
-                self.fresh[i].d.next = false;
-            }
-            if self.started.val() & (self.thread.val() == (i == 1)) {
-                self.fresh[i].d.next = true;
-            }
+            self.fresh[i].load(mine & (retires | waits), false);
+            self.fresh[i].load(self.started.val() & (self.thread.val() == (i == 1)), true);
             if valid & (third_thread == (i == 1)) {
                 self.order[i].d.next = self.order[i].q.val() + 1;
                 self.waits[i].d.next = false;
             }
-            if mine & faults {
-                self.waits[i].d.next = false;
-            }
+            self.waits[i].load(mine & faults, false);
             if mine & waits {
                 self.waits[i].d.next = true;
                 self.waiting[i].d.next = moved;

@@ -131,9 +131,7 @@ impl StoreBuffer {
         let may_leave = any & !(squashes & !both);
 
         // The access in M1 is written as long as there is room; only a push makes it count.
-        self.entries.write_enable.next = !full;
-        self.entries.write_address.next = write_at.into();
-        self.entries.write_data.next = self.queue.entry.val();
+        self.entries.write(!full, write_at.into(), self.queue.entry.val());
         self.entries.read_address.next = read_at.into();
         let head = self.entries.read_data.val();
 
@@ -170,12 +168,8 @@ impl StoreBuffer {
         self.offer_head(head, read_at);
 
         // Occupation.
-        if self.queue.push.val() | squashes {
-            self.write_at.d.next = !write_at;
-        }
-        if leaves {
-            self.read_at.d.next = !read_at;
-        }
+        self.write_at.load(self.queue.push.val() | squashes, !write_at);
+        self.read_at.load(leaves, !read_at);
         self.room.d.next = leaves | !(both | (any & self.queue.push.val()));
         self.left_last.d.next = leaves;
         let entry = self.queue.entry.val();
@@ -185,9 +179,7 @@ impl StoreBuffer {
         let entry_crosses = second_word & self.queue.entry_crosses.val();
         let mut overlap: Bits<STORE_ENTRIES> = bits::<STORE_ENTRIES>(0);
         for i in 0..STORE_ENTRIES {
-            if leaves & (read_at == (i == 1)) {
-                self.used[i].d.next = false;
-            }
+            self.used[i].load(leaves & (read_at == (i == 1)), false);
             if squashes & (write_at != (i == 1)) {
                 self.used[i].d.next = false;
             } else if self.queue.push.val() & (write_at == (i == 1)) {

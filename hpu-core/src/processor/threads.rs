@@ -144,24 +144,16 @@ impl Threads {
             self.thread.d.next = start_thread;
         }
         // A thread that is alone is the older one.
-        if ends {
-            self.older.d.next = !thread;
-        }
+        self.older.load(ends, !thread);
         if starts {
             self.older.d.next = if other_alive { !start_thread } else { start_thread };
-            if !on_same {
-                self.older.d.next = thread;
-            }
+            self.older.load(!on_same, thread);
         }
 
         for i in 0..2 {
             let mine = thread == (i == 1);
-            if self.wakes.val().get_bit(i) {
-                self.blocked[i].d.next = false;
-            }
-            if mine & self.injection.taken.val() {
-                self.expects[i].d.next = false;
-            }
+            self.blocked[i].load(self.wakes.val().get_bit(i), false);
+            self.expects[i].load(mine & self.injection.taken.val(), false);
             if mine & blocks {
                 self.blocked[i].d.next = true;
                 self.expects[i].d.next = (trap.reason == Wait::Answer) | (trap.reason == Wait::Quotient);
@@ -169,20 +161,12 @@ impl Threads {
                 self.rd[i].d.next = trap.rd;
                 self.funct3[i].d.next = trap.funct3;
             }
-            if mine & (blocks | makes_room) {
-                self.restart[i].d.next = self.continues.val();
-            }
-            if mine & ends {
-                self.has_handler[i].d.next = false;
-            }
-            if starts & (start_thread == (i == 1)) {
-                self.has_handler[i].d.next = true;
-            }
+            self.restart[i].load(mine & (blocks | makes_room), self.continues.val());
+            self.has_handler[i].load(mine & ends, false);
+            self.has_handler[i].load(starts & (start_thread == (i == 1)), true);
         }
 
-        self.answers.write_enable.next = answered;
-        self.answers.write_address.next = self.answer.val().thread.into();
-        self.answers.write_data.next = self.answer.val().data;
+        self.answers.write(answered, self.answer.val().thread.into(), self.answer.val().data);
         self.answers.read_address.next = thread.into();
         self.injection.answer.next = self.answers.read_data.val();
         self.injection.rd.next = if thread { self.rd[1].q.val() } else { self.rd[0].q.val() };
@@ -229,9 +213,7 @@ impl Threads {
                 waits_spent & self.blocked[i].q.val() & (self.waits[i].q.val() == Wait::Answer) & !wakes_now,
             );
             cancel = cancel | (waits_spent & self.expects[i].q.val() & (self.waits[i].q.val() == Wait::Quotient));
-            if waits_spent {
-                self.expects[i].d.next = false;
-            }
+            self.expects[i].load(waits_spent, false);
         }
         self.wakes.next = wakes;
         self.forgets.next = forgets;

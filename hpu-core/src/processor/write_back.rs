@@ -172,9 +172,7 @@ impl WriteBack {
         let third_enable = self.second_moves.q.val() | self.second_reads.q.val();
         let kept = next_word_lanes(self.second_offset.q.val()) & repeat::<4>(self.keeps.q.val());
         for i in 0..4 {
-            if third_enable & !kept.get_bit(i) {
-                self.third_word[i].d.next = second_value.get_bits::<8>(8 * i);
-            }
+            self.third_word[i].load(third_enable & !kept.get_bit(i), second_value.get_bits::<8>(8 * i));
         }
         // Whatever is not a narrow load passes the lanes as an aligned word.
         let whole = self.second_whole.q.val();

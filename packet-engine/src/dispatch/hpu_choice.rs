@@ -100,9 +100,7 @@ impl HpuChoice {
         let with_room = self.with_room.q.val() & bits::<32>(self._present);
 
         // Policies.
-        self.masks.write_enable.next = self.policy_valid.val();
-        self.masks.write_address.next = self.policy_index.val();
-        self.masks.write_data.next = self.core_mask.val();
+        self.masks.write(self.policy_valid.val(), self.policy_index.val(), self.core_mask.val());
         self.masks.read_address.next = self.request_context.val();
         let mut eligible: Bits<16> = bits::<16>(0);
         for c in 0..self._contexts {

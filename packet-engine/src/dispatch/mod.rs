@@ -233,9 +233,7 @@ impl Dispatch {
         let goes = (funded.any() | (self.at_most_one.q.val() & runnable.any())) & !start_placement;
         self.chosen.d.next = goes;
         self.chosen_context.d.next = selected;
-        if goes {
-            self.later.d.next = bits::<16>(0xFFFE) << selected;
-        }
+        self.later.load(goes, bits::<16>(0xFFFE) << selected);
         self.share.backlog.next = self.queues.backlog.val();
         // Also when no context can go: the round is over when one can.
         let starved = backlog.any() & !(backlog & self.share.funded.val()).any();
@@ -291,9 +289,7 @@ impl Dispatch {
         self.hpus.accept.next = taken;
         self.share.charge.next = taken;
         self.share.charge_context.next = self.requested_context.q.val();
-        if taken {
-            self.last_cluster.d.next = self.hpus.cluster.val();
-        }
+        self.last_cluster.load(taken, self.hpus.cluster.val());
 
         let picked = Target { cluster: self.hpus.cluster.val(), hpu: self.hpus.hpu.val(), cost: bits::<18>(0) };
         self.step[0].d.next = pops;
@@ -320,9 +316,7 @@ impl Dispatch {
 
     /// Stores packets, and reads one for a task that leaves its queue, else for a placement, else ahead of an order.
     fn access_packets(&mut self, idle: Bit, fetch: Bit) {
-        self.packets.write_enable.next = self.store.val();
-        self.packets.write_address.next = self.store_pkt.val();
-        self.packets.write_data.next = self.store_packet.val();
+        self.packets.write(self.store.val(), self.store_pkt.val(), self.store_packet.val());
         self.packets.read_enable.next = true;
         self.packets.read_address.next = if self.step[1].q.val() {
             self.queues.popped.val().pkt
@@ -340,8 +334,7 @@ impl Dispatch {
         } else {
             bit_cast::<TERMS_BITS, PACKET_TERMS_BITS>(pack(self.store_terms.val()))
         };
-        self.terms.read_enable.next = !idle;
-        self.terms.read_address.next = self.current.q.val().pkt;
+        self.terms.read(!idle, self.current.q.val().pkt);
     }
 
     /// Queued placements, and fast ones between them.
@@ -361,14 +354,10 @@ impl Dispatch {
             Emitter::Idle => {
                 self.gap.d.next = false;
                 self.current.d.next = self.placement_orders.read.val();
-                if start_placement {
-                    self.state.d.next = Emitter::Fetch;
-                }
+                self.state.load(start_placement, Emitter::Fetch);
             }
             Emitter::Fetch => {
-                if fetch {
-                    self.state.d.next = Emitter::Hold;
-                }
+                self.state.load(fetch, Emitter::Hold);
             }
             Emitter::Hold => self.state.d.next = Emitter::Emit,
             _ => {

@@ -148,8 +148,7 @@ impl EventArbiter {
         // A task's end waits for the commands that were taken before it; so that these are few, no further ones are taken while
         // it waits. One may come in as an end is served, so neither side can shut the other out.
         let commands_pass = !self.done_in.read.valid.val() | take_done;
-        self.place_in.write.next = self.place.val();
-        self.place_in.write.valid.next = self.place.valid.val() & commands_pass;
+        self.place_in.write.offer(self.place.valid.val() & commands_pass, self.place.val());
         self.place.ready.next = self.place_in.write.ready.val() & commands_pass;
         self.place_in.read.ready.next = take_place;
         self.placement_done.join(&mut self.placed_in.write);
@@ -187,8 +186,7 @@ impl EventArbiter {
             event_out.slot = self.age_check.slot.val();
             event_out.clear = self.age_check.clear.val();
         }
-        self.chosen.next = event_out;
-        self.chosen.valid.next = grant.any();
+        self.chosen.offer(grant.any(), event_out);
         self.take_arrival.next = take_intake & !has_ready;
         self.ready_packet.ready.next = take_ready;
         self.age_check.ready.next = take_age;

@@ -239,15 +239,12 @@ impl PayloadScheduler {
     fn look_up(&mut self) {
         let l_event = self.l_event.q.val();
         let l_arrives = self.l_valid.q.val() & (l_event.kind == EVENT_NEW);
-        self.packets.read_enable.next = true;
-        self.packets.read_address.next = l_event.pkt;
+        self.packets.read(true, l_event.pkt);
         self.quota.enters.next = l_arrives & !l_event.mailbox;
         self.quota.lookup_context.next = l_event.context;
         self.r_valid.d.next = self.l_valid.q.val();
         self.r_event.d.next = l_event;
-        if self.l_valid.q.val() {
-            self.r_arrival.d.next = self.l_arrival.q.val();
-        }
+        self.r_arrival.load(self.l_valid.q.val(), self.l_arrival.q.val());
         let at = (l_event.context, bits::<2>(0)).cat::<6>();
         self.r_status.d.next = unpack::<ContextStatus, 4>(self.contexts.val().get_bits::<4>(at.index()));
         let l_key = self.l_arrival.q.val().key;
@@ -295,14 +292,11 @@ impl PayloadScheduler {
         self.placement_outcome.join(&mut self.dispositions.placement_outcome);
         self.message_index.claim.next = starts;
         self.quota.starts.next = starts & !r_event.mailbox;
-        self.messages.read_enable.next = true;
-        self.messages.read_address.next = slot;
+        self.messages.read(true, slot);
 
         self.e_valid.d.next = self.r_valid.q.val();
         self.e_event.d.next = admitted(arrives, r_event, r_arrival, inputs, admission, slot);
-        if self.r_valid.q.val() {
-            self.e_arrival.d.next = r_arrival;
-        }
+        self.e_arrival.load(self.r_valid.q.val(), r_arrival);
         self.e_alive.d.next = (hit | starts) & !(r_event.closes & !admission.refused);
         let verdict = self.evaluator.verdict.val();
         self.e_recent.d.next =
@@ -350,12 +344,8 @@ impl PayloadScheduler {
         let verdict = self.evaluator.verdict.val();
         let acts = self.a_valid.q.val();
         let acted = self.a_event.q.val();
-        self.messages.write_enable.next = acts & verdict.write_message;
-        self.messages.write_address.next = acted.slot;
-        self.messages.write_data.next = message;
-        self.packets.write_enable.next = acts & verdict.write_packet;
-        self.packets.write_address.next = acted.pkt;
-        self.packets.write_data.next = verdict.packet;
+        self.messages.write(acts & verdict.write_message, acted.slot, message);
+        self.packets.write(acts & verdict.write_packet, acted.pkt, verdict.packet);
         self.message_index.give_back.next = acts & verdict.release;
         self.message_index.remove.next = acts & verdict.forget;
         self.message_index.give_back_slot.next = acted.slot;
@@ -448,8 +438,7 @@ impl PayloadScheduler {
         self.dispositions.psn_commit.join(&mut self.psn_commit);
         self.dispositions.report.join(&mut self.report);
 
-        self.freed.write.next = acted.pkt;
-        self.freed.write.valid.next = acts & verdict.free;
+        self.freed.write.offer(acts & verdict.free, acted.pkt);
         self.freed.read.join(&mut self.free);
     }
 

@@ -237,9 +237,7 @@ impl Funnel {
         let from = if step.first { !lanes_below(step.dst_offset) } else { Bits::<64>::mask() };
         let upto = if step.last & step.end.any() { lanes_below(step.end) } else { Bits::<64>::mask() };
         let down = !step.shift;
-        if go {
-            self.turned_valid.d.next = self.control.step.valid.val();
-        }
+        self.turned_valid.load(go, self.control.step.valid.val());
         if self.control.step.valid.val() {
             let lanes = (self.source_data.val(), self.older.q.val().get_bits::<504>(8)).cat::<1016>();
             self.older.d.next = self.source_data.val();
@@ -304,8 +302,7 @@ impl ByteAligner {
         self.job.join(&mut self.funnel.job);
         self.source_data.join(&mut self.funnel.source_data);
         self.funnel.go.next = self.output.write.ready.val();
-        self.output.write.next = self.funnel.beat.val();
-        self.output.write.valid.next = self.funnel.beat.valid.val();
+        self.output.write.offer(self.funnel.beat.valid.val(), self.funnel.beat.val());
         self.output.read.ready.next = self.out_ready.val();
         self.out_data.next = self.output.read.val().data;
         self.out_strobe.next = self.output.read.val().strobe;

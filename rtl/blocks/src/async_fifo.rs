@@ -83,9 +83,7 @@ impl<T: Synth, const A: usize> AsyncFifo<T, A> {
         self.room.d.next = (after ^ (after >> 1)) != self.read_gray_seen.q.val();
         self.write.ready.next = self.room.q.val();
 
-        self.memory.write_enable.next = push;
-        self.memory.write_address.next = self.write_count.q.val();
-        self.memory.write_data.next = self.write.val();
+        self.memory.write(push, self.write_count.q.val(), self.write.val());
 
         // Read side. A word was in the memory long before its pointer is seen here, so the asynchronous read is stable.
         self.write_gray_near.d.next = self.write_gray.q.val();
@@ -101,7 +99,6 @@ impl<T: Synth, const A: usize> AsyncFifo<T, A> {
                 self.read_gray.d.next = next ^ (next >> 1);
             }
         }
-        self.read.next = self.head.q.val();
-        self.read.valid.next = self.head_valid.q.val();
+        self.read.offer(self.head_valid.q.val(), self.head.q.val());
     }
 }

@@ -76,9 +76,7 @@ impl CountMemory {
 
         self.store.read_address.next = self.at_1.q.val();
         self.old_2.d.next = if self.known.q.val() { self.store.read_data.val() } else { self.start.val() };
-        if self.at_1.q.val() == self.last.val() {
-            self.known.d.next = true;
-        }
+        self.known.load(self.at_1.q.val() == self.last.val(), true);
         self.more_2.d.next = self.more_1.q.val();
         self.low_2.d.next = self.low_1.q.val();
         self.at_2.d.next = self.at_1.q.val();
@@ -88,9 +86,7 @@ impl CountMemory {
         let sum = add_with_carry::<33, 32>(self.old_2.q.val(), self.more_2.q.val(), self.carry.q.val());
         let count = sum.get_bits::<32>(0);
         self.carry.d.next = self.low_2.q.val() & sum.get_bit(32);
-        self.store.write_enable.next = true;
-        self.store.write_address.next = at;
-        self.store.write_data.next = count;
+        self.store.write(true, at, count);
         self.count_reg.d.next = count;
         self.at_reg.d.next = at;
         self.count.next = self.count_reg.q.val();

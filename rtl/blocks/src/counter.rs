@@ -69,9 +69,7 @@ impl<const A: usize> CounterBank<A> {
         // LUT RAM has no reset: after one, a walk writes zero everywhere, through stage 3.
         let walking = !self.cleared.q.val();
         self.clear_at.d.next = self.clear_at.q.val() + 1;
-        if self.clear_at.q.val().all() {
-            self.cleared.d.next = true;
-        }
+        self.cleared.load(self.clear_at.q.val().all(), true);
         for i in 0..2 {
             let index = self.index[i].q.val();
             let being_added = self.adding[i].q.val() & (self.add_index[i].q.val() == index);
@@ -86,9 +84,7 @@ impl<const A: usize> CounterBank<A> {
             self.write_index[i].d.next = if walking { self.clear_at.q.val() } else { self.add_index[i].q.val() };
             self.new[i].d.next = if walking { bits::<32>(0) } else { base + 1 };
 
-            self.halves[i].write_enable.next = self.writing[i].q.val();
-            self.halves[i].write_address.next = self.write_index[i].q.val();
-            self.halves[i].write_data.next = self.new[i].q.val();
+            self.halves[i].write(self.writing[i].q.val(), self.write_index[i].q.val(), self.new[i].q.val());
             self.halves[i].read_address[0].next = index;
             self.halves[i].read_address[1].next = self.read_at.q.val();
             self.read_half[i].d.next = self.halves[i].read_data[1].val();

@@ -120,9 +120,7 @@ impl CsrBlock {
                 let answer = self.csr_answer.val();
                 self.patience.d.next = self.patience.q.val() + 1;
                 self.read_data.d.next = answer.rdata;
-                if answer.ack {
-                    self.response.d.next = if answer.error { bits::<2>(DECERR) } else { bits::<2>(OKAY) };
-                }
+                self.response.load(answer.ack, if answer.error { bits::<2>(DECERR) } else { bits::<2>(OKAY) });
                 if answer.ack | (self.patience.q.val() == bits::<10>(PATIENCE)) {
                     self.request.d.next.valid = false;
                     self.bvalid.d.next = self.request.q.val().write;
@@ -131,12 +129,8 @@ impl CsrBlock {
                 }
             }
             _ => {
-                if self.bar.bready.val() {
-                    self.bvalid.d.next = false;
-                }
-                if self.bar.rready.val() {
-                    self.rvalid.d.next = false;
-                }
+                self.bvalid.load(self.bar.bready.val(), false);
+                self.rvalid.load(self.bar.rready.val(), false);
                 if (self.bar.bready.val() & self.bvalid.q.val()) | (self.bar.rready.val() & self.rvalid.q.val()) {
                     self.state.d.next = CsrState::Idle;
                 }

@@ -101,12 +101,8 @@ impl<T: Synth, const A: usize> LutFifo<T, A> {
         let pop = self.read.ready.val() & self.filled.q.val();
         let write_next = self.write_pointer.q.val() + 1;
         let read_next = self.read_pointer.q.val() + 1;
-        if push {
-            self.write_pointer.d.next = write_next;
-        }
-        if pop {
-            self.read_pointer.d.next = read_next;
-        }
+        self.write_pointer.load(push, write_next);
+        self.read_pointer.load(pop, read_next);
         // Full and filled follow from the pointers: the counter serves `level` alone, and is removed where `level` is
         // not read.
         if push & !pop {
@@ -119,13 +115,10 @@ impl<T: Synth, const A: usize> LutFifo<T, A> {
             self.filled.d.next = read_next != self.write_pointer.q.val();
         }
 
-        self.memory.write_enable.next = push;
-        self.memory.write_address.next = self.write_pointer.q.val();
-        self.memory.write_data.next = self.write.val();
+        self.memory.write(push, self.write_pointer.q.val(), self.write.val());
         self.memory.read_address.next = self.read_pointer.q.val();
 
-        self.read.next = self.memory.read_data.val();
-        self.read.valid.next = self.filled.q.val();
+        self.read.offer(self.filled.q.val(), self.memory.read_data.val());
         self.write.ready.next = !self.full.q.val();
         self.level.next = bit_cast::<16, A>(self.used.q.val()).replace_bit(A, self.full.q.val());
     }
@@ -189,12 +182,8 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
         let fetch = self.stored_any.q.val() & (head_moves | !self.fetched.q.val());
 
         let read_next = self.read_pointer.q.val() + 1;
-        if push {
-            self.write_pointer.d.next = self.write_pointer.q.val() + 1;
-        }
-        if fetch {
-            self.read_pointer.d.next = read_next;
-        }
+        self.write_pointer.load(push, self.write_pointer.q.val() + 1);
+        self.read_pointer.load(fetch, read_next);
         let used = self.used.q.val();
         if push & !pop {
             self.used.d.next = used + 1;
@@ -218,14 +207,10 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
             self.head_valid.d.next = self.fetched.q.val();
         }
 
-        self.memory.write_enable.next = push;
-        self.memory.write_address.next = self.write_pointer.q.val();
-        self.memory.write_data.next = self.write.val();
-        self.memory.read_enable.next = fetch;
-        self.memory.read_address.next = self.read_pointer.q.val();
+        self.memory.write(push, self.write_pointer.q.val(), self.write.val());
+        self.memory.read(fetch, self.read_pointer.q.val());
 
-        self.read.next = self.head.q.val();
-        self.read.valid.next = self.head_valid.q.val();
+        self.read.offer(self.head_valid.q.val(), self.head.q.val());
         self.write.ready.next = !self.full.q.val();
         // Of 2^A words the count is 0 when it is full.
         let full = self.full.q.val() & !self.used.q.val().any();

@@ -29,9 +29,7 @@ impl<T: Synth> Skid<T> {
         let room = !self.spare_valid.q.val();
         let advance = self.read.ready.val() | !self.head_valid.q.val();
         // The spare word follows the input until it is needed, so its enable is one register.
-        if room {
-            self.spare.d.next = self.write.val();
-        }
+        self.spare.load(room, self.write.val());
         if advance {
             self.head_valid.d.next = self.write.valid.val() | self.spare_valid.q.val();
             self.spare_valid.d.next = false;
@@ -44,8 +42,7 @@ impl<T: Synth> Skid<T> {
             self.spare_valid.d.next = self.write.valid.val() | self.spare_valid.q.val();
         }
         self.write.ready.next = room;
-        self.read.next = self.head.q.val();
-        self.read.valid.next = self.head_valid.q.val();
+        self.read.offer(self.head_valid.q.val(), self.head.q.val());
     }
 }
 
@@ -72,7 +69,6 @@ impl<T: Synth> Slice<T> {
             self.head_valid.d.next = self.write.valid.val();
         }
         self.write.ready.next = advance;
-        self.read.next = self.head.q.val();
-        self.read.valid.next = self.head_valid.q.val();
+        self.read.offer(self.head_valid.q.val(), self.head.q.val());
     }
 }

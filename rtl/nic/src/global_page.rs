@@ -82,9 +82,7 @@ impl GlobalPage {
         self.cycle.next = self.cycle_lo.q.val();
         // The carry takes a cycle of its own, so that no add is wider than 32 bits.
         self.cycle_carry.d.next = self.cycle_lo.q.val() == 0xFFFF_FFFE;
-        if self.cycle_carry.q.val() {
-            self.cycle_hi.d.next = self.cycle_hi.q.val() + 1;
-        }
+        self.cycle_hi.load(self.cycle_carry.q.val(), self.cycle_hi.q.val() + 1);
 
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);

@@ -103,8 +103,7 @@ impl Nic {
         self.tx.user.next = false;
 
         // Packet engine and HPU array.
-        self.hpu_array.task_desc.next = self.packet_engine.task_desc.val();
-        self.hpu_array.task_desc.valid.next = self.packet_engine.task_valid.val();
+        self.hpu_array.task_desc.offer(self.packet_engine.task_valid.val(), self.packet_engine.task_desc.val());
         self.packet_engine.task_room.next = self.hpu_array.task_room.val();
         self.hpu_array.task_done.join(&mut self.packet_engine.task_done);
         self.hpu_array.place.join(&mut self.packet_engine.place);

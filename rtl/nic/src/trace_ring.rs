@@ -96,9 +96,7 @@ impl TraceRing {
         let on = control.get_bit(0) & !control.get_bit(1);
         let first = tags.get_bits::<16>(TRACE_TAG_BITS * T_FIRST_BEAT);
         let samples = on & lanes.get_bit(T_FIRST_BEAT) & !(first & self.mask.q.val()).any();
-        if samples {
-            self.frame.d.next = first;
-        }
+        self.frame.load(samples, first);
         self.follows.d.next = on & (samples | self.follows.q.val());
 
         // Which stages it passes: its own lanes, and those of the HPUs.
@@ -151,29 +149,20 @@ impl TraceRing {
         let writes_control = writes & (offset == bits::<12>(trace::CONTROL));
         let starts = writes_control & request.wdata.get_bit(0) & !control.get_bit(0);
         let written = self.written.q.val();
-        self.ring.write_enable.next = self.records.q.val();
-        self.ring.write_address.next = written.get_bits::<INDEX_BITS>(0);
-        self.ring.write_data.next = self.record.q.val();
+        self.ring.write(self.records.q.val(), written.get_bits::<INDEX_BITS>(0), self.record.q.val());
         if starts {
             self.written.d.next = bits::<32>(0);
         } else if self.records.q.val() {
             self.written.d.next = written + 1;
         }
         // It is read while a request stands for the first cycle or more; the driver writes INDEX at least a cycle before.
-        self.ring.read_enable.next = request.valid;
-        self.ring.read_address.next = self.index.q.val();
+        self.ring.read(request.valid, self.index.q.val());
         let read = self.ring.read_data.val();
 
         // The registers.
-        if writes_control {
-            self.control.d.next = request.wdata.get_bits::<2>(0);
-        }
-        if writes & (offset == bits::<12>(trace::SAMPLE_MASK)) {
-            self.mask.d.next = request.wdata.get_bits::<16>(0);
-        }
-        if writes & (offset == bits::<12>(trace::INDEX)) {
-            self.index.d.next = request.wdata.get_bits::<INDEX_BITS>(0);
-        }
+        self.control.load(writes_control, request.wdata.get_bits::<2>(0));
+        self.mask.load(writes & (offset == bits::<12>(trace::SAMPLE_MASK)), request.wdata.get_bits::<16>(0));
+        self.index.load(writes & (offset == bits::<12>(trace::INDEX)), request.wdata.get_bits::<INDEX_BITS>(0));
         self.known.next = true;
         self.word.next = bits::<32>(0);
         match offset.to_u32() {

@@ -114,9 +114,7 @@ impl CommandArguments {
         self.arriving.d.next = reads;
         self.arrives.d.next = index;
         for i in 0..ARGUMENTS {
-            if self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i)) {
-                self.words[i].d.next = self.staged.word.val();
-            }
+            self.words[i].load(self.arriving.q.val() & (self.arrives.q.val() == bits::<5>(i)), self.staged.word.val());
         }
 
         let mode = self.words[MODE].q.val();

@@ -173,9 +173,7 @@ impl CommandRings {
 
     /// Tails, and the commands with which stopped rings restart.
     fn access_tails(&mut self, visit: Visit) {
-        self.tails.write_enable.next = self.tail.valid.val();
-        self.tails.write_address.next = self.tail.pid.val();
-        self.tails.write_data.next = self.tail.val();
+        self.tails.write(self.tail.valid.val(), self.tail.pid.val(), self.tail.val());
         self.tails.read_address.next = self.pid.q.val();
         self.resumes.write_enable.next = visit.sets | self.batch.halt.val();
         self.resumes.write_address.next = if visit.sets { self.ring.val().pid } else { self.batch.halt_pid.val() };
@@ -187,8 +185,7 @@ impl CommandRings {
     /// Counts reads, batches and lines under way. A read is answered by at least one line.
     fn count(&mut self, visit: Visit) {
         let arrives = self.data.valid.val() & self.data_last.val();
-        self.ends.write.next = self.data_error.val();
-        self.ends.write.valid.next = arrives;
+        self.ends.write.offer(arrives, self.data_error.val());
         if visit.reads & !arrives {
             self.flying.d.next = self.flying.q.val() + 1;
         } else if arrives & !visit.reads {
@@ -212,8 +209,7 @@ impl CommandRings {
 
     /// Offers the oldest batch. When its first line is present, the others follow one per cycle.
     fn offer(&mut self) {
-        self.lines.write.next = self.data.val();
-        self.lines.write.valid.next = self.data.valid.val();
+        self.lines.write.offer(self.data.valid.val(), self.data.val());
         self.lines.read.ready.next = self.batch.line_ready.val();
         self.batch.line.next = self.lines.read.val();
         let oldest = self.batches.read.val();
@@ -234,14 +230,11 @@ impl CommandRings {
         let mut set_anew: Bit = false;
         let mut resumed: Bit = false;
         self.ring_done.next = false;
-        self.entries.read_address.next = self.pid.q.val();
-        self.entries.read_enable.next = false;
+        self.entries.read(false, self.pid.q.val());
         match self.state.q.val() {
             RingState::Clear => {
                 self.pid.d.next = self.pid.q.val() + 1;
-                if self.pid.q.val().all() {
-                    self.state.d.next = RingState::Look;
-                }
+                self.state.load(self.pid.q.val().all(), RingState::Look);
             }
             RingState::Look => {
                 if self.ring.valid.val() {

@@ -238,9 +238,7 @@ impl CommandUnit {
             buffer: BufferEntry { base: staged.buffer, size: staged.size },
             record: record,
         };
-        if self.state.q.val() == CommandState::Check {
-            self.mapped.d.next = self.map_assign.next.val();
-        }
+        self.mapped.load(self.state.q.val() == CommandState::Check, self.map_assign.next.val());
         self.map_assign.assign.next = (self.state.q.val() == CommandState::Queue) & (code == bits(POST_MAPPED));
         self.map_assign.granule.next = staged.count.get_bits::<5>(0);
         self.map_query.valid.next = self.state.q.val() == CommandState::Map;
@@ -295,9 +293,7 @@ impl CommandUnit {
         match self.state.q.val() {
             CommandState::Idle => self.begin(),
             CommandState::Fetch => {
-                if self.words.done.val() & self.rings_idle.val() {
-                    self.state.d.next = CommandState::Check;
-                }
+                self.state.load(self.words.done.val() & self.rings_idle.val(), CommandState::Check);
             }
             CommandState::Check => self.check(kind),
             CommandState::Permit => {
@@ -313,15 +309,11 @@ impl CommandUnit {
                 }
             }
             CommandState::Request => {
-                if self.request.ready.val() {
-                    self.state.d.next = CommandState::Result;
-                }
+                self.state.load(self.request.ready.val(), CommandState::Result);
             }
             CommandState::Result => {
                 self.answer.d.next = self.table_result.val();
-                if self.table_result.valid.val() {
-                    self.state.d.next = CommandState::Decide;
-                }
+                self.state.load(self.table_result.valid.val(), CommandState::Decide);
             }
             CommandState::Decide => self.decide(kind),
             CommandState::Query => {
@@ -334,9 +326,7 @@ impl CommandUnit {
                 }
             }
             CommandState::Closing => {
-                if self.request.ready.val() {
-                    self.state.d.next = CommandState::Reclaim;
-                }
+                self.state.load(self.request.ready.val(), CommandState::Reclaim);
             }
             CommandState::Reclaim => {
                 if self.reclaim.done.val() {
@@ -357,9 +347,7 @@ impl CommandUnit {
             CommandState::Put => {
                 // The put is taken now or refused: other processes do not wait for a put to leave.
                 self.value.d.next = self.put_number.val();
-                if !self.put.ready.val() {
-                    self.error.d.next = bits::<8>(NO_SLOT);
-                }
+                self.error.load(!self.put.ready.val(), bits::<8>(NO_SLOT));
                 self.state.d.next = CommandState::Finish;
             }
             CommandState::Length => self.state.d.next = CommandState::Low,
@@ -425,9 +413,7 @@ impl CommandUnit {
             | (code_written == bits(FREE_MAP));
         self.error.d.next = bits::<8>(NONE);
         self.value.d.next = bits::<16>(0);
-        if self.command.start.val() {
-            self.state.d.next = CommandState::Fetch;
-        }
+        self.state.load(self.command.start.val(), CommandState::Fetch);
     }
 
     /// Checks the arguments; the first state that the command needs follows.
@@ -517,9 +503,7 @@ impl CommandUnit {
             self.error.d.next = bits::<8>(BAD_ARGUMENT);
         } else if self.queue.ok.val() {
             self.buffer_posted.next = true;
-            if self.code.q.val() == bits(POST_MAPPED) {
-                self.value.d.next = bit_cast::<16, MAP_NUMBER>(self.mapped.q.val());
-            }
+            self.value.load(self.code.q.val() == bits(POST_MAPPED), bit_cast::<16, MAP_NUMBER>(self.mapped.q.val()));
         } else {
             self.error.d.next = bits::<8>(NO_SLOT);
         }

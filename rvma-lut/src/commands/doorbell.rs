@@ -98,9 +98,7 @@ impl Doorbell {
         let writes = go & known & request.write;
         let reads = go & known & !request.write;
 
-        self.word_ram.write_enable.next = writes & !read_only;
-        self.word_ram.write_address.next = (pid, word).cat::<11>();
-        self.word_ram.write_data.next = request.wdata;
+        self.word_ram.write(writes & !read_only, (pid, word).cat::<11>(), request.wdata);
         if self.clearing.q.val() {
             self.word_ram.write_enable.next = true;
             let cleared = if self.clear_ring.q.val() { bits::<5>(RING_DONE) } else { bits::<5>(RESULT) };
@@ -124,8 +122,7 @@ impl Doorbell {
             self.word_ram.write_address.next = (self.ring_result_pid.val(), bits::<5>(RING_DONE)).cat::<11>();
             self.word_ram.write_data.next = self.ring_result.val();
         }
-        self.word_ram.read_enable.next = self.staged.read.val() | reads;
-        self.word_ram.read_address.next = (pid, word).cat::<11>();
+        self.word_ram.read(self.staged.read.val() | reads, (pid, word).cat::<11>());
         if self.staged.read.val() {
             self.word_ram.read_address.next = (self.command.owner.val(), self.staged.index.val()).cat::<11>();
         }

@@ -79,9 +79,7 @@ impl PutArbiter {
         }
         let others = room & (if answers { self.get_answer.valid.val() } else { self.array_put.valid.val() });
         self.waiting.write.valid.next = process_put | others;
-        if process_put & self.waiting.write.ready.val() {
-            self.next_number.d.next = self.next_number.q.val() + 1;
-        }
+        self.next_number.load(process_put & self.waiting.write.ready.val(), self.next_number.q.val() + 1);
         // An answer waits a cycle for its turn, so that `array_put.ready` depends on registers alone.
         self.answer_turn.d.next = self.get_answer.valid.val() & !(answers & room);
 
@@ -94,8 +92,7 @@ impl PutArbiter {
         } else if self.host_put.ready.val() {
             self.offers.d.next = false;
         }
-        self.host_put.next = self.offered.q.val();
-        self.host_put.valid.next = self.offers.q.val();
+        self.host_put.offer(self.offers.q.val(), self.offered.q.val());
 
         let from_process = self.put_done.valid.val() & (self.put_done.val().issuer.handle == bits(put_op::HOST_HANDLE));
         self.ended_out.d.next = from_process;

@@ -174,9 +174,7 @@ impl RingPosts {
         };
         let answered = self.next_valid.q.val() & !permitted & self.region.done.val();
         let refused = answered & !self.region.ok.val();
-        if answered {
-            self.permitted.d.next = true;
-        }
+        self.permitted.load(answered, true);
         if refused {
             self.next.d.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
@@ -194,9 +192,7 @@ impl RingPosts {
             self.requested.write.next.error = bits::<4>(doorbell_error::OUT_OF_REGION);
         }
         self.requested.write.valid.next = requests & self.request.ready.val();
-        if requests & self.request.ready.val() {
-            self.next_valid.d.next = false;
-        }
+        self.next_valid.load(requests & self.request.ready.val(), false);
         self.answers.write.next = self.table_result.val().hit;
         self.answers.write.valid.next = self.table_result.valid.val() & self.requested.read.valid.val();
     }

@@ -132,9 +132,7 @@ impl BufferReclaim {
                 self.found_any.d.next = false;
                 if self.reclaim.valid.val() {
                     self.state.d.next = ReclaimState::Choose;
-                    if self.reclaim.closes.val() {
-                        self.state.d.next = ReclaimState::Sweep;
-                    }
+                    self.state.load(self.reclaim.closes.val(), ReclaimState::Sweep);
                 }
             }
             ReclaimState::Choose => {
@@ -149,9 +147,7 @@ impl BufferReclaim {
                 }
             }
             ReclaimState::Sweep => {
-                if self.swept.val() {
-                    self.state.d.next = ReclaimState::Queue;
-                }
+                self.state.load(self.swept.val(), ReclaimState::Queue);
             }
             ReclaimState::Queue => {
                 if self.queue_done.val() {
@@ -161,9 +157,7 @@ impl BufferReclaim {
             }
             ReclaimState::Fence => {
                 self.waited.d.next = (self.waited.q.val().get_bits::<1>(0), bits::<1>(1)).cat::<2>();
-                if self.waited.q.val().get_bit(1) & drained {
-                    self.state.d.next = ReclaimState::Query;
-                }
+                self.state.load(self.waited.q.val().get_bit(1) & drained, ReclaimState::Query);
             }
             ReclaimState::Query => {
                 if self.reply.valid.val() {
@@ -178,9 +172,7 @@ impl BufferReclaim {
                 }
             }
             ReclaimState::Finish => {
-                if self.queue_done.val() {
-                    self.state.d.next = ReclaimState::AwaitEpoch;
-                }
+                self.state.load(self.queue_done.val(), ReclaimState::AwaitEpoch);
             }
             ReclaimState::AwaitEpoch => {
                 if self.reply.valid.val() & !same {

@@ -146,9 +146,7 @@ impl Counters {
         } else if ended.cut {
             self.entry_written.next = CountEntry { closed: true, ..CountEntry::default() };
         }
-        self.counts.write_enable.next = self.checked.q.val();
-        self.counts.write_address.next = ended.slot;
-        self.counts.write_data.next = self.entry_written.val();
+        self.counts.write(self.checked.q.val(), ended.slot, self.entry_written.val());
         let record = self.record_3.q.val();
         self.completion.valid.next = self.checked.q.val() & self.complete.q.val();
         self.completion.next = Completion {
@@ -176,8 +174,7 @@ impl Counters {
     /// Cycle 0: events go first, they are rare. Not in the cycle of a write back, so the RAM never reads what it
     /// writes.
     fn take(&mut self) {
-        self.events.write.next = self.buffer_event.val();
-        self.events.write.valid.next = self.buffer_event.valid.val();
+        self.events.write.offer(self.buffer_event.valid.val(), self.buffer_event.val());
         self.buffer_event.headroom.next = self.events.level.val() < QUEUE_STOP;
         let buffer_event = self.events.read.val();
         let bytes_acked = self.bytes_acked.val();
@@ -205,21 +202,15 @@ impl Counters {
         let take = go & (self.events.read.valid.val() | self.bytes_acked.valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
-        self.counts.read_enable.next = take;
-        self.counts.read_address.next = op.slot;
-        self.records.read_enable.next = take;
-        self.records.read_address.next = op.slot;
-        self.records.write_enable.next = self.posted.valid.val();
-        self.records.write_address.next = self.posted.val();
-        self.records.write_data.next = self.posted_record.val();
+        self.counts.read(take, op.slot);
+        self.records.read(take, op.slot);
+        self.records.write(self.posted.valid.val(), self.posted.val(), self.posted_record.val());
     }
 
     /// Cycle 1: loads the entry. Cycle 2: all sums and comparisons in parallel.
     fn check(&mut self) {
         self.loaded.d.next = self.taken.q.val();
-        if self.taken.q.val() {
-            self.op_2.d.next = self.op_1.q.val();
-        }
+        self.op_2.load(self.taken.q.val(), self.op_1.q.val());
         self.record_2.d.next = self.records.read_data.val();
         self.entry.d.next = self.counts.read_data.val();
         if self.checked.q.val() & (self.op_3.q.val().slot == self.op_1.q.val().slot) {
@@ -230,9 +221,7 @@ impl Counters {
         let op = self.op_2.q.val();
         let equal = entry.count == op.amount;
         self.checked.d.next = self.loaded.q.val();
-        if self.loaded.q.val() {
-            self.op_3.d.next = op;
-        }
+        self.op_3.load(self.loaded.q.val(), op);
         self.record_3.d.next = self.record_2.q.val();
         self.up.d.next = entry.count + op.amount;
         self.down.d.next = entry.count - op.amount;
@@ -241,14 +230,10 @@ impl Counters {
         self.closed.d.next = entry.closed;
         self.failed.d.next = entry.failed;
         self.complete.d.next = equal & (op.close | entry.closed) & !op.open;
-        if op.cut {
-            self.complete.d.next = !entry.closed | entry.count.any();
-        }
+        self.complete.load(op.cut, !entry.closed | entry.count.any());
         if !op.open & !op.close & !op.cut {
             self.failed.d.next = entry.failed | !op.ok;
-            if op.ok {
-                self.placed.d.next = entry.placed + op.amount;
-            }
+            self.placed.load(op.ok, entry.placed + op.amount);
         }
     }
 }

@@ -133,8 +133,7 @@ impl Epochs {
 #[hdl]
 impl Epochs {
     fn update(&mut self) {
-        self.updates.write.next = self.epoch_update.val();
-        self.updates.write.valid.next = self.epoch_update.valid.val();
+        self.updates.write.offer(self.epoch_update.valid.val(), self.epoch_update.val());
         self.epoch_update.headroom.next = self.updates.level.val() < QUEUE_STOP;
         self.retired.join(&mut self.retires.write);
         self.access_entry();
@@ -142,8 +141,7 @@ impl Epochs {
         let newest = self.access_history();
         self.answer_valid.d.next = false;
         self.step(oldest, newest);
-        self.reply.next = self.answer.q.val();
-        self.reply.valid.next = self.answer_valid.q.val();
+        self.reply.offer(self.answer_valid.q.val(), self.answer.q.val());
     }
 
     /// Reads the mailbox of the next operation; writes the mailbox of the present one.
@@ -153,16 +151,13 @@ impl Epochs {
         let retire = self.retires.read.valid.val();
         self.updates.read.ready.next = idle;
         self.retires.read.ready.next = idle & !update_waits;
-        self.entries.read_enable.next = idle & (update_waits | retire | self.query.valid.val());
-        self.entries.read_address.next = self.query.val().mailbox;
+        self.entries.read(idle & (update_waits | retire | self.query.valid.val()), self.query.val().mailbox);
         if update_waits {
             self.entries.read_address.next = self.updates.read.val().mailbox;
         } else if retire {
             self.entries.read_address.next = self.retires.read.val().mailbox;
         }
-        self.entries.write_enable.next = self.state.q.val() == EpochState::Save;
-        self.entries.write_address.next = self.mailbox_number.q.val();
-        self.entries.write_data.next = self.entry.q.val();
+        self.entries.write(self.state.q.val() == EpochState::Save, self.mailbox_number.q.val(), self.entry.q.val());
     }
 
     /// Links and completion marks of slots.
@@ -170,16 +165,12 @@ impl Epochs {
         let entry = self.entry.q.val();
         let adds_slot = (self.state.q.val() == EpochState::Join) & !self.opens.q.val();
         let oldest = self.slot.q.val() == entry.oldest;
-        self.nexts.write_enable.next = adds_slot & entry.live.any();
-        self.nexts.write_address.next = entry.newest;
-        self.nexts.write_data.next = self.slot.q.val();
-        self.nexts.read_enable.next = self.state.q.val() == EpochState::Free;
-        self.nexts.read_address.next = entry.oldest;
+        self.nexts.write(adds_slot & entry.live.any(), entry.newest, self.slot.q.val());
+        self.nexts.read(self.state.q.val() == EpochState::Free, entry.oldest);
         self.completes.write_enable.next = adds_slot | ((self.state.q.val() == EpochState::Retire) & !oldest);
         self.completes.write_address.next = self.slot.q.val();
         self.completes.write_data.next = if adds_slot { bits::<1>(0) } else { bits::<1>(1) };
-        self.completes.read_enable.next = self.state.q.val() == EpochState::Follow;
-        self.completes.read_address.next = self.nexts.read_data.val();
+        self.completes.read(self.state.q.val() == EpochState::Follow, self.nexts.read_data.val());
         self.freed.valid.next = self.state.q.val() == EpochState::Free;
         self.freed.slot.next = entry.oldest;
         self.freed.mailbox.next = self.mailbox_number.q.val();
@@ -202,9 +193,7 @@ impl Epochs {
         if scanning {
             self.histories.read_address.next = (number, index.get_bits::<3>(0)).cat::<HISTORY_BITS>();
         }
-        if scanning {
-            self.same.d.next = self.histories.read_data.val().base == self.buffer.q.val().base;
-        }
+        self.same.load(scanning, self.histories.read_data.val().base == self.buffer.q.val().base);
         newest
     }
 
@@ -229,9 +218,7 @@ impl Epochs {
             self.buffer.d.next =
                 HistoryEntry { base: self.retires.read.val().base, length: self.retires.read.val().length };
         }
-        if update_waits | retire | self.query.valid.val() {
-            self.state.d.next = EpochState::Load;
-        }
+        self.state.load(update_waits | retire | self.query.valid.val(), EpochState::Load);
     }
 
     /// The sequencer. `oldest`: the slot is the mailbox's oldest; `newest`: index of the newest entry of the history.
@@ -260,9 +247,7 @@ impl Epochs {
                     if !entry.live.any() {
                         self.entry.d.next.oldest = self.slot.q.val();
                     }
-                    if entry.held.any() {
-                        self.state.d.next = EpochState::Scan;
-                    }
+                    self.state.load(entry.held.any(), EpochState::Scan);
                 }
             }
             EpochState::Scan => {
@@ -271,9 +256,7 @@ impl Epochs {
                 if self.same.q.val() & (index >= 2) {
                     self.entry.d.next.held = entry.held & !(bits::<8>(1) << (index - 2).get_bits::<3>(0));
                 }
-                if index == SCAN_END {
-                    self.state.d.next = EpochState::Save;
-                }
+                self.state.load(index == SCAN_END, EpochState::Save);
             }
             EpochState::Retire => {
                 self.entry.d.next.index = entry.index + 1;
@@ -297,9 +280,7 @@ impl Epochs {
             }
             EpochState::Again => {
                 self.state.d.next = EpochState::Save;
-                if self.completes.read_data.val().any() {
-                    self.state.d.next = EpochState::Free;
-                }
+                self.state.load(self.completes.read_data.val().any(), EpochState::Free);
             }
             EpochState::Query => {
                 self.answer.d.next.slot = entry.oldest;
@@ -324,17 +305,13 @@ impl Epochs {
                 self.answer.d.next.length = self.histories.read_data.val().length;
                 self.answer_valid.d.next = true;
                 self.state.d.next = EpochState::Save;
-                if (query.op == QUERY_REWIND) & self.answer.q.val().ok & index.any() {
-                    self.state.d.next = EpochState::Rewind;
-                }
+                self.state.load((query.op == QUERY_REWIND) & self.answer.q.val().ok & index.any(), EpochState::Rewind);
             }
             EpochState::Rewind => {
                 self.entry.d.next.index = newest;
                 self.entry.d.next.held = entry.held & !(bits::<8>(1) << newest);
                 self.index.d.next = index - 1;
-                if index == 1 {
-                    self.state.d.next = EpochState::Save;
-                }
+                self.state.load(index == 1, EpochState::Save);
             }
             EpochState::Save => self.state.d.next = EpochState::Idle,
             _ => self.state.d.next = EpochState::Idle,

@@ -150,9 +150,7 @@ impl EventRings {
         // An event waits until the LOST record of the events before it is made.
         let revisits = makes & is_event & any_lost;
         let loses = acts & is_event & (full | !entry.open);
-        self.entries.write_enable.next = acts;
-        self.entries.write_address.next = self.pid.q.val();
-        self.entries.write_data.next = entry;
+        self.entries.write(acts, self.pid.q.val(), entry);
         let number = entry.tail + 1;
         if makes {
             self.entries.write_data.next.tail = number;
@@ -181,9 +179,7 @@ impl EventRings {
         self.open.d.next = self.next_open.val();
         self.rings_open.next = self.open.q.val();
         if self.clearing.q.val() {
-            self.entries.write_enable.next = true;
-            self.entries.write_address.next = self.scan.q.val();
-            self.entries.write_data.next = RingEntry::default();
+            self.entries.write(true, self.scan.q.val(), RingEntry::default());
             self.clearing.d.next = !self.scan.q.val().all();
         }
 
@@ -225,9 +221,7 @@ impl EventRings {
         let free = !self.reading.q.val() & (!self.acting.q.val() | acts);
         let starts = free & last_visit & !self.settling.q.val() & !self.clearing.q.val() & self.chosen_any.val();
         self.reading.d.next = starts | revisits;
-        if self.clearing.q.val() | (starts & scans & !self.ring.valid.val()) {
-            self.scan.d.next = self.scan.q.val() + 1;
-        }
+        self.scan.load(self.clearing.q.val() | (starts & scans & !self.ring.valid.val()), self.scan.q.val() + 1);
         if starts {
             self.visit.d.next = self.chosen.val();
             self.pid.d.next = self.chosen_pid.val();
@@ -238,9 +232,7 @@ impl EventRings {
                     self.current.d.next = self.events[i].q.val();
                 }
             }
-            if !self.chosen.val().get_bit(1) {
-                self.second_next.d.next = !self.chosen.val().get_bit(0);
-            }
+            self.second_next.load(!self.chosen.val().get_bit(1), !self.chosen.val().get_bit(0));
         }
     }
 
@@ -285,9 +277,7 @@ impl EventRings {
             self.flying.d.next = self.flying.q.val() - 1;
         }
         let settled = self.settling.q.val() & !record_made & !self.flying.q.val().any();
-        if settled {
-            self.settling.d.next = false;
-        }
+        self.settling.load(settled, false);
         self.ring_done.next = settled;
     }
 
@@ -295,9 +285,7 @@ impl EventRings {
     fn read(&mut self) {
         self.entries.read_address.next = self.pid.q.val();
         self.heads.read_address.next = self.pid.q.val();
-        self.heads.write_enable.next = self.head.valid.val();
-        self.heads.write_address.next = self.head.pid.val();
-        self.heads.write_data.next = self.head.val();
+        self.heads.write(self.head.valid.val(), self.head.pid.val(), self.head.val());
         if self.reading.q.val() {
             let read = self.entries.read_data.val();
             self.entry.d.next = read;

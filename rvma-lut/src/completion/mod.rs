@@ -73,8 +73,7 @@ impl CompletionUnit {
 #[hdl]
 impl CompletionUnit {
     fn update(&mut self) {
-        self.waiting.write.next = self.completion.val();
-        self.waiting.write.valid.next = self.completion.valid.val();
+        self.waiting.write.offer(self.completion.valid.val(), self.completion.val());
         self.completion.headroom.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
@@ -108,8 +107,7 @@ impl CompletionUnit {
 
         // The marks. The RAM returns the old mark if the previous packet wrote in the cycle of the read.
         let bound = self.bound.val();
-        self.marks.read_enable.next = packet_comes | reads_mark;
-        self.marks.read_address.next = done.buffer;
+        self.marks.read(packet_comes | reads_mark, done.buffer);
         if packet_comes {
             self.marks.read_address.next = bound.slot;
             self.slot.d.next = bound.slot;
@@ -124,9 +122,7 @@ impl CompletionUnit {
             self.held_slot.d.next = self.slot.q.val();
             self.held.d.next = self.reach.q.val();
         }
-        self.marks.write_enable.next = self.higher.q.val() | self.posted.valid.val();
-        self.marks.write_address.next = self.held_slot.q.val();
-        self.marks.write_data.next = self.held.q.val();
+        self.marks.write(self.higher.q.val() | self.posted.valid.val(), self.held_slot.q.val(), self.held.q.val());
         if self.posted.valid.val() {
             self.marks.write_address.next = self.posted.val();
             self.marks.write_data.next = bits::<32>(0);
@@ -149,9 +145,7 @@ impl CompletionUnit {
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
         self.waiting.read.ready.next = self.record.ready.val() & event_over & self.retired.ready.val();
-        if valid & self.record.ready.val() {
-            self.event_sent.d.next = false;
-        }
+        self.event_sent.load(valid & self.record.ready.val(), false);
         self.retired.next =
             Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };
         self.retired.valid.next = valid & self.record.ready.val();

@@ -227,8 +227,7 @@ impl ReceiveMaps {
                 index: granules.get_bits::<INDEX>(0),
             };
         }
-        self.under_way.write.next = self.mark_3.q.val();
-        self.under_way.write.valid.next = self.valid_3.q.val();
+        self.under_way.write.offer(self.valid_3.q.val(), self.mark_3.q.val());
     }
 
     /// Answers of the host: the word is read, the bit is set, and the word is written. Queries read or clear words.
@@ -241,11 +240,8 @@ impl ReceiveMaps {
         let marks = self.answered.q.val() & self.answered_ok.q.val() & mark.mapped;
         let reads = self.query.valid.val() & (self.state.q.val() == MapState::Idle) & !marks;
         self.marking.d.next = marks;
-        if marks {
-            self.marked.d.next = mark;
-        }
-        self.store.read_enable.next = marks | reads;
-        self.store.read_address.next = (query.number, query.word).cat::<ADDRESS>();
+        self.marked.load(marks, mark);
+        self.store.read(marks | reads, (query.number, query.word).cat::<ADDRESS>());
         if marks {
             self.store.read_address.next = (mark.number, mark.index.get_bits::<WORD>(6)).cat::<ADDRESS>();
         }
@@ -280,9 +276,7 @@ impl ReceiveMaps {
                         self.state.d.next = MapState::Idle;
                         self.query.done.next = !self.all.q.val();
                         for i in 0..RECEIVE_MAPS {
-                            if self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i) {
-                                self.taken[i].d.next = false;
-                            }
+                            self.taken[i].load(self.at.q.val().get_bits::<NUMBER>(WORD) == bits::<NUMBER>(i), false);
                         }
                     }
                 }

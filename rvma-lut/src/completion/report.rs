@@ -113,8 +113,7 @@ impl Report {
         let direct = front_room & !self.overflow.level.val().any();
         self.answers.write.next = if direct { answer } else { self.overflow.read.val() };
         self.answers.write.valid.next = if direct { answered } else { self.overflow.read.valid.val() };
-        self.overflow.write.next = answer;
-        self.overflow.write.valid.next = answered & !direct;
+        self.overflow.write.offer(answered & !direct, answer);
         self.overflow.read.ready.next = front_room & !direct;
         self.placed.write.next = PlacementDone {
             pkt: origin.tag,
@@ -129,8 +128,7 @@ impl Report {
         self.placed.write.valid.next = packet;
         self.ended_valid.d.next = self.finished.valid.val() & (origin.kind == HANDLER);
         self.ended.d.next = DmaDone { issuer: issuer_of(origin.tag), error: !good, spare: bits::<5>(0) };
-        self.dma_done.next = self.ended.q.val();
-        self.dma_done.valid.next = self.ended_valid.q.val();
+        self.dma_done.offer(self.ended_valid.q.val(), self.ended.q.val());
         self.record_written.next = self.finished.valid.val() & (origin.kind == RECORD);
         self.dma_ended.next = self.ended_valid.q.val();
         self.answered.next = packet;
@@ -158,8 +156,7 @@ impl Report {
         self.beats.read.ready.next = self.bytes_acked.ready.val() & !answers_first;
 
         // Written and refused packets go to the packet engine in turn.
-        self.refused.write.next = self.verdict.val();
-        self.refused.write.valid.next = self.verdict.valid.val();
+        self.refused.write.offer(self.verdict.valid.val(), self.verdict.val());
         self.verdict.headroom.next = self.refused.level.val() < QUEUE_STOP;
         let open = self.done_valid.q.val() & !self.placement_done.ready.val();
         let pick_refused = self.refused.read.valid.val() & (self.refused_next.q.val() | !self.placed.read.valid.val());
@@ -171,8 +168,7 @@ impl Report {
             self.refused_next.d.next = !pick_refused;
         }
         let done = self.done.q.val();
-        self.placement_done.next = done;
-        self.placement_done.valid.next = self.done_valid.q.val();
+        self.placement_done.offer(self.done_valid.q.val(), done);
         let leaves = self.done_valid.q.val() & self.placement_done.ready.val();
         self.packet_placed.next = leaves & done.placed;
         self.packet_bytes.next = done.payload_len;

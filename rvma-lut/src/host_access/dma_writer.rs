@@ -159,12 +159,9 @@ impl DmaWriter {
         let address_open = self.address_valid.q.val() & !self.host.awready.val();
         let issue = self.run_valid.q.val() & !address_open & self.in_flight.write.ready.val();
         let ends = burst_ends(run.lines);
-        self.in_flight.write.next = InFlight { last: ends, origin: run.origin };
-        self.in_flight.write.valid.next = issue;
+        self.in_flight.write.offer(issue, InFlight { last: ends, origin: run.origin });
         self.burst.next = issue;
-        if !address_open {
-            self.address_valid.d.next = issue;
-        }
+        self.address_valid.load(!address_open, issue);
         self.address_new.d.next = issue;
         if issue {
             self.address.d.next = burst_address(run.lines);
@@ -241,12 +238,9 @@ impl DmaWriter {
             length: order.origin.length.get_bits::<15>(0),
         };
         self.jobs.write.valid.next = ordered;
-        self.sources.write.next = order.origin.kind;
-        self.sources.write.valid.next = ordered;
-        self.runs.write.next = DataRun { line: order.address.get_bits::<2>(6), origin: order.origin };
-        self.runs.write.valid.next = ordered;
-        self.internal_data.write.next = self.order_data.q.val();
-        self.internal_data.write.valid.next = ordered & (order.origin.kind >= RECORD);
+        self.sources.write.offer(ordered, order.origin.kind);
+        self.runs.write.offer(ordered, DataRun { line: order.address.get_bits::<2>(6), origin: order.origin });
+        self.internal_data.write.offer(ordered & (order.origin.kind >= RECORD), self.order_data.q.val());
         take_dma
     }
 
@@ -325,17 +319,14 @@ impl DmaWriter {
             self.line.d.next = line + 1;
             self.in_run.d.next = !run_ends;
         }
-        if !w_open {
-            self.beat_valid.d.next = moves;
-        }
+        self.beat_valid.load(!w_open, moves);
         self.host.wdata.next = self.beat_data.q.val();
         self.host.wstrb.next = self.beat_strobe.q.val();
         self.host.wlast.next = self.beat_last.q.val();
         self.host.wvalid.next = self.beat_valid.q.val();
         let w_taken = self.beat_valid.q.val() & self.host.wready.val();
         let beat_origin = self.beat_origin.q.val();
-        self.written.next = beat_origin;
-        self.written.valid.next = w_taken & self.beat_end.q.val() & beat_origin.posted;
+        self.written.offer(w_taken & self.beat_end.q.val() & beat_origin.posted, beat_origin);
         self.first_beat.next = w_taken & self.beat_first.q.val() & !beat_origin.kind.any();
         self.beat_frame.next = beat_origin.frame;
 
@@ -345,9 +336,7 @@ impl DmaWriter {
         let error = self.host.bresp.val().get_bit(1);
         self.host.bready.next = self.finished.ready.val() & self.in_flight.read.valid.val();
         self.in_flight.read.ready.next = self.host.bvalid.val() & self.finished.ready.val();
-        if answer {
-            self.failed.d.next = !oldest.last & (self.failed.q.val() | error);
-        }
+        self.failed.load(answer, !oldest.last & (self.failed.q.val() | error));
         self.finished.next = oldest.origin;
         self.finished_error.next = self.failed.q.val() | error;
         self.finished.valid.next = answer & oldest.last;

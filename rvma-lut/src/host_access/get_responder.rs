@@ -232,9 +232,7 @@ impl GetResponder {
                 if self.owns_epochs.q.val() & self.reply.valid.val() {
                     self.source.d.next = self.reply.val();
                     self.state.d.next = GetState::Judge;
-                    if packet.active & self.reply.val().ok {
-                        self.state.d.next = GetState::Peek;
-                    }
+                    self.state.load(packet.active & self.reply.val().ok, GetState::Peek);
                 }
             }
             GetState::Peek => {
@@ -262,9 +260,7 @@ impl GetResponder {
                 }
             }
             GetState::Request => {
-                if taken {
-                    self.state.d.next = GetState::First;
-                }
+                self.state.load(taken, GetState::First);
             }
             GetState::First => {
                 if ours & self.place_data.valid.val() {
@@ -285,9 +281,7 @@ impl GetResponder {
                 }
             }
             GetState::Verdict => {
-                if self.verdict_free.val() {
-                    self.state.d.next = GetState::Idle;
-                }
+                self.state.load(self.verdict_free.val(), GetState::Idle);
             }
             _ => self.state.d.next = GetState::Idle,
         }

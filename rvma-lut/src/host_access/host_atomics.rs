@@ -125,20 +125,14 @@ impl HostAtomics {
             length: if request.wide { bits::<16>(8) } else { bits::<16>(4) },
             ..HostRead::default()
         };
-        self.operations.write_enable.next = issues;
-        self.operations.write_address.next = slot;
-        self.operations.write_data.next = request;
-        if issues {
-            self.next.d.next = self.next.q.val() + 1;
-        }
+        self.operations.write(issues, slot, request);
+        self.next.load(issues, self.next.q.val() + 1);
 
         // Words come in the order of the reads.
         self.values.write_enable.next = self.word.valid.val();
         self.values.write_address.next = self.answered.q.val().get_bits::<2>(0);
         self.values.write_data.next = (self.word_error.val(), self.word.val()).cat::<65>();
-        if self.word.valid.val() {
-            self.answered.d.next = self.answered.q.val() + 1;
-        }
+        self.answered.load(self.word.valid.val(), self.answered.q.val() + 1);
         issues
     }
 
@@ -160,9 +154,7 @@ impl HostAtomics {
                 self.job.d.next = operation;
                 self.old.d.next =
                     (value.get_bits::<1>(64), narrowed(value.get_bits::<64>(0), operation.wide)).cat::<65>();
-                if self.worked.q.val() != self.answered.q.val() {
-                    self.state.d.next = AtomicState::Sum;
-                }
+                self.state.load(self.worked.q.val() != self.answered.q.val(), AtomicState::Sum);
             }
             AtomicState::Sum => {
                 self.low.d.next =
@@ -196,9 +188,7 @@ impl HostAtomics {
             }
             _ => self.state.d.next = AtomicState::Idle,
         }
-        if self.leaves.val() {
-            self.worked.d.next = self.worked.q.val() + 1;
-        }
+        self.worked.load(self.leaves.val(), self.worked.q.val() + 1);
         let issuer = (job.issuer.cluster, job.issuer.hpu, job.issuer.handle).cat::<10>();
         let slot_of_job = bit_cast::<14, 2>(present);
         self.write.valid.next = self.state.q.val() == AtomicState::Write;
@@ -240,7 +230,6 @@ impl HostAtomics {
                 self.busy[i].d.next = false;
             }
         }
-        self.done.next = self.ended.q.val();
-        self.done.valid.next = self.ended_valid.q.val();
+        self.done.offer(self.ended_valid.q.val(), self.ended.q.val());
     }
 }

@@ -67,10 +67,8 @@ impl ReadAnswers {
         self.jobs.write.next =
             AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };
         self.jobs.write.valid.next = self.piece.valid.val();
-        self.arrivals.write.next = piece.lines;
-        self.arrivals.write.valid.next = self.piece.valid.val();
-        self.owners.write.next = Owner { client: piece.client, ends: piece.ends };
-        self.owners.write.valid.next = self.piece.valid.val();
+        self.arrivals.write.offer(self.piece.valid.val(), piece.lines);
+        self.owners.write.offer(self.piece.valid.val(), Owner { client: piece.client, ends: piece.ends });
         self.piece.headroom.next = self.owners.write.ready.val();
 
         // Lines from the host.
@@ -86,8 +84,7 @@ impl ReadAnswers {
         let error = self.host.rresp.val().get_bit(1);
         self.answer_error.next = takes & error;
         self.arrivals.read.ready.next = takes & last_line;
-        self.errors.write.next = self.failed.q.val() | error;
-        self.errors.write.valid.next = takes & last_line;
+        self.errors.write.offer(takes & last_line, self.failed.q.val() | error);
         if takes & last_line {
             self.line.d.next = bits::<5>(0);
             self.failed.d.next = false;
@@ -100,9 +97,7 @@ impl ReadAnswers {
         let owner = self.owners.read.val();
         self.funnel.go.next = true;
         self.beat_valid.d.next = self.funnel.beat.valid.val();
-        if self.funnel.beat.valid.val() {
-            self.beat.d.next = self.funnel.beat.val();
-        }
+        self.beat.load(self.funnel.beat.valid.val(), self.funnel.beat.val());
         let beat = self.beat.q.val();
         let piece_ends = self.beat_valid.q.val() & beat.last;
         self.owners.read.ready.next = piece_ends;

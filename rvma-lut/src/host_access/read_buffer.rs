@@ -90,21 +90,16 @@ impl ReadBuffer {
 
         // The beats under way and in the buffer never exceed the reserved lines.
         let error = self.failed.q.val() | self.beat_error.val();
-        self.ends.write.next = error;
-        self.ends.write.valid.next = self.beat.valid.val() & self.beat_last.val();
-        if self.beat.valid.val() {
-            self.failed.d.next = error & !self.beat_last.val();
-        }
+        self.ends.write.offer(self.beat.valid.val() & self.beat_last.val(), error);
+        self.failed.load(self.beat.valid.val(), error & !self.beat_last.val());
 
         let arrives = ReadBeat { data: self.beat.val(), last: self.beat_last.val() };
         if self._deep {
-            self.deep_beats[0].write.next = arrives;
-            self.deep_beats[0].write.valid.next = self.beat.valid.val();
+            self.deep_beats[0].write.offer(self.beat.valid.val(), arrives);
             self.front.next = self.deep_beats[0].read.val();
             self.here.next = self.deep_beats[0].read.valid.val();
         } else {
-            self.beats[0].write.next = arrives;
-            self.beats[0].write.valid.next = self.beat.valid.val();
+            self.beats[0].write.offer(self.beat.valid.val(), arrives);
             self.front.next = self.beats[0].read.val();
             self.here.next = self.beats[0].read.valid.val();
         }

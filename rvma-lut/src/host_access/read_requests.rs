@@ -107,9 +107,7 @@ impl ReadRequests {
         let address_open = self.address_valid.q.val() & !self.host.arready.val();
         let issue = self.lines_valid.q.val() & !address_open;
         self.burst.next = issue;
-        if !address_open {
-            self.address_valid.d.next = issue;
-        }
+        self.address_valid.load(!address_open, issue);
         if issue {
             self.address.d.next = burst_address(lines);
             self.beats.d.next = burst_beats(lines);
@@ -166,9 +164,7 @@ impl ReadRequests {
             self.placed_valid.d.next = urgent | first | second;
             self.placed.d.next = PlacedPiece { client: client, ends: ends, high: run.high, low: run.low, last: last };
         }
-        if free & !urgent & (first | second) {
-            self.second_next.d.next = !take_second;
-        }
+        self.second_next.load(free & !urgent & (first | second), !take_second);
         self.reserve_lines.next = last.get_bits::<4>(6);
         for i in 0..BUFFERED {
             self.reserve[i].next = self.taken[i].val();

@@ -142,9 +142,7 @@ impl Regions {
         let free = (self.unchecked.val() >> query.pid).get_bit(0);
 
         // The table: emptied after reset, read from the second cycle of a query on.
-        self.entries.write_enable.next = self.region_write.val() | self.clearing.q.val();
-        self.entries.write_address.next = self.region_at.val();
-        self.entries.write_data.next = self.region.val();
+        self.entries.write(self.region_write.val() | self.clearing.q.val(), self.region_at.val(), self.region.val());
         if self.clearing.q.val() {
             self.entries.write_address.next = self.clear_at.q.val();
             self.entries.write_data.next = Region::default();
@@ -152,8 +150,7 @@ impl Regions {
             self.clearing.d.next = self.clear_at.q.val() != bits::<TABLE_BITS>(self._words - 1);
         }
         let ahead = (step - 1).get_bits::<REGION_BITS>(0);
-        self.entries.read_enable.next = step.any();
-        self.entries.read_address.next = (query.pid, self.start.q.val() + ahead).cat::<TABLE_BITS>();
+        self.entries.read(step.any(), (query.pid, self.start.q.val() + ahead).cat::<TABLE_BITS>());
 
         // The last page of the memory, in three steps.
         let first_page = query.address.get_bits::<PAGE_BITS>(12);
@@ -203,9 +200,7 @@ impl Regions {
         let ends = (step > JUDGE) & (holds | (step == LAST));
         if ends {
             self.step.d.next = bits::<5>(0);
-            if holds {
-                self.start.d.next = self.start.q.val() + self.first_hit.q.val();
-            }
+            self.start.load(holds, self.start.q.val() + self.first_hit.q.val());
         } else if step.any() | (waits & !free) {
             self.step.d.next = step + 1;
         }

@@ -195,9 +195,7 @@ impl MailboxTable {
         }
         // A stage moves only for a request, so that it is made of registers.
         for i in 1..6 {
-            if self.valid[i - 1].q.val() {
-                self.stage[i].d.next = self.stage[i - 1].q.val();
-            }
+            self.stage[i].load(self.valid[i - 1].q.val(), self.stage[i - 1].q.val());
         }
         for i in 1..7 {
             self.valid[i].d.next = self.valid[i - 1].q.val();
@@ -209,8 +207,7 @@ impl MailboxTable {
             self.clearing.d.next = self.clear_set.q.val() != bits::<10>(self._last_set);
         }
         for i in 0..WAYS {
-            self.ways[i].read_enable.next = self.valid[0].q.val() | self.stash_reads.q.val();
-            self.ways[i].read_address.next = self.sets[i].q.val();
+            self.ways[i].read(self.valid[0].q.val() | self.stash_reads.q.val(), self.sets[i].q.val());
             self.ways[i].write_enable.next =
                 self.clearing.q.val() | (self.stash.write.val() & (self.stash.write_way.val() == bits::<2>(i)));
             self.ways[i].write_address.next = self.stash.write_set.val();
@@ -273,8 +270,7 @@ impl MailboxTable {
                 ..TableResult::default()
             };
         }
-        self.facts.read_enable.next = self.valid[3].q.val();
-        self.facts.read_address.next = number;
+        self.facts.read(self.valid[3].q.val(), number);
         self.facts.write_enable.next =
             self.valid[0].q.val() & ((first.op == INSERT) | (first.op == CLOSING) | (first.op == REMOVE));
         self.facts.write_address.next = first.mailbox;
@@ -288,9 +284,7 @@ impl MailboxTable {
         };
 
         // Cycle 6: compares the key.
-        if self.valid[4].q.val() {
-            self.found[1].d.next = self.found[0].q.val();
-        }
+        self.found[1].load(self.valid[4].q.val(), self.found[0].q.val());
         let facts = self.facts.read_data.val();
         let request_6 = self.stage[5].q.val();
         let other = (facts.generation != request_6.generation) | (facts.pid != request_6.pid.get_bits::<6>(0));
@@ -304,7 +298,6 @@ impl MailboxTable {
             self.found[2].d.next.hit = self.found[1].q.val().hit & right;
         }
 
-        self.result.next = self.found[2].q.val();
-        self.result.valid.next = self.valid[6].q.val();
+        self.result.offer(self.valid[6].q.val(), self.found[2].q.val());
     }
 }

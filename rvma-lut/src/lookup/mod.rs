@@ -103,12 +103,8 @@ impl Lookup {
         self.accepts.next = self.placement.valid.val() & free;
         let open = !command_waits | ready;
         self.command.ready.next = open;
-        if open {
-            self.command_out_valid.d.next = self.command.valid.val();
-        }
-        if open & self.command.valid.val() {
-            self.command_out.d.next = self.command.val();
-        }
+        self.command_out_valid.load(open, self.command.valid.val());
+        self.command_out.load(open & self.command.valid.val(), self.command.val());
         self.mailbox_table.request.valid.next = self.accepts.val() | (command_waits & ready);
         self.mailbox_table.request.next = TableRequest {
             op: bits::<3>(LOOKUP),
@@ -182,8 +178,7 @@ impl Lookup {
         let packet = self.packets[mailbox_table::LATENCY - 1].q.val();
         let mine = self.is_packet[mailbox_table::LATENCY - 1].q.val();
         self.result_valid.d.next = self.mailbox_table.result.valid.val() & mine;
-        self.command_result.next = found;
-        self.command_result.valid.next = self.mailbox_table.result.valid.val() & !mine;
+        self.command_result.offer(self.mailbox_table.result.valid.val() & !mine, found);
         let closing = (found.mode & MODE_CLOSING).any();
         let owner = self.owner[mailbox_table::LATENCY - 1].q.val();
         let has_catch_all = self.has_catch_alls.q.val().get_bit(owner.get_bits::<6>(0).index()) & owner.get_bit(6);
@@ -236,19 +231,14 @@ impl Lookup {
         let command_taken = self.command_out_valid.q.val() & self.mailbox_table.ready.val();
         let opens = command_taken & (command.op == INSERT) & (command.mode & bits::<9>(mailbox_mode::CATCH_ALL)).any();
         let closes = command_taken & (command.op == CLOSING) & (self.catch_alls[1].read_data.val() == command.mailbox);
-        if opens | closes {
-            self.has_catch_alls.d.next = self.has_catch_alls.q.val().replace_bit(asker.index(), opens);
-        }
+        self.has_catch_alls.load(opens | closes, self.has_catch_alls.q.val().replace_bit(asker.index(), opens));
         for i in 0..2 {
-            self.catch_alls[i].write_enable.next = opens;
-            self.catch_alls[i].write_address.next = asker;
-            self.catch_alls[i].write_data.next = command.mailbox;
+            self.catch_alls[i].write(opens, asker, command.mailbox);
         }
         self.catch_alls[1].read_address.next = asker;
 
         // Cycle 8: into the FIFO, which has room by the credits.
-        self.results.write.next = self.result.q.val();
-        self.results.write.valid.next = self.result_valid.q.val();
+        self.results.write.offer(self.result_valid.q.val(), self.result.q.val());
         self.results.read.join(&mut self.looked_up);
         let given_back = self.results.read.valid.val() & self.looked_up.ready.val();
         if self.accepts.val() & !given_back {

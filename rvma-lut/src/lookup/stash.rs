@@ -192,9 +192,7 @@ impl Stash {
         }
         let enters = insert | self.admits.val();
         self.opens[3].d.next = enters | (self.stays[3].val() & !self.sinks[3].val());
-        if enters {
-            self.entries[3].d.next = if insert { self.entry.val() } else { self.evicted.q.val() };
-        }
+        self.entries[3].load(enters, if insert { self.entry.val() } else { self.evicted.q.val() });
         self.room_now.next = !self.opens[3].q.val();
     }
 
@@ -291,9 +289,7 @@ impl Stash {
         let location = self.locations.read_data.val();
         let oldest = self.entries[0].q.val();
         let in_stash = self.matches[0].val() | self.matches[1].val() | self.matches[2].val() | self.matches[3].val();
-        self.locations.write_enable.next = self.writes.val() | self.erases.val();
-        self.locations.write_address.next = self.removed_number.q.val();
-        self.locations.write_data.next = self.chain.q.val();
+        self.locations.write(self.writes.val() | self.erases.val(), self.removed_number.q.val(), self.chain.q.val());
         self.write.next = self.writes.val() | (self.erases.val() & !in_stash);
         self.write_way.next = location.get_bits::<2>(0);
         self.write_set.next = location.get_bits::<10>(2);

@@ -199,9 +199,7 @@ impl Binding {
             & ((is_new & (head.active | head.stale | decided.spills | !p.sequenced))
                 | continues
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
-        self.messages.write_enable.next = self.stores.val() | self.clearing.q.val();
-        self.messages.write_address.next = p.msg_slot;
-        self.messages.write_data.next = self.entry_written.val();
+        self.messages.write(self.stores.val() | self.clearing.q.val(), p.msg_slot, self.entry_written.val());
         if self.clearing.q.val() {
             self.messages.write_address.next = self.clear_slot.q.val();
             self.messages.write_data.next.live = false;
@@ -252,9 +250,7 @@ impl Binding {
             } else {
                 swept.slot == self.sweep_slot.val()
             };
-            self.messages.write_enable.next = swept.live & !swept.refused & is_meant;
-            self.messages.write_address.next = slot_read;
-            self.messages.write_data.next = swept;
+            self.messages.write(swept.live & !swept.refused & is_meant, slot_read, swept);
             self.messages.write_data.next.refused = true;
             self.messages.write_data.next.reason = bits::<5>(STALE_EPOCH);
             if self.sweep_all.val() {
@@ -305,14 +301,11 @@ impl Binding {
                 credit: head.credit,
             };
         }
-        self.bound.next = self.bound_out.q.val();
-        self.bound.valid.next = self.bound_out_valid.q.val();
+        self.bound.offer(self.bound_out_valid.q.val(), self.bound_out.q.val());
         self.bound_mailbox.next = self.bound_mailbox_out.q.val();
-        self.verdict.next = self.verdict_out.q.val();
-        self.verdict.valid.next = self.verdict_out_valid.q.val();
+        self.verdict.offer(self.verdict_out_valid.q.val(), self.verdict_out.q.val());
         self.verdict_phase.next = self.verdict_phase_out.q.val();
-        self.outcome.next = self.outcome_out.q.val();
-        self.outcome.valid.next = self.outcome_out_valid.q.val();
+        self.outcome.offer(self.outcome_out_valid.q.val(), self.outcome_out.q.val());
     }
 
     /// Cycles 0 and 1: reads the entry of the message and the queue of the mailbox. Not in the cycle in which an entry
@@ -334,8 +327,7 @@ impl Binding {
         self.reservation.fetch.next = starts & free;
         self.reservation.mailbox.next = next.mailbox;
         self.reservation.tag.next = Tag { tagged: next.tagged, window: next.window, epoch: next.packet.epoch };
-        self.messages.read_enable.next = (starts & free) | self.sweep_reads.val();
-        self.messages.read_address.next = next.packet.msg_slot;
+        self.messages.read((starts & free) | self.sweep_reads.val(), next.packet.msg_slot);
         if self.sweep.val() {
             self.messages.read_address.next = self.sweep_at.q.val().get_bits::<8>(0);
         }
@@ -359,9 +351,7 @@ impl Binding {
         if self.fetched.q.val() {
             self.packet.d.next = next;
             self.entry.d.next = self.messages.read_data.val();
-            if self.same.q.val() & self.stores.val() {
-                self.entry.d.next = self.entry_written.val();
-            }
+            self.entry.load(self.same.q.val() & self.stores.val(), self.entry_written.val());
         }
     }
 

@@ -180,10 +180,8 @@ impl BufferQueue {
             slot: self.post_slot.q.val(),
             base: post.buffer.base,
         };
-        self.epoch_update.next = self.epoch_update_out.q.val();
-        self.epoch_update.valid.next = self.epoch_update_out_valid.q.val();
-        self.buffer_event.next = self.buffer_event_out.q.val();
-        self.buffer_event.valid.next = self.buffer_event_out_valid.q.val();
+        self.epoch_update.offer(self.epoch_update_out_valid.q.val(), self.epoch_update_out.q.val());
+        self.buffer_event.offer(self.buffer_event_out_valid.q.val(), self.buffer_event_out.q.val());
     }
 
     /// Cycle 3: shows the head and commits the reservation.
@@ -242,16 +240,12 @@ impl BufferQueue {
             self.load_tag.d.next = tag;
             self.position_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.fetched_entry.val().number);
             self.position_open.d.next = window_entry.open;
-            if tag.tagged {
-                self.position_epoch.d.next = window_entry.epoch;
-            }
+            self.position_epoch.load(tag.tagged, window_entry.epoch);
             self.entry.d.next = self.fetched_entry.val();
             if self.same.q.val() & self.commit.val() {
                 self.entry.d.next = self.entry_written.val();
                 self.position_open.d.next = self.entry_written.val().active;
-                if !tag.tagged {
-                    self.position_epoch.d.next = bit_cast::<16, STREAM_BITS>(self.entry_written.val().number);
-                }
+                self.position_epoch.load(!tag.tagged, bit_cast::<16, STREAM_BITS>(self.entry_written.val().number));
             }
         }
     }
@@ -291,15 +285,13 @@ impl BufferQueue {
 
     /// Read ports of the queues, links and buffers.
     fn read_memories(&mut self, start: Start) {
-        self.queues.read_enable.next = self.reservation.fetch.val() | start.starts;
-        self.queues.read_address.next = self.reservation.mailbox.val();
+        self.queues.read(self.reservation.fetch.val() | start.starts, self.reservation.mailbox.val());
         if self.start_post.val() {
             self.queues.read_address.next = self.command.val().mailbox;
         } else if self.start_move.val() {
             self.queues.read_address.next = self.freed.mailbox.val();
         }
-        self.links.read_enable.next = self.start_post.val() | (self.state.q.val() == QueueState::NextLink);
-        self.links.read_address.next = self.free_head.q.val();
+        self.links.read(self.start_post.val() | (self.state.q.val() == QueueState::NextLink), self.free_head.q.val());
         if self.state.q.val() == QueueState::NextLink {
             self.links.read_address.next = self.entry_3.q.val().head;
         }
@@ -336,12 +328,8 @@ impl BufferQueue {
         self.windows.give_back.next = false;
         self.windows.returned_window.next = self.entry.q.val().number.get_bits::<9>(0);
         self.new_window.next = self.window_out.q.val();
-        self.links.write_enable.next = false;
-        self.links.write_address.next = self.freed.slot.val();
-        self.links.write_data.next = self.free_head.q.val();
-        self.buffers.write_enable.next = false;
-        self.buffers.write_address.next = self.post_slot.q.val();
-        self.buffers.write_data.next = posted;
+        self.links.write(false, self.freed.slot.val(), self.free_head.q.val());
+        self.buffers.write(false, self.post_slot.q.val(), posted);
         self.buffer_event_out_valid.d.next = close;
         self.buffer_event_out.d.next = BufferEvent {
             slot: present.head,
@@ -356,8 +344,7 @@ impl BufferQueue {
             mailbox: post.mailbox,
             pid: post.pid,
         };
-        self.posted.next = self.post_slot.q.val();
-        self.posted.valid.next = false;
+        self.posted.offer(false, self.post_slot.q.val());
         self.epoch_update_out_valid.d.next = false;
         self.command.done.next = false;
         self.command.ok.next = self.ok.q.val();
@@ -395,9 +382,7 @@ impl BufferQueue {
                 self.windows.write_entry.next =
                     WindowEntry { epoch: bit_cast::<16, 2>(!self.position.q.val()), ..WindowEntry::default() };
                 self.position.d.next = self.position.q.val() + 1;
-                if self.position.q.val().all() {
-                    self.state.d.next = QueueState::Done;
-                }
+                self.state.load(self.position.q.val().all(), QueueState::Done);
             }
             QueueState::Moved => {
                 self.free_slot();
@@ -445,15 +430,11 @@ impl BufferQueue {
         self.entry.d.next = self.queues.read_data.val();
         self.link.d.next = self.links.read_data.val();
         self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
-        if post.op == QUEUE_INIT {
-            self.ok.d.next = self.windows.any_free.val() | !(post.tagged & post.opens);
-        }
+        self.ok.load(post.op == QUEUE_INIT, self.windows.any_free.val() | !(post.tagged & post.opens));
         self.window_out.d.next = self.windows.free.val();
         self.position.d.next = bits::<2>(0);
         self.post_slot.d.next = self.fresh.q.val().get_bits::<14>(0);
-        if self.freed_any.q.val() {
-            self.post_slot.d.next = self.free_head.q.val();
-        }
+        self.post_slot.load(self.freed_any.q.val(), self.free_head.q.val());
         self.state.d.next = QueueState::Measure;
     }
 
@@ -528,9 +509,7 @@ impl BufferQueue {
         let queue = self.entry.q.val();
         self.stores.d.next = true;
         self.entry_3.d.next = appended(queue, self.post_slot.q.val(), posted, self.position_free.q.val());
-        self.links.write_enable.next = queue.active;
-        self.links.write_address.next = queue.tail;
-        self.links.write_data.next = self.post_slot.q.val();
+        self.links.write(queue.active, queue.tail, self.post_slot.q.val());
         self.windows.write_enable.next = queue.tagged & self.position_free.q.val();
         self.windows.write_position.next = queue.posted.get_bits::<2>(0);
         self.windows.write_entry.next = open_position(queue.posted, self.post_slot.q.val(), posted);

@@ -59,8 +59,7 @@ pub struct Placement {
 #[hdl]
 impl Placement {
     fn update(&mut self) {
-        self.queue.write.next = self.bound.val();
-        self.queue.write.valid.next = self.bound.valid.val();
+        self.queue.write.offer(self.bound.valid.val(), self.bound.val());
         self.bound.headroom.next = self.queue.level.val() < QUEUE_STOP;
 
         // A stage moves when the next one is empty or moves. The last stage holds a write and a request; it is empty
@@ -121,9 +120,7 @@ impl Placement {
             self.write_valid.d.next = write_open;
             self.request_valid.d.next = request_open;
         }
-        self.place_request.next = self.request.q.val();
-        self.place_request.valid.next = self.request_valid.q.val();
-        self.packet_write.next = self.write.q.val();
-        self.packet_write.valid.next = self.write_valid.q.val();
+        self.place_request.offer(self.request_valid.q.val(), self.request.q.val());
+        self.packet_write.offer(self.write_valid.q.val(), self.write.q.val());
     }
 }

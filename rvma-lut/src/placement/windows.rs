@@ -86,24 +86,20 @@ impl Windows {
 #[hdl]
 impl Windows {
     fn update(&mut self) {
-        self.entries.read_enable.next = self.read_enable.val();
-        self.entries.read_address.next = (self.window.val(), self.position.val()).cat::<POSITION_BITS>();
+        self.entries.read(self.read_enable.val(), (self.window.val(), self.position.val()).cat::<POSITION_BITS>());
         self.entries.write_enable.next = self.write_enable.val();
         self.entries.write_address.next = (self.write_window.val(), self.write_position.val()).cat::<POSITION_BITS>();
         self.entries.write_data.next = self.write_entry.val();
         self.entry.next = self.entries.read_data.val();
 
         let any_returned = self.returned.read.valid.val();
-        self.returned.write.next = self.returned_window.val();
-        self.returned.write.valid.next = self.give_back.val();
+        self.returned.write.offer(self.give_back.val(), self.returned_window.val());
         self.returned.read.ready.next = self.allocate.val();
         self.free.next = self.fresh.q.val().get_bits::<WINDOW_BITS>(0);
         if any_returned {
             self.free.next = self.returned.read.val();
         }
         self.any_free.next = any_returned | (self.fresh.q.val() != bits::<10>(self._windows));
-        if self.allocate.val() & !any_returned {
-            self.fresh.d.next = self.fresh.q.val() + 1;
-        }
+        self.fresh.load(self.allocate.val() & !any_returned, self.fresh.q.val() + 1);
     }
 }

@@ -227,9 +227,7 @@ impl HeaderMatcher {
         for r in 0..self._rules {
             hits = hits.replace_bit(r, self.rule_tables.hits.val().get_bit(RULE_LANES - self._rules + r));
         }
-        if frame.get_bit(1) {
-            self.hits.d.next = hits;
-        }
+        self.hits.load(frame.get_bit(1), hits);
     }
 
     /// Stage 3: the first rule that holds. A set that was never written has no rules.
@@ -248,8 +246,7 @@ impl HeaderMatcher {
         self.says.write_enable.next = self.rule_compiler.winner_write.val();
         self.says.write_address.next = self.rule_compiler.winner_address.val();
         self.says.write_data.next = self.rule_compiler.winner.val();
-        self.says.read_enable.next = self.frame.q.val().get_bit(3);
-        self.says.read_address.next = (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>();
+        self.says.read(self.frame.q.val().get_bit(3), (self.set[2].q.val(), self.rule[0].q.val()).cat::<7>());
         self.found[1].d.next = self.found[0].q.val();
         self.rule[1].d.next = self.rule[0].q.val();
     }
@@ -261,9 +258,7 @@ impl HeaderMatcher {
                 Candidate { desc: self.parsed.val(), drop: self.parsed.drop.val(), reason: self.parsed.reason.val() };
         }
         self.line_valid[0].d.next = self.parsed.valid.val();
-        if self.line_valid[0].q.val() {
-            self.line[1].d.next = self.line[0].q.val();
-        }
+        self.line[1].load(self.line_valid[0].q.val(), self.line[0].q.val());
         self.line_valid[1].d.next = self.line_valid[0].q.val();
         let candidate = self.line[1].q.val();
         let winner = self.says.read_data.val();

@@ -67,9 +67,7 @@ pub struct HeaderWord {
 impl HeaderWord {
     fn update(&mut self) {
         for i in 0..2 {
-            if self.write.val().get_bit(i) {
-                self.sources[i].d.next = self.source.val();
-            }
+            self.sources[i].load(self.write.val().get_bit(i), self.source.val());
         }
         let set_0 = self.sources[0].q.val();
         let set_1 = self.sources[1].q.val();

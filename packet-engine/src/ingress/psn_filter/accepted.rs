@@ -101,10 +101,8 @@ impl AcceptedNumbers {
         let row_address = (op.peer, op.row.get_bits::<4>(0)).cat::<12>();
         let change_address = (change.peer, change.row.get_bits::<4>(0)).cat::<12>();
         self.again.d.next = self.changing.q.val() & (row_address == change_address);
-        self.rows.read_enable.next = begins;
-        self.rows.read_address.next = row_address;
-        self.bases.read_enable.next = begins;
-        self.bases.read_address.next = op.peer;
+        self.rows.read(begins, row_address);
+        self.bases.read(begins, op.peer);
 
         // 1: change it, and find its numbers that have not been accepted: those whose bit is that of the lap.
         let old = if self.again.q.val() { self.last_row.q.val() } else { self.rows.read_data.val() };
@@ -114,9 +112,7 @@ impl AcceptedNumbers {
         let row = ((old & !chosen) | (repeat::<64>(!lap) & chosen)) & repeat::<64>(change.kind != ACCEPTED_CLEAR);
         self.row.next = self.last_row.q.val();
         self.last_row.d.next = row;
-        self.rows.write_enable.next = self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR));
-        self.rows.write_address.next = change_address;
-        self.rows.write_data.next = row;
+        self.rows.write(self.changing.q.val() & (marks | (change.kind == ACCEPTED_CLEAR)), change_address, row);
         let base_seen = self.bases.read_data.val();
         let base_row = base_seen.get_bits::<26>(6);
         let base_here = base_row.get_bits::<5>(0) == change.row;
@@ -146,9 +142,7 @@ impl AcceptedNumbers {
         }
         let base = (new_row, offset & repeat::<6>(!first)).cat::<32>();
         let writes = self.finding.q.val() & (first | self.base_here.q.val());
-        self.bases.write_enable.next = writes;
-        self.bases.write_address.next = find.peer;
-        self.bases.write_data.next = base;
+        self.bases.write(writes, find.peer, base);
         self.base_write.next = writes;
         self.base_peer.next = find.peer;
         self.base.next = base;

@@ -107,8 +107,7 @@ impl KeyRows {
         let write_row = candidate.row & (self._last as u64);
 
         // Remove: find the place, then empty it.
-        self.locations.read_enable.next = self.remove.val();
-        self.locations.read_address.next = self.remove_slot.val();
+        self.locations.read(self.remove.val(), self.remove_slot.val());
         self.emptying.d.next = self.remove.val();
         let emptied = self.locations.read_data.val();
 
@@ -124,8 +123,7 @@ impl KeyRows {
         let mut full: Bit = true;
         let mut vacancies: Bits<4> = bits::<4>(0);
         for w in 0..WAYS {
-            self.entries[w].read_enable.next = true;
-            self.entries[w].read_address.next = lookup_row;
+            self.entries[w].read(true, lookup_row);
             let entry = self.entries[w].read_data.val();
             let this_way = emptied.way == w as u64;
             left = left.replace_bit(w, (leaves_now & this_way) | self.clear.val());
@@ -136,8 +134,7 @@ impl KeyRows {
             fits = fits.replace_bit(w, same);
             fitting_slot = fitting_slot | (repeat::<8>(same) & entry.slot);
             full = full & entry.live;
-            self.live[w].read_enable.next = true;
-            self.live[w].read_address.next = self.next_row.val() & (self._last as u64);
+            self.live[w].read(true, self.next_row.val() & (self._last as u64));
             vacancies = vacancies.replace_bit(w, !self.live[w].read_data.val() & !(self.emptying.q.val() & this_way));
         }
         self.left.d.next = left;
@@ -173,12 +170,8 @@ impl KeyRows {
             self.entries[w].write_enable.next = written | empties;
             self.entries[w].write_address.next = row;
             self.entries[w].write_data.next = Entry { live: !empties, slot: candidate.slot, key: candidate.key };
-            self.live[w].write_enable.next = written | empties;
-            self.live[w].write_address.next = row;
-            self.live[w].write_data.next = !empties;
+            self.live[w].write(written | empties, row, !empties);
         }
-        self.locations.write_enable.next = moves;
-        self.locations.write_address.next = candidate.slot;
-        self.locations.write_data.next = Location { row: write_row, way };
+        self.locations.write(moves, candidate.slot, Location { row: write_row, way });
     }
 }

@@ -132,16 +132,13 @@ impl KeyStash {
         // Read its row; it is tried in the next cycle.
         self.entries.read_address.next = self.chosen_number.q.val();
         let current = self.entries.read_data.val();
-        if chosen.any() {
-            self.current.d.next = current;
-        }
+        self.current.load(chosen.any(), current);
         self.next_row.next = current.row;
         self.trying.d.next = chosen & !leaving;
         // It may leave before it is written. Compared here, and not taken from `leaving`: on its way to the rows it is late.
         let tried = self.current.q.val();
         let stays = !self.remove.val() | (tried.slot != self.remove_slot.val());
-        self.candidate.next = tried;
-        self.candidate.valid.next = self.trying.q.val().any() & stays;
+        self.candidate.offer(self.trying.q.val().any() & stays, tried);
         self.moved.d.next = self.trying.q.val() & repeat::<8>(self.moves.val());
 
         // Room, from the numbers of free places in each half.

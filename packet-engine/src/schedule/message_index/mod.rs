@@ -147,12 +147,8 @@ impl MessageIndex {
             if clearing { self.clear_slot.q.val() } else { self.give_back_slot.val() };
         self.free.next = self.free_slots.free.val();
         self.free_slot.next = self.free_slots.free_slot.val();
-        if self.claim.val() {
-            self.claimed.d.next = self.claimed.q.val() + 1;
-        }
-        if self.give_back.val() {
-            self.given_back.d.next = self.given_back.q.val() + 1;
-        }
+        self.claimed.load(self.claim.val(), self.claimed.q.val() + 1);
+        self.given_back.load(self.give_back.val(), self.given_back.q.val() + 1);
         self.open.next = bit_cast::<16, 9>(self.claimed.q.val() - self.given_back.q.val());
 
         // In and out.

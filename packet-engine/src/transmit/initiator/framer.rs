@@ -198,8 +198,7 @@ impl Framer {
         }
         let begins = between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute;
         let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
-        self.beat.next = EgressBeat { data, keep, last, frame };
-        self.beat.valid.next = passes | begins | sends;
+        self.beat.offer(passes | begins | sends, EgressBeat { data, keep, last, frame });
 
         // What is taken.
         let array_payload = wants & !host_bytes & !gets & (second | body);
@@ -285,27 +284,19 @@ impl Framer {
                 if room {
                     self.from_reply.d.next = false;
                     self.host_turn.d.next = true;
-                    if !array.last {
-                        self.state.d.next = Framing::Pass;
-                    }
+                    self.state.load(!array.last, Framing::Pass);
                 }
             } else if (choice.takes_device | choice.takes_host | choice.takes_reply) & choice.mute {
                 self.from_reply.d.next = choice.takes_reply;
-                if !choice.takes_reply {
-                    self.host_turn.d.next = !choice.takes_host;
-                }
+                self.host_turn.load(!choice.takes_reply, !choice.takes_host);
                 self.state.d.next = if choice.mute_without_data { Framing::Skip } else { Framing::Swallow };
             } else if begins & room {
                 self.from_reply.d.next = choice.takes_reply;
-                if !choice.takes_reply {
-                    self.host_turn.d.next = !choice.takes_host;
-                }
+                self.host_turn.load(!choice.takes_reply, !choice.takes_host);
                 self.state.d.next = Framing::Second;
             }
         } else if self.state.q.val() == Framing::Pass {
-            if self.array.valid.val() & array.last & room {
-                self.state.d.next = Framing::Between;
-            }
+            self.state.load(self.array.valid.val() & array.last & room, Framing::Between);
         } else if done {
             self.state.d.next = Framing::Between;
         } else if second & moves {
@@ -317,17 +308,13 @@ impl Framer {
     fn end(&mut self, choice: Choice, done: Bit, swallowed: Bit, skipped: Bit) {
         let spoils = swallowed & self.host_bytes.q.val();
         let spoiled = self.spoiled.q.val() & choice.ours;
-        if done & choice.ours & !choice.head.tracked {
-            self.spoiled.d.next = (spoiled | spoils) & !choice.head.last;
-        }
+        self.spoiled.load(done & choice.ours & !choice.head.tracked, (spoiled | spoils) & !choice.head.last);
         self.ended_out.d.next = done & choice.head.last & !choice.head.tracked & !choice.replies;
         // A control packet has no record whose put could fail for it.
         self.lost_out.d.next = (swallowed | skipped)
             & choice.head.tracked
             & (choice.head.opcode != bits(spindle_contract::wire::opcode::CTRL));
-        if done & choice.head.tracked {
-            self.record_out.d.next = choice.head.record;
-        }
+        self.record_out.load(done & choice.head.tracked, choice.head.record);
         self.lost.offer(self.lost_out.q.val(), self.record_out.q.val());
         self.issuer_out.d.next = choice.head.issuer;
         self.error_out.d.next = swallowed | skipped | spoiled;

@@ -65,6 +65,8 @@ pub(super) fn merge<const B: usize, const W: usize>(old: Bits<W>, new: Bits<W>, 
         .fold(old, |word, bit| if strobe.get_bit(bit / byte) { word.replace_bit(bit, new.get_bit(bit)) } else { word })
 }
 
+read_port!([const A: usize, const B: usize, const W: usize] ByteRam<A, B, W>, A);
+
 impl<const A: usize, const B: usize, const W: usize> Logic for ByteRam<A, B, W> {
     fn update(&mut self) {
         if self.clock.pos_edge() {

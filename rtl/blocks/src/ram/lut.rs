@@ -113,9 +113,7 @@ write_port!([const A: usize, const W: usize, const R: usize] LutRam<A, W, R>, A,
 impl<const A: usize, const W: usize, const R: usize> LutRam<A, W, R> {
     fn update(&mut self) {
         for r in 0..R {
-            self.copies[r].write_enable.next = self.write_enable.val();
-            self.copies[r].write_address.next = self.write_address.val();
-            self.copies[r].write_data.next = self.write_data.val();
+            self.copies[r].write(self.write_enable.val(), self.write_address.val(), self.write_data.val());
             self.copies[r].read_address.next = self.read_address[r].val();
             self.read_data[r].next = self.copies[r].read_data.val();
         }

@@ -28,6 +28,19 @@ macro_rules! write_port {
     };
 }
 
+/// `read` of a memory with one read port.
+macro_rules! read_port {
+    ([$($generics:tt)*] $memory:ty, $address:ident) => {
+        impl<$($generics)*> $memory {
+            /// Assigns the read port: `read_enable` and `read_address`.
+            pub fn read(&mut self, enable: Bit, address: Bits<$address>) {
+                self.read_enable.next = enable;
+                self.read_address.next = address;
+            }
+        }
+    };
+}
+
 mod byte;
 mod dual;
 mod lut;

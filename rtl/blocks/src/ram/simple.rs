@@ -62,13 +62,7 @@ impl<T: Synth, const A: usize> SdpMemory<T, A> {
 }
 
 write_port!([T: Synth, const A: usize] SdpMemory<T, A>, A, T);
-impl<T: Synth, const A: usize> SdpMemory<T, A> {
-    /// Assigns the read port: `read_enable` and `read_address`.
-    pub fn read(&mut self, enable: Bit, address: Bits<A>) {
-        self.read_enable.next = enable;
-        self.read_address.next = address;
-    }
-}
+read_port!([T: Synth, const A: usize] SdpMemory<T, A>, A);
 
 impl<T: Synth, const A: usize> Logic for SdpMemory<T, A> {
     fn update(&mut self) {
@@ -170,15 +164,11 @@ write_port!([const A: usize, const W: usize] Ram1w2r<A, W>, A, Bits<W>);
 impl<const A: usize, const W: usize> Ram1w2r<A, W> {
     fn update(&mut self) {
         for i in 0..2 {
-            self.copies[i].write_enable.next = self.write_enable.val();
-            self.copies[i].write_address.next = self.write_address.val();
-            self.copies[i].write_data.next = self.write_data.val();
+            self.copies[i].write(self.write_enable.val(), self.write_address.val(), self.write_data.val());
         }
-        self.copies[0].read_enable.next = self.a_enable.val();
-        self.copies[0].read_address.next = self.a_address.val();
+        self.copies[0].read(self.a_enable.val(), self.a_address.val());
         self.a_data.next = self.copies[0].read_data.val();
-        self.copies[1].read_enable.next = self.b_enable.val();
-        self.copies[1].read_address.next = self.b_address.val();
+        self.copies[1].read(self.b_enable.val(), self.b_address.val());
         self.b_data.next = self.copies[1].read_data.val();
     }
 }

@@ -39,7 +39,10 @@ impl Parse for Headers {
                 let name: Ident = inner.parse()?;
                 let bits: usize = inner.parse::<LitInt>()?.base10_parse()?;
                 let whole = at.is_multiple_of(8) && bits.is_multiple_of(8);
-                if !whole && at / 8 != (at + bits - 1) / 8 && !(!at.is_multiple_of(8) && (at + bits).is_multiple_of(8) && bits < 16) {
+                if !whole
+                    && at / 8 != (at + bits - 1) / 8
+                    && !(!at.is_multiple_of(8) && (at + bits).is_multiple_of(8) && bits < 16)
+                {
                     let sentence = format!("{name} is neither whole bytes nor within two bytes; reorder the fields");
                     return Err(Error::new(name.span(), sentence));
                 }

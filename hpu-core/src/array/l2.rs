@@ -42,7 +42,7 @@ impl L2 {
     /// `bytes` of memory for `clusters` clusters of `hpus` HPUs, and the host.
     pub fn new(bytes: usize, clusters: usize, hpus: usize) -> Self {
         assert!((1..REQUESTERS).contains(&clusters), "L2: {clusters} clusters cannot be served; use 1 to 8");
-        assert!((1..=8).contains(&hpus), "L2: clusters of {hpus} HPUs cannot be told apart; use 1 to 8");
+        assert!((1..=8).contains(&hpus), "L2: clusters of {hpus} HPUs do not fit a number of three bits; use 1 to 8");
         assert!(bytes.is_power_of_two() && bytes >= 4096, "L2: {bytes} bytes; use a power of two from 4 KiB on");
         let requesters = clusters + 1;
         Self {

@@ -164,7 +164,6 @@ impl L2Copy {
 
     /// Chooses the next command. A request that was staged in the last cycle is still offered in this one.
     fn choose(&mut self) {
-        // Which command is next. One that was told in the last cycle still stands in this one.
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             request = request.replace_bit(i, self.request[i].valid.val() & !self.staged_mask.q.val().get_bit(i));

@@ -6,8 +6,9 @@
 //! | in `accept` | the grant of this cycle is used |
 //! | out `grant`, `index`, `any` | one-hot, binary, and whether there is a grant |
 //!
-//! All outputs are combinational in `request`. With more than four requesters, two groups of four take turns. Without a request `index` is undefined.
-//! The grant moves on only with `accept`. A requester waits for at most 3 others among four, 7 among eight.
+//! All outputs are combinational in `request`. With more than four requesters, two groups of four take turns. Without a
+//! request `index` is undefined. The grant moves on only with `accept`. A requester waits for at most 3 others among four,
+//! 7 among eight.
 
 use spindle_verilog::prelude::*;
 

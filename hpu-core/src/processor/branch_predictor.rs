@@ -16,7 +16,7 @@ struct Entry {
 /// What is known of an entry: apart, because a wrong prediction changes only this.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 struct Belief {
-    /// There is one.
+    /// The entry holds a prediction.
     valid: Bit,
     /// The prediction has to fail twice to be removed.
     sure: Bit,

@@ -42,7 +42,7 @@ pub struct MemoryStage {
     pub bank: Signal<In, Bits<2>>,
     /// The instruction in X.
     pub issued: Signal<In, Issued>,
-    /// There is one.
+    /// X holds an instruction.
     pub valid: Signal<In, Bit>,
     /// Its first operand.
     pub a: Signal<In, Bits<32>>,
@@ -52,7 +52,7 @@ pub struct MemoryStage {
     pub advance: Signal<In, Bit>,
     /// The instruction in M1.
     pub executed: Signal<In, Executed>,
-    /// There is one.
+    /// M1 holds an instruction.
     pub live: Signal<In, Bit>,
     /// The access in M1.
     pub check: AccessCheck,

@@ -56,8 +56,8 @@ pub struct RegisterFile {
     number: [Reg<Bits<4>>; 2],
     /// That of the thread in D, a cycle late: D is empty in the first cycle after a switch or an end.
     current: DFF<Bits<4>>,
-    /// 8 less the registers still to be unmarked after a handler, of `swept`, or 0: its highest bit says that there are
-    /// some.
+    /// 8 less the registers of `swept` still to be unmarked after a handler, or 0. The highest bit is set while any are
+    /// left.
     sweep: Reg<Bits<3>>,
     swept: DFF<Bit>,
     /// Registers unmarked since the reset.

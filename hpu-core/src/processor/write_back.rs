@@ -33,7 +33,7 @@ pub struct WriteBack {
     pub flush: Signal<In, Bit>,
     /// The instruction in M1.
     pub executed: Signal<In, Executed>,
-    /// There is one.
+    /// M1 holds an instruction.
     pub live: Signal<In, Bit>,
     /// It stays.
     pub holds: Signal<In, Bit>,

@@ -7,7 +7,7 @@
 //!  csr -> doorbell -> command_unit        v                             |
 //!                            |        counters -> completion -> epochs -+
 //!                            |            ^            |
-//!                            v            | bytes_acked| record
+//!                            v            | bytes_acked| record (by internal_write_mux)
 //!                        placement -> dma_writer <-----+---- dma
 //!                            |            | finished
 //!          place_request <---+         report -> placement_done, dma_done
@@ -19,6 +19,9 @@
 //!  message_event, array_event -> event_rings
 //! ```
 //!
+//! Not drawn: `get_responder`, `command_rings`, `ring_posts`, `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
+//! `registers`.
+//!
 //! Ports and neighbours: `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is in the table's pipeline
 //! for one cycle after the command unit has ended, so RESULT is never readable before packets can find the mailbox.
 //!
@@ -29,7 +32,7 @@
 //! | last B of a buffer's data → AWVALID of its record | 7, 8 when another packet's answer came just before |
 //! | packets of one flow to one mailbox | one per 2 cycles sustained |
 //! | read taken → ARVALID | 4 |
-//! | placement of a GET accepted → `host_put` | 27; a GET per 16 |
+//! | placement of a GET accepted → `host_put` | 30; a GET per 16 |
 //! | R → `host_data` | 3, with UltraRAM 5 |
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |

@@ -3,15 +3,15 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters, through multiplexers | in `fault`; in `message` |
-//! | registers | in `policy`; out `queued_fault`, `fault_pending` |
-//! | | out `queued_print`, `prints` / in `print_pop` |
+//! | registers | in `policy`; `queued_fault`, `queued_print`: the oldest report and its queue; out `fault_pending` |
 //! | RVMA engine | in `processes_open`: processes with an open event ring; out `record` |
 //! | clusters | out `rings_open`: contexts whose process has an open ring, at most 16 cycles old |
 //! | telemetry | out `faulted`, `fault_lost`, `print_lost`: pulses |
 //!
 //! A fault or print of a context whose process has a ring becomes an event; else it goes into the queue that the
-//! registers show. A full queue drops the report, which is counted; no handler waits. EVENT and COMPLETE always become
-//! events. Faults go before messages, one report per cycle; latency 1 cycle. The queues show a report after 3 cycles.
+//! registers show. A full queue drops the report, which is counted, so that no handler waits for a queue; an event waits
+//! until `record` is taken. EVENT and COMPLETE always become events. Faults go before messages, one report per cycle;
+//! latency 1 cycle. The queues show a report after 3 cycles.
 
 use crate::bundles::ReportQueue;
 use crate::cluster::command_rules::{EVENT, PRINT};

@@ -47,12 +47,12 @@ pub struct Leaving {
 /// | L1 | out `request`, `valid`, `wants` of both half ports / in `grant` |
 /// | remote unit | out `remote` |
 /// | command port | out `port`, `port_write` |
-/// | threads, endings | in `ends`, `thread`; out `draining`: entries of an ended handler have not left yet |
+/// | threads, endings | in `ends`, `thread`; out `draining`: entries from before a handler's end have not left yet |
 ///
 /// An entry can leave in the cycle after its push, one per cycle, unless it is squashed then: its rights are checked
 /// while it is written. The two halves of a store that crosses a word leave together or one after the other. `overlap`
-/// compares rows of eight bytes, and is always high for accesses that cross such a row. A head that has waited four
-/// cycles requests the ports by `urgent`.
+/// compares rows of eight bytes, and is always high for accesses that cross such a row. A head of L1 that has waited three
+/// cycles requests the ports by `urgent`, from its fourth on.
 #[block]
 pub struct StoreBuffer {
     /// Accesses from M1.

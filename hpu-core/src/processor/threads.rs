@@ -18,6 +18,7 @@ use spindle_verilog::prelude::*;
 /// | issue | out `ready`, `injection`, `inject_quotient` |
 /// | endings | in `spent`: a thread's budget is used up; out `ends`, `runs` |
 /// | fetch | out `enter_other`, `start`, `back`, `other_pc` |
+/// | the HPU's wiring | out `current`, `other_runs`, `alive` |
 ///
 /// At most one thread has instructions in F to M1: the current one. It leaves when its handler ends or when it is
 /// blocked, if the other one is runnable or else a launch waits and a thread is free; and it gives way as soon as the

@@ -2,9 +2,10 @@
 //!
 //! Each context has a balance. A task costs its context the cycles of the context's last task; when the task has ended, the balance
 //! is corrected to the cycles that it took. A context is *funded* while its balance is not negative. When tasks could leave and
-//! none of their contexts is funded, every context that waits and is not funded is granted its weight times a quantum. The quantum
-//! is 4096 cycles, and doubles up to 16 times that as long as no context becomes funded, so that long handlers need few rounds. A
-//! context owes what it overdraws, whichever context was idle meanwhile; a grant never lifts it more than one round above zero.
+//! none of their contexts is funded, or when no HPU has room and no context that waits is funded, every context that waits and is
+//! not funded is granted its weight times a quantum. The quantum is 4096 cycles, and doubles up to 16 times that as long as no
+//! context becomes funded, so that long handlers need few rounds. A context owes what it overdraws, whichever context was idle
+//! meanwhile. A grant lifts it at most one round above zero, except by a correction that arrives during the round.
 //!
 //! | ports | neighbour |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; its charge, 1 cycle later |
 //! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: the charge is kept until the packet's task ends |
 //! | in `ended`, `ended_context`, `ended_pkt`, `ended_cycles` | scheduler: a task came back |
-//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; some could go and none of them is funded; a funded one could go |
+//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; no candidate is funded; a funded one could go |
 //! | out `funded` | dispatch |
 //!
 //! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost saturates at
@@ -27,7 +28,7 @@ use spindle_verilog::prelude::*;
 const QUANTUM_SHIFT: usize = 12;
 /// Doublings of the quantum at most.
 const DOUBLINGS: u64 = 4;
-/// Cycles from a grant to its effect on `funded`.
+/// Cycles from a grant to its effect on the choice of HPUs: four to `funded`, one to the register that `starved` reads.
 const GRANT_LATENCY: u64 = 5;
 
 /// A change of a context's balance.
@@ -80,7 +81,7 @@ pub struct FairShare {
     pub ended_cycles: Signal<In, Bits<WATCHDOG_BITS>>,
     /// Contexts with tasks that wait.
     pub backlog: Signal<In, Bits<16>>,
-    /// Some of them could go, but none of these is funded.
+    /// None of the contexts that could go, or without an HPU none of those that wait, is funded.
     pub starved: Signal<In, Bit>,
     /// One could go and is funded.
     pub served: Signal<In, Bit>,

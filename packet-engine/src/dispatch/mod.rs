@@ -34,9 +34,10 @@
 //! HPU is requested ahead of every possible order: `task_valid` 1 cycle after it. Rate: a task per cycle, of one context or of
 //! several, less the cycles in which queued placements read.
 //!
-//! An ordered placement is valid 7 cycles later, up to 4 more while tasks leave; a fast one 1 cycle. Rate: one fast placement per
-//! cycle; one queued order per 4 cycles. The array holds up no placement, a slow host no task. Queued placements let at least one
-//! fast one through between two of theirs. Tasks of a context and placements leave in the order of their orders.
+//! An ordered placement is valid 7 cycles later, up to 3 more while tasks leave, and one more if a fast one is just leaving; a fast
+//! one 1 cycle. Rate: one fast placement per cycle; one queued order per 5 cycles, 6 with a fast one between. The array holds up no
+//! placement, a slow host no task. Queued placements leave one turn for a fast one between two of theirs; the turn is lost if the
+//! RVMA engine does not take the first of them at once. Tasks of a context and placements leave in the order of their orders.
 
 pub mod fair_share;
 pub mod hpu_choice;

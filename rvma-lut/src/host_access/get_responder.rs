@@ -23,9 +23,9 @@
 //! | past the bytes placed (ACTIVE: past the buffer), or no bytes | OUT_OF_BOUNDS |
 //! | sixteen answers wait | NO_MESSAGE_SLOT: the source tries again |
 //!
-//! No answer begins before its GET is accepted, and none is dropped afterwards. Packets after a GET wait for its
-//! verdict: one GET per 16 cycles on an idle engine whose packet buffer answers in 4. Nothing here waits for an answer
-//! to leave.
+//! No answer begins before its GET is accepted, and none is dropped afterwards. The next GET, and the packets after it,
+//! wait for the verdict of the one before; other packets pass to binding: one GET per 16 cycles on an idle engine whose
+//! packet buffer answers in 4. Nothing here waits for an answer to leave.
 
 use crate::prelude::*;
 use spindle_contract::descriptors::put_op;

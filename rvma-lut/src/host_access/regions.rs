@@ -7,9 +7,9 @@
 //!
 //! A process has [`REGIONS`] regions of whole pages of 4 KiB. A query names a run of bytes and, if it posts a buffer, a
 //! completion record: each must lie in one region with the right that it needs. The regions of the process are compared
-//! one per cycle, starting with the region that the last query found first: six cycles if that region holds both, 21 at
-//! most. Processes in `unchecked` may name all memory: one cycle. Reset removes all regions, one per cycle, while
-//! queries wait.
+//! one per cycle, starting with the region that the last allowed query of any process found first: six cycles if that
+//! region holds both, 21 at most. Processes in `unchecked` may name all memory: one cycle. Reset removes all regions,
+//! one per cycle, while queries wait.
 
 use crate::prelude::*;
 use spindle_contract::params::REGIONS;

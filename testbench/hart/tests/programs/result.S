@@ -1,5 +1,5 @@
-# One program for many tests. It fills the range from begin_signature to end_signature with words from memory, among them one of .bss, and ends as VARIANT
-# decides: by a store of RESULT to tohost, by a return of RESULT, or by a fault.
+# One program for many tests. It fills the range from begin_signature to end_signature with words from memory, one of them in
+# .bss, and ends as VARIANT decides: by a store of RESULT to tohost, by a return of RESULT, or by a fault.
 #ifndef RESULT
 #define RESULT 1
 #endif

@@ -345,7 +345,7 @@ impl RvmaEngine {
         self.binding.sweep.next = self.buffer_reclaim.sweep.val();
         self.binding.sweep_all.next = self.command_unit.reclaim.closes.val();
         self.binding.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
-        self.binding.sweep_mailbox.next = self.command_unit.queue.val().mailbox;
+        self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
         self.buffer_reclaim.swept.next = self.binding.swept.val();
         self.buffer_reclaim.acked.next = self.report.bytes_acked.valid.val() & self.counters.bytes_acked.ready.val();
         self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
@@ -400,24 +400,24 @@ impl RvmaEngine {
         self.ring_posts.request.ready.next = self.lookup.command.ready.val();
         self.lookup.command_result.join(&mut self.command_unit.table_result);
         self.lookup.command_result.join(&mut self.ring_posts.table_result);
-        self.buffer_queue.command.next = self.command_unit.queue.val();
-        self.buffer_queue.command.valid.next = self.command_unit.queue.valid.val()
+        self.buffer_queue.command.next = self.command_unit.queue_command.val();
+        self.buffer_queue.command.valid.next = self.command_unit.queue_command.valid.val()
             | self.buffer_reclaim.queue_valid.val()
-            | self.ring_posts.queue.valid.val();
+            | self.ring_posts.queue_command.valid.val();
         if self.buffer_reclaim.queue_valid.val() {
             self.buffer_queue.command.next.op = self.buffer_reclaim.queue_op.val();
             self.buffer_queue.command.next.slot = self.buffer_reclaim.queue_slot.val();
         }
-        if self.ring_posts.queue.valid.val() {
-            self.buffer_queue.command.next = self.ring_posts.queue.val();
+        if self.ring_posts.queue_command.valid.val() {
+            self.buffer_queue.command.next = self.ring_posts.queue_command.val();
         }
         self.buffer_reclaim.queue_done.next = self.buffer_queue.command.done.val();
-        self.command_unit.queue.done.next = self.buffer_queue.command.done.val();
-        self.command_unit.queue.ok.next = self.buffer_queue.command.ok.val();
-        self.command_unit.queue.small.next = self.buffer_queue.command.small.val();
-        self.ring_posts.queue.done.next = self.buffer_queue.command.done.val();
-        self.ring_posts.queue.ok.next = self.buffer_queue.command.ok.val();
-        self.ring_posts.queue.small.next = self.buffer_queue.command.small.val();
+        self.command_unit.queue_command.done.next = self.buffer_queue.command.done.val();
+        self.command_unit.queue_command.ok.next = self.buffer_queue.command.ok.val();
+        self.command_unit.queue_command.small.next = self.buffer_queue.command.small.val();
+        self.ring_posts.queue_command.done.next = self.buffer_queue.command.done.val();
+        self.ring_posts.queue_command.ok.next = self.buffer_queue.command.ok.val();
+        self.ring_posts.queue_command.small.next = self.buffer_queue.command.small.val();
         self.regions.query.next = self.command_unit.region.val();
         if self.ring_posts.region.valid.val() {
             self.regions.query.next = self.ring_posts.region.val();

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | doorbell | in `command`; out `staged` |
 //! | lookup | out `request`; in `table_result` |
-//! | buffer queue | out `queue` (held) |
+//! | buffer queue | out `queue_command` (held) |
 //! | regions | out `region` (held) |
 //! | epochs | out `query` (held); in `reply` |
 //! | buffer reclaim | out `reclaim` (held) |
@@ -61,7 +61,7 @@ pub struct CommandUnit {
     /// Result of the table.
     pub table_result: PulseSink<TableResult>,
     /// Change of a mailbox's queue.
-    pub queue: QueueCommandSource,
+    pub queue_command: QueueCommandSource,
     /// Memory that the command names.
     pub region: RegionQuerySource,
     /// Query of a mailbox's epochs; held until `reply`.
@@ -222,8 +222,8 @@ impl CommandUnit {
             has_record: kind.posts,
             record: record,
         };
-        self.queue.valid.next = self.state.q.val() == CommandState::Queue;
-        self.queue.next = QueueCommand {
+        self.queue_command.valid.next = self.state.q.val() == CommandState::Queue;
+        self.queue_command.next = QueueCommand {
             op: if opens { bits::<2>(QUEUE_INIT) } else { bits::<2>(QUEUE_POST) },
             opens: opens,
             slot: bits::<14>(0),
@@ -354,7 +354,7 @@ impl CommandUnit {
             CommandState::Low => self.state.d.next = CommandState::High,
             CommandState::High => self.state.d.next = CommandState::Finish,
             CommandState::Queue => {
-                if self.queue.done.val() {
+                if self.queue_command.done.val() {
                     self.queue_changed();
                 }
             }
@@ -495,13 +495,13 @@ impl CommandUnit {
 
     fn queue_changed(&mut self) {
         self.state.d.next = CommandState::Finish;
-        if self.opens.q.val() & self.queue.ok.val() {
+        if self.opens.q.val() & self.queue_command.ok.val() {
             self.state.d.next = CommandState::Insert;
         } else if self.opens.q.val() {
             self.error.d.next = bits::<8>(TABLE_FULL);
-        } else if self.queue.small.val() {
+        } else if self.queue_command.small.val() {
             self.error.d.next = bits::<8>(BAD_ARGUMENT);
-        } else if self.queue.ok.val() {
+        } else if self.queue_command.ok.val() {
             self.buffer_posted.next = true;
             self.value.load(self.code.q.val() == bits(POST_MAPPED), bit_cast::<16, MAP_NUMBER>(self.mapped.q.val()));
         } else {

@@ -6,7 +6,7 @@
 //! | command unit | in `pause`; out `idle` |
 //! | regions | out `region` (held) |
 //! | lookup | out `request`; in `table_result` |
-//! | buffer queue | out `queue` (held) |
+//! | buffer queue | out `queue_command` (held) |
 //! | doorbell | out `report` (pulse), `report_pid` |
 //! | registers | out pulse `buffer_posted` |
 //!
@@ -74,7 +74,7 @@ pub struct RingPosts {
     /// Result of the oldest request.
     pub table_result: PulseSink<TableResult>,
     /// Buffer to post.
-    pub queue: QueueCommandSource,
+    pub queue_command: QueueCommandSource,
     /// RING_DONE of a process.
     pub report: Pulse<Bits<32>>,
     /// With `report`: process.
@@ -221,11 +221,11 @@ impl RingPosts {
             self.job_valid.d.next = false;
             self.posting.d.next = job;
             self.posting_valid.d.next = !discarded & !needs_no_post;
-        } else if self.queue.done.val() {
+        } else if self.queue_command.done.val() {
             self.posting_valid.d.next = false;
         }
-        self.queue.valid.next = posts;
-        self.queue.next = QueueCommand {
+        self.queue_command.valid.next = posts;
+        self.queue_command.next = QueueCommand {
             op: bits::<2>(QUEUE_POST),
             mailbox: posting.mailbox,
             pid: posting.pid,
@@ -235,15 +235,15 @@ impl RingPosts {
         };
 
         // The end of a command: RING_DONE, or the stop of its ring.
-        let posted = posts & self.queue.done.val();
+        let posted = posts & self.queue_command.done.val();
         let ended = if posts { posting } else { job };
         let ends = posted | (starts & (needs_no_post | discarded));
         self.error.next = job.error;
         if posts {
             self.error.next = bits::<4>(doorbell_error::NONE);
-            if self.queue.small.val() {
+            if self.queue_command.small.val() {
                 self.error.next = bits::<4>(doorbell_error::BAD_ARGUMENT);
-            } else if !self.queue.ok.val() {
+            } else if !self.queue_command.ok.val() {
                 self.error.next = bits::<4>(doorbell_error::NO_SLOT);
             }
         }

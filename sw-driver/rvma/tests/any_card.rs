@@ -115,7 +115,8 @@ fn memory_and_time_go_through_the_card() {
     assert_eq!(taken(), [Call::Map(range.clone()), Call::Refuse(vec![])]);
     nic.deregister(&range).unwrap();
     // The page holds no registered byte any more.
-    assert_eq!(taken(), [Call::Unmap(range), Call::Refuse(vec![0x7000_0000..0x7000_1000])]);
+    let page = 0x7000_0000..0x7000_1000;
+    assert_eq!(taken(), [Call::Unmap(range), Call::Refuse(vec![page])]);
 
     session.run(300);
     assert_eq!(taken(), [Call::Pass(300)]);

@@ -31,7 +31,7 @@ const CPP_WORDS: &str = " \
 abort alignas alignof and_eq asm auto bitand bitor bit_vector bool catch cdecl char char16_t char32_t compl complex \
 concept const_cast constexpr decltype delete deque double dynamic_cast explicit false far float friend goto huge \
 inline int16_t int32_t int64_t int8_t interrupt long mutable namespace near noexcept not_eq nullptr operator or_eq \
-pascal private public queue register reinterpret_cast requires sensitive set short sizeof static_assert static_cast switch \
+pascal private public register reinterpret_cast requires sensitive set short sizeof static_assert static_cast switch \
 synchronized template thread_local throw true try typeid typename uint16_t uint32_t uint64_t uint8_t using volatile \
 wchar_t xor_eq ";
 

@@ -18,14 +18,6 @@ pub struct HeadroomSource<T: Synth> {
     pub headroom: Signal<In, Bit>,
 }
 
-impl<T: Synth> HeadroomSource<T> {
-    /// Assigns the payload and `valid` of this cycle.
-    pub fn offer(&mut self, valid: Bit, word: T) {
-        self.payload.next = word;
-        self.valid.next = valid;
-    }
-}
-
 /// Reservation of space in the head buffer of a mailbox, for one message. Cycle 0: `fetch`; cycle 1: `load`; cycle 3:
 /// `head` and `commit`.
 #[bundle(mirror = ReservationSink)]

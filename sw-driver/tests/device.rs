@@ -16,7 +16,7 @@ use spindle_contract::events;
 use spindle_contract::memory_map::{base, CODE, WATCHDOG_MOST};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
-    self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, node, packet, BLOCKS, PAGE,
+    self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, node, packet, PAGE,
 };
 use spindle_model::packet_engine::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
 use std::cell::RefCell;
@@ -68,21 +68,7 @@ impl Handle {
         };
         // What an earlier owner left.
         card.slots.rules.fill(MatchRule { valid: true, action: action::DROP, ..MatchRule::default() });
-        let mut set = |offset: u32, value: u32| card.registers.insert(global::BASE + offset, value);
-        set(global::MAGIC, registers::MAGIC);
-        set(global::VERSION, spindle_contract::VERSION);
-        set(global::HPUS, global::Hpus::of(config).0);
-        set(global::TABLES, global::Tables::of(config).0);
-        set(global::MEMORIES, global::Memories::of(config).0);
-        set(global::CLOCK_MHZ, config.clock_mhz);
-        set(global::LIVE_MESSAGES, config.live_messages as u32);
-        set(global::PROCESSES, config.processes as u32);
-        set(global::BLOCKS, BLOCKS.len() as u32);
-        for (i, block) in BLOCKS.iter().enumerate() {
-            for (j, word) in [block.id, 1, block.base, 0x1000].into_iter().enumerate() {
-                set(global::BLOCK_LIST + 16 * i as u32 + 4 * j as u32, word);
-            }
-        }
+        card.registers.extend(registers::identity(config));
         Handle(Rc::new(RefCell::new(card)))
     }
 

@@ -27,17 +27,3 @@ pub struct Pulse<T: Synth> {
     /// The word counts.
     pub valid: Signal<Out, Bit>,
 }
-
-/// `offer` of the types whose words have a `valid`.
-macro_rules! offers {
-    ($($bundle:ident)*) => { $(
-        impl<T: Synth> $bundle<T> {
-            /// Assigns the payload and `valid` of this cycle.
-            pub fn offer(&mut self, valid: Bit, word: T) {
-                self.payload.next = word;
-                self.valid.next = valid;
-            }
-        }
-    )* };
-}
-offers!(Source Sink Pulse PulseSink);

@@ -2,7 +2,7 @@
 
 use spindle::{Bar, HostMemory, Node, Result};
 use spindle_contract::params::Config;
-use spindle_contract::registers::{self, global, BLOCKS};
+use spindle_contract::registers::{self, global};
 use spindle_rvma::{Card, Member, Session, SharedCard};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,21 +29,7 @@ struct Table {
 impl Table {
     fn new(config: &Config) -> Table {
         let mut table = Table { next: 0x1_0000, ..Table::default() };
-        let mut set = |offset: u32, value: u32| table.registers.insert(global::BASE + offset, value);
-        set(global::MAGIC, registers::MAGIC);
-        set(global::VERSION, spindle_contract::VERSION);
-        set(global::HPUS, global::Hpus::of(config).0);
-        set(global::TABLES, global::Tables::of(config).0);
-        set(global::MEMORIES, global::Memories::of(config).0);
-        set(global::CLOCK_MHZ, config.clock_mhz);
-        set(global::LIVE_MESSAGES, config.live_messages as u32);
-        set(global::PROCESSES, config.processes as u32);
-        set(global::BLOCKS, BLOCKS.len() as u32);
-        for (i, block) in BLOCKS.iter().enumerate() {
-            for (j, word) in [block.id, 1, block.base, 0x1000].into_iter().enumerate() {
-                set(global::BLOCK_LIST + 16 * i as u32 + 4 * j as u32, word);
-            }
-        }
+        table.registers.extend(registers::identity(config));
         table
     }
 }

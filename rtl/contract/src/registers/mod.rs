@@ -197,6 +197,24 @@ impl global::Memories {
     }
 }
 
+/// The constant words of the page `global` of a NIC of this configuration, with their addresses in the BAR: for cards in software.
+pub fn identity(config: &Config) -> impl Iterator<Item = (u32, u32)> {
+    let words = [
+        (global::MAGIC, MAGIC),
+        (global::VERSION, crate::VERSION),
+        (global::HPUS, global::Hpus::of(config).0),
+        (global::TABLES, global::Tables::of(config).0),
+        (global::MEMORIES, global::Memories::of(config).0),
+        (global::CLOCK_MHZ, config.clock_mhz),
+        (global::LIVE_MESSAGES, config.live_messages as u32),
+        (global::PROCESSES, config.processes as u32),
+        (global::BLOCKS, BLOCKS.len() as u32),
+    ];
+    let list = BLOCKS.iter().flat_map(|block| [block.id, 1, block.base, PAGE]);
+    let list = (global::BLOCK_LIST..).step_by(4).zip(list);
+    words.into_iter().chain(list).map(|(offset, word)| (global::BASE + offset, word))
+}
+
 impl packet::WordSource {
     /// The big-endian word at byte `untagged` of a frame without VLAN tag, and at byte `tagged` of a frame with one: both even, equal
     /// modulo 4, at most 124. Bytes after the end of the frame read 0.

@@ -137,7 +137,23 @@ fn one_side(item: &ItemStruct, members: &[Member], first: bool) -> TokenStream {
             )
         }
     };
+    let valid = members.iter().find(|m| m.name == "valid");
+    let offer = payload.filter(|payload| valid.is_some_and(|valid| valid.out == payload.out)).map(|payload| {
+        let word = &payload.value;
+        quote! {
+            #[automatically_derived]
+            #[allow(dead_code)]
+            impl #impl_generics #name #ty_generics #where_clause {
+                /// Assigns the payload and `valid` of this cycle.
+                pub fn offer(&mut self, valid: bool, word: #word) {
+                    self.payload.next = word;
+                    self.valid.next = valid;
+                }
+            }
+        }
+    });
     quote! {
+        #offer
         #[automatically_derived]
         impl #impl_generics ::core::default::Default for #name #ty_generics #where_clause {
             fn default() -> Self { Self { #(#names: ::core::default::Default::default()),* } }

@@ -47,9 +47,7 @@ impl Lower<'_> {
             Ast::MethodCall(call) if call.method == "set_bits" => self.set_bits(call),
             Ast::MethodCall(call) if call.method == "join" => self.join(call),
             Ast::MethodCall(call) if is_self(&call.receiver) => self.stage(call).map(|_| ()),
-            Ast::MethodCall(call) if short_forms::assignments(&call.method.to_string(), call.args.len()).is_some() => {
-                self.short_form(call)
-            }
+            Ast::MethodCall(call) => self.short_form(call),
             Ast::Tuple(tuple) if tuple.elems.is_empty() => Ok(()),
             Ast::While(node) => self.refuse(node, "`while` is not part of the language; use `for i in 0..N`"),
             Ast::Loop(node) => self.refuse(node, "`loop` is not part of the language; use `for i in 0..N`"),
@@ -57,11 +55,12 @@ impl Lower<'_> {
             Ast::Binary(node) => {
                 self.refuse(node, "operators such as `+=` are not part of the language; write `x = x + y`")
             }
-            other => self.refuse(
-                other,
-                "this statement is not part of the language; write an assignment, if, match, for or let",
-            ),
+            other => self.no_statement(other),
         }
+    }
+
+    fn no_statement(&self, at: &impl Spanned) -> Lowered<()> {
+        self.refuse(at, "this statement is not part of the language; write an assignment, if, match, for or let")
     }
 
     pub(super) fn statements(&mut self, block: &syn::Block) -> Lowered<()> {
@@ -186,7 +185,7 @@ impl Lower<'_> {
     /// A call that stands for assignments.
     fn short_form(&mut self, call: &syn::ExprMethodCall) -> Lowered<()> {
         let Some((guarded, ports)) = short_forms::assignments(&call.method.to_string(), call.args.len()) else {
-            return Ok(());
+            return self.no_statement(call);
         };
         let target = |port: &str| {
             let receiver = call.receiver.as_ref();

@@ -8,7 +8,7 @@ use crate::build::{Body, Instance, Role};
 use crate::expr::{Expr, Kind, SigId};
 use crate::names::flatten;
 use crate::print::Printer;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
 /// Elements of one array, by their numbers among the instances of the module.
@@ -26,7 +26,7 @@ pub(crate) struct Row {
 }
 
 /// The arrays worth a loop. `child` is the module of an instance, `direct` what its inputs are connected to without a wire.
-pub(crate) fn rows(body: &Body, child: &dyn Fn(usize) -> String, direct: &HashMap<SigId, Expr>) -> Vec<Row> {
+pub(crate) fn rows(body: &Body, child: &dyn Fn(usize) -> String, direct: &BTreeMap<SigId, Expr>) -> Vec<Row> {
     let place = |instance: &Instance| -> Option<(String, usize)> {
         let (array, at) = instance.key.rsplit_once('$')?;
         Some((array.to_string(), at.parse().ok()?))
@@ -72,7 +72,7 @@ impl Row {
     }
 
     /// Whether a port is likely to be connected without a line for each element.
-    fn is_even(&self, body: &Body, pin: usize, direct: &HashMap<SigId, Expr>) -> bool {
+    fn is_even(&self, body: &Body, pin: usize, direct: &BTreeMap<SigId, Expr>) -> bool {
         let given: Vec<&Expr> = self.signals(body, pin).iter().filter_map(|sig| direct.get(sig)).collect();
         let output = |e: &Expr| matches!(e.kind, Kind::Sig(sig, _) if body.sigs[sig].role == Role::SubOut);
         given.len() < self.count
@@ -102,7 +102,7 @@ impl Row {
     pub fn name_signals(
         &mut self,
         body: &mut Body,
-        direct: &HashMap<SigId, Expr>,
+        direct: &BTreeMap<SigId, Expr>,
         read: &dyn Fn(SigId) -> bool,
         outputs: &HashSet<SigId>,
         taken: &mut HashSet<SigId>,
@@ -152,7 +152,7 @@ impl Row {
         body: &Body,
         printer: &Printer,
         child: &dyn Fn(usize) -> String,
-        direct: &HashMap<SigId, Expr>,
+        direct: &BTreeMap<SigId, Expr>,
     ) -> Written {
         let pins = &body.instances[self.first].pins;
         let given: Vec<Option<String>> = (0..pins.len())
@@ -212,7 +212,7 @@ impl Row {
     }
 
     /// What connects a port in every element.
-    fn connection(&self, signals: &[SigId], printer: &Printer, direct: &HashMap<SigId, Expr>) -> Option<String> {
+    fn connection(&self, signals: &[SigId], printer: &Printer, direct: &BTreeMap<SigId, Expr>) -> Option<String> {
         let given: Vec<&Expr> = signals.iter().filter_map(|sig| direct.get(sig)).collect();
         if given.is_empty() {
             return None;

@@ -49,7 +49,7 @@ struct Arranged<'a> {
     pieces: Vec<Piece>,
     flops: Vec<Flops>,
     /// Submodule inputs connected without a wire.
-    direct: HashMap<SigId, Expr>,
+    direct: BTreeMap<SigId, Expr>,
     /// Submodule outputs that are nothing but the signals they drive here.
     drives: HashMap<SigId, SigId>,
     /// Bits read of each signal.
@@ -67,7 +67,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, typ
         items,
         pieces: vec![],
         flops: vec![],
-        direct: HashMap::new(),
+        direct: BTreeMap::new(),
         drives: HashMap::new(),
         read: vec![],
         rows: vec![],

@@ -54,6 +54,16 @@ fn check_all() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Orders that depend on a hash differ between two emissions of one process.
+#[test]
+fn emission_is_deterministic() {
+    crate::large::on_large_stack(|| {
+        let files = || source_of(&mut PacketEngine::new(&Config::SIM), "packet_engine").unwrap().files;
+        let first = files();
+        (0..5).for_each(|_| assert_eq!(files(), first));
+    });
+}
+
 #[test]
 #[should_panic(expected = "a power of two from 16 to 256")]
 fn messages_not_a_power_of_two() {

@@ -18,6 +18,8 @@ mod expr;
 mod hierarchy;
 mod inline;
 mod intrinsics;
+#[path = "../macros/src/language.rs"]
+mod language;
 mod loops;
 mod lower;
 mod module;
@@ -28,8 +30,6 @@ pub mod ports;
 mod print;
 mod register;
 mod rest;
-#[path = "../macros/src/short_forms.rs"]
-mod short_forms;
 mod sizes;
 mod stmt;
 mod stock;

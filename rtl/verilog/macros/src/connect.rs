@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, Pat, Stmt};
 
-use crate::short_forms;
+use crate::language::assignments;
 use crate::stages::Stages;
 
 /// The body of `connect()`.
@@ -151,7 +151,7 @@ impl Walk<'_> {
     /// What a call that stands for assignments claims.
     fn short_form(&self, call: &syn::ExprMethodCall) -> TokenStream {
         let of_self = matches!(call.receiver.as_ref(), Expr::Path(_));
-        let ports = short_forms::assignments(&call.method.to_string(), call.args.len()).filter(|_| !of_self);
+        let ports = assignments(&call.method.to_string(), call.args.len()).filter(|_| !of_self);
         let claims = ports.into_iter().flat_map(|(_, ports)| ports).map(|(port, _)| {
             let receiver = &call.receiver;
             let port = (!port.is_empty()).then(|| format_ident!("{port}")).into_iter();

@@ -15,8 +15,8 @@ mod block;
 mod bundle;
 mod connect;
 mod derive;
+mod language;
 mod ports;
-mod short_forms;
 mod stages;
 mod table;
 

@@ -4,7 +4,7 @@
 //! A table is keyed by the source of the expression without white space. It is filled when the block is emitted, inside the
 //! generic `impl`, so a const generic has one value per instance.
 
-use crate::short_forms;
+use crate::language::{assignments, INTRINSICS};
 use proc_macro2::TokenStream;
 use quote::{quote, ToTokens};
 use std::collections::{BTreeMap, HashSet};
@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Error, Expr, FnArg, GenericArgument, Pat, PathArguments, Result, Type};
 
 /// Functions that the back end knows itself.
-const BUILTINS: [&str; 26] = [
+const BUILTINS: [&str; 16] = [
     "bits",
     "bit_cast",
     "zext",
@@ -30,17 +30,11 @@ const BUILTINS: [&str; 26] = [
     "unsigned_cast",
     "join",
     "link",
-    "select",
-    "select_hot",
-    "ne",
-    "eq",
-    "first_set",
-    "lowest_set",
-    "byte_swap",
-    "byte_mask",
-    "add_with_carry",
-    "count_ones",
 ];
+fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name) || INTRINSICS.contains(&name)
+}
+
 /// Methods that the back end knows itself.
 const METHODS: [&str; 23] = [
     "val",
@@ -122,7 +116,7 @@ pub(crate) fn function_module(function: &syn::ItemFn) -> Result<TokenStream> {
             "an #[hdl_fn] has no generics; write one function per width",
         ));
     }
-    if BUILTINS.contains(&signature.ident.to_string().as_str()) {
+    if is_builtin(&signature.ident.to_string()) {
         let message = format!("`{}` is a function of the language; give this one another name", signature.ident);
         return Err(Error::new(signature.ident.span(), message));
     }
@@ -298,7 +292,7 @@ impl<'ast> Visit<'ast> for Table {
         let Expr::Path(path) = node.func.as_ref() else { return };
         let Some(last) = path.path.segments.last() else { return };
         let name = last.ident.to_string();
-        let builtin = BUILTINS.contains(&name.as_str());
+        let builtin = is_builtin(&name);
         let plain = path.path.segments.len() == 1;
         if matches!(name.as_str(), "join" | "link") && !plain {
             node.args.iter().for_each(|a| self.visit_indices(a));
@@ -327,7 +321,7 @@ impl<'ast> Visit<'ast> for Table {
         if matches!(node.receiver.as_ref(), Expr::Path(p) if p.path.is_ident("self")) {
             return node.args.iter().for_each(|a| self.visit_expr(a));
         }
-        if short_forms::assignments(&node.method.to_string(), node.args.len()).is_some() {
+        if assignments(&node.method.to_string(), node.args.len()).is_some() {
             self.visit_indices(&node.receiver);
             return node.args.iter().for_each(|a| self.visit_expr(a));
         }

@@ -4,6 +4,7 @@ use super::frame::{squash, Binding, Frame};
 use super::stages::is_self;
 use super::{Lower, Lowered, Val};
 use crate::expr::{Expr, Op, Reduce, Shift};
+use crate::language::INTRINSICS;
 use crate::ty::Ty;
 use syn::{Expr as Ast, PathArguments};
 
@@ -183,7 +184,7 @@ impl Lower<'_> {
                 None => Ok(Val::Int(0)),
             };
         }
-        if super::intrinsics::NAMES.contains(&name.as_str()) {
+        if INTRINSICS.contains(&name.as_str()) {
             let widths = [self.turbofish(generics, 0)?, self.turbofish(generics, 1)?];
             return self.intrinsic(call, &name, widths, hint);
         }

@@ -19,22 +19,8 @@ const CHAIN: usize = 16;
 /// Values among which one LUT chooses, which takes two bits of the index.
 const CHOICE: usize = 4;
 
-/// Names of the functions below.
-pub(super) const NAMES: [&str; 10] = [
-    "select",
-    "select_hot",
-    "ne",
-    "eq",
-    "first_set",
-    "lowest_set",
-    "byte_swap",
-    "byte_mask",
-    "add_with_carry",
-    "count_ones",
-];
-
 impl Lower<'_> {
-    /// A call of one of [`NAMES`]; `widths` are its generic arguments.
+    /// A call of one of [`INTRINSICS`](crate::language::INTRINSICS); `widths` are its generic arguments.
     pub(super) fn intrinsic(
         &mut self,
         call: &ExprCall,

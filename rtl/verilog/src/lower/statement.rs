@@ -5,7 +5,7 @@ use super::stages::{is_record, is_self};
 use super::{Lower, Lowered, Stop, Val};
 use crate::build::{Item, Role};
 use crate::expr::{Expr, SigId};
-use crate::short_forms;
+use crate::language::assignments;
 use crate::stmt::Stmt;
 use crate::ty::Ty;
 use std::collections::HashMap;
@@ -184,7 +184,7 @@ impl Lower<'_> {
 
     /// A call that stands for assignments.
     fn short_form(&mut self, call: &syn::ExprMethodCall) -> Lowered<()> {
-        let Some((guarded, ports)) = short_forms::assignments(&call.method.to_string(), call.args.len()) else {
+        let Some((guarded, ports)) = assignments(&call.method.to_string(), call.args.len()) else {
             return self.no_statement(call);
         };
         let target = |port: &str| {

@@ -1,4 +1,18 @@
-//! Calls that stand for assignments: which ports of the receiver they assign. `spindle-verilog` includes this file too.
+//! Words that the macros and the back end both know: `spindle-verilog` includes this file too.
+
+/// Functions whose form the back end chooses.
+pub(crate) const INTRINSICS: [&str; 10] = [
+    "select",
+    "select_hot",
+    "ne",
+    "eq",
+    "first_set",
+    "lowest_set",
+    "byte_swap",
+    "byte_mask",
+    "add_with_carry",
+    "count_ones",
+];
 
 /// A port of the receiver (empty: the receiver itself) and the argument that it takes.
 pub(crate) type PortArgument = (&'static str, usize);

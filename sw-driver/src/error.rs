@@ -79,4 +79,46 @@ pub enum Error {
         /// The bound.
         cycles: u64,
     },
+    /// The card has left: it was unplugged, its server ended, or its registers read all ones.
+    #[error("the card {address} is gone: {why}; open it again when it is back")]
+    Gone {
+        /// Address of the card.
+        address: String,
+        /// How that was noticed.
+        why: String,
+    },
+    /// Another program owns the card.
+    #[error("the card {address} is in use by {owner}; end that program, or use the card through spindled")]
+    Busy {
+        /// Address of the card.
+        address: String,
+        /// The owner, as far as it is known.
+        owner: String,
+    },
+    /// The system refuses access.
+    #[error("no permission for {path}; {cure}")]
+    Permission {
+        /// File that cannot be opened.
+        path: String,
+        /// What to do.
+        cure: String,
+    },
+    /// The transport cannot do something.
+    #[error("cannot {action}: {source}; {cure}")]
+    Transport {
+        /// What was attempted.
+        action: String,
+        /// Why that failed.
+        source: std::io::Error,
+        /// What to do.
+        cure: String,
+    },
+    /// The other side of a socket refused a request.
+    #[error("the server of the card refuses {request}: {why}")]
+    Refused {
+        /// The request.
+        request: &'static str,
+        /// Its error, as a sentence.
+        why: String,
+    },
 }

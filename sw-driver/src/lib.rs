@@ -1,11 +1,11 @@
 //! Host-side library of Spindle.
 //!
 //! [`Device`] drives a card through two small traits: [`Bar`] for its registers and [`HostMemory`] for memory that it can reach.
-//! A backend implements both; the simulated card is one of them.
+//! A transport implements [`Card`]: both, with interrupts, reset and identity. [`SharedCard`] is a card with several owners.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`access`] | the two traits, and registers by their type |
+//! | [`access`] | the traits of a transport, and registers by their type |
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`events`] | event rings |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
@@ -46,7 +46,7 @@ pub mod stats;
 pub mod trace;
 pub mod window;
 
-pub use access::{Bar, HostMemory, Registers};
+pub use access::{Bar, Card, HostMemory, Identity, Registers, SharedCard};
 pub use command_ring::CommandRing;
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;

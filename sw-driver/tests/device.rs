@@ -188,6 +188,10 @@ impl HostMemory for Handle {
         Ok(start)
     }
 
+    fn free(&mut self, _address: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         let card = self.0.borrow();
         bytes

@@ -9,6 +9,7 @@
 //! | [`events`] | records of the event rings in host memory |
 //! | [`registers`] | CSR pages and doorbell pages of the BAR |
 //! | [`memory_map`] | what a handler sees: regions, task page, command port, return codes, faults |
+//! | [`pci`] | the card as a PCI function: identity, BARs, vectors |
 //! | [`reasons`] | why a frame was dropped; trace points |
 //!
 //! The RTL, the driver, the handler SDK, the models and the documentation all read these tables. `cargo run -p
@@ -21,6 +22,7 @@ pub mod descriptors;
 pub mod events;
 pub mod memory_map;
 pub mod params;
+pub mod pci;
 pub mod reasons;
 pub mod registers;
 pub mod wire;

@@ -51,6 +51,10 @@ impl HostMemory for SharedCard {
         self.0.borrow_mut().alloc(bytes, align)
     }
 
+    fn free(&mut self, address: u64) -> Result<()> {
+        self.0.borrow_mut().free(address)
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.0.borrow().read(address, bytes)
     }

@@ -67,6 +67,10 @@ impl HostMemory for SimulatedCard {
         self.0.alloc(bytes, align)
     }
 
+    fn free(&mut self, address: u64) -> spindle::Result<()> {
+        self.0.free(address)
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> spindle::Result<()> {
         self.0.read(address, bytes)
     }

@@ -54,6 +54,10 @@ impl HostMemory for Table {
         Ok(start)
     }
 
+    fn free(&mut self, _address: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         for (at, byte) in (address..).zip(bytes) {
             *byte = self.memory.get(&at).copied().unwrap_or(0);

@@ -59,6 +59,11 @@ impl HostMemory for SimHandle {
         Ok(start)
     }
 
+    /// Addresses are never used again, so that a late write of the card is no write to other memory.
+    fn free(&mut self, _address: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.sim.borrow_mut().memory().read(address, bytes);
         Ok(())

@@ -263,6 +263,10 @@ impl HostMemory for NetworkNode {
         self.card.alloc(bytes, align)
     }
 
+    fn free(&mut self, address: u64) -> Result<()> {
+        self.card.free(address)
+    }
+
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.card.read(address, bytes)
     }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`access`] | the traits of a transport, and registers by their type |
 //! | [`device`] | opens a card and knows its configuration |
+//! | [`dma`] | memory that a program shares with a card |
 //! | [`events`] | event rings |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
@@ -16,6 +17,7 @@
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
 //! | [`stats`] | counters and fault reports |
+//! | [`transport`] | the ways to a card |
 //!
 //! ```
 //! use spindle::rule::Rule;
@@ -29,6 +31,7 @@ pub mod access;
 pub mod command_ring;
 pub mod context;
 pub mod device;
+pub mod dma;
 pub mod error;
 pub mod events;
 pub mod image;
@@ -44,6 +47,7 @@ pub mod rule_table;
 pub mod rvma;
 pub mod stats;
 pub mod trace;
+pub mod transport;
 pub mod window;
 
 pub use access::{Bar, Card, HostMemory, Identity, Registers, SharedCard};

@@ -1,0 +1,347 @@
+//! Memory that a program shares with a card: mappings, and an allocator of pieces in them.
+//!
+//! A transport makes [`SharedMemory`] and lets the card reach it; [`Arenas`] cuts it up. The card, or another process, changes the
+//! memory at any time, so that no reference to it exists: all copies are atomic, word by word, in ascending order. A copy to the
+//! program is an acquire and one from it a release: who reads a sequence number first and the record after it sees the record whole.
+
+use crate::{Error, Result};
+use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
+use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{fence, AtomicU64, AtomicU8, Ordering};
+
+/// Bytes of a huge page, and of the smallest arena.
+pub const HUGE_PAGE: usize = 2 << 20;
+const WORD: usize = 8;
+
+/// A file's memory, mapped.
+#[derive(Debug)]
+pub struct SharedMemory {
+    file: OwnedFd,
+    start: *mut u8,
+    bytes: usize,
+    huge: bool,
+}
+
+// SAFETY: the mapping belongs to this value alone, and its bytes are reached by atomic copies only.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above: a shared reference gives atomic copies.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// Zeroed memory of an unnamed file that cannot shrink, of huge pages if there are enough. `bytes` is rounded up to huge pages.
+    pub fn new(bytes: usize) -> Result<SharedMemory> {
+        let bytes = bytes.max(1).next_multiple_of(HUGE_PAGE);
+        let attempt = |flags: MemfdFlags, huge: bool| -> std::io::Result<SharedMemory> {
+            let file = memfd_create("spindle", flags | MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+            ftruncate(&file, bytes as u64)?;
+            fcntl_add_seals(&file, SealFlags::SHRINK)?;
+            SharedMemory::map(file, bytes, huge)
+        };
+        attempt(MemfdFlags::HUGETLB, true).or_else(|_| attempt(MemfdFlags::empty(), false)).map_err(|error| {
+            Error::Memory(format!("{bytes} bytes cannot be had: {error}; close programs or ask for less"))
+        })
+    }
+
+    /// Maps the first bytes of a file, and has all of them present.
+    pub fn map(file: OwnedFd, bytes: usize, huge: bool) -> std::io::Result<SharedMemory> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: the system chooses the place, so that no other mapping is replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags, &file, 0) }?;
+        Ok(SharedMemory { file, start: start.cast(), bytes, huge })
+    }
+
+    /// Its file.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Its address in this program.
+    pub fn address(&self) -> u64 {
+        self.start as u64
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether it lies in huge pages.
+    pub fn huge(&self) -> bool {
+        self.huge
+    }
+
+    fn check(&self, offset: usize, bytes: usize) -> Result<()> {
+        match offset.checked_add(bytes).is_some_and(|end| end <= self.bytes) {
+            true => Ok(()),
+            false => {
+                Err(Error::Memory(format!("{bytes} bytes at {offset:#x} are not in a mapping of {} bytes", self.bytes)))
+            }
+        }
+    }
+
+    fn byte(&self, offset: usize) -> &AtomicU8 {
+        // SAFETY: callers have checked the offset, and all accesses are atomic.
+        unsafe { AtomicU8::from_ptr(self.start.add(offset)) }
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: as above; the start is aligned to a page and the offset to a word.
+        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+
+    /// Copies bytes of the memory to the program.
+    pub fn read(&self, offset: usize, to: &mut [u8]) -> Result<()> {
+        self.check(offset, to.len())?;
+        let head = (offset.next_multiple_of(WORD) - offset).min(to.len());
+        let (first, rest) = to.split_at_mut(head);
+        let mut words = rest.chunks_exact_mut(WORD);
+        let mut at = offset;
+        for byte in first {
+            *byte = self.byte(at).load(Ordering::Relaxed);
+            at += 1;
+        }
+        for word in &mut words {
+            word.copy_from_slice(&self.word(at).load(Ordering::Relaxed).to_ne_bytes());
+            at += WORD;
+        }
+        for byte in words.into_remainder() {
+            *byte = self.byte(at).load(Ordering::Relaxed);
+            at += 1;
+        }
+        fence(Ordering::Acquire);
+        Ok(())
+    }
+
+    /// Copies bytes of the program to the memory.
+    pub fn write(&self, offset: usize, from: &[u8]) -> Result<()> {
+        self.check(offset, from.len())?;
+        fence(Ordering::Release);
+        let head = (offset.next_multiple_of(WORD) - offset).min(from.len());
+        let (first, rest) = from.split_at(head);
+        let words = rest.chunks_exact(WORD);
+        let last = words.remainder();
+        let mut at = offset;
+        for byte in first {
+            self.byte(at).store(*byte, Ordering::Relaxed);
+            at += 1;
+        }
+        for word in words {
+            let word = u64::from_ne_bytes(word.try_into().expect("chunks are words"));
+            self.word(at).store(word, Ordering::Relaxed);
+            at += WORD;
+        }
+        for byte in last {
+            self.byte(at).store(*byte, Ordering::Relaxed);
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, and no reference into it outlives a call.
+        let _ = unsafe { munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// Shared memory that the card reaches, and its free pieces.
+#[derive(Debug)]
+struct Arena {
+    memory: SharedMemory,
+    /// Free pieces: start and bytes, as offsets. Neighbours are joined.
+    free: BTreeMap<usize, usize>,
+}
+
+impl Arena {
+    fn take(&mut self, base: u64, bytes: usize, align: usize) -> Option<usize> {
+        let start_in = |start: usize| ((base + start as u64).next_multiple_of(align as u64) - base) as usize;
+        let (hole, size) = self
+            .free
+            .iter()
+            .map(|(start, size)| (*start, *size))
+            .find(|(start, size)| start_in(*start) + bytes <= start + size)?;
+        let start = start_in(hole);
+        self.free.remove(&hole);
+        if start > hole {
+            self.free.insert(hole, start - hole);
+        }
+        if start + bytes < hole + size {
+            self.free.insert(start + bytes, hole + size - start - bytes);
+        }
+        Some(start)
+    }
+
+    fn give_back(&mut self, mut start: usize, mut bytes: usize) {
+        if let Some((before, size)) = self.free.range(..start).next_back().map(|(before, size)| (*before, *size)) {
+            if before + size == start {
+                self.free.remove(&before);
+                (start, bytes) = (before, bytes + size);
+            }
+        }
+        if let Some(size) = self.free.remove(&(start + bytes)) {
+            bytes += size;
+        }
+        self.free.insert(start, bytes);
+    }
+}
+
+/// All memory of a program that a card reaches by `alloc`, by the card's addresses.
+#[derive(Debug, Default)]
+pub struct Arenas {
+    arenas: BTreeMap<u64, Arena>,
+    pieces: BTreeMap<u64, usize>,
+}
+
+impl Arenas {
+    /// Zeroed memory; if no arena has room, `grow` makes memory of at least so many bytes and the address by which the card
+    /// knows it, which is aligned to a huge page.
+    pub fn alloc(
+        &mut self,
+        bytes: usize,
+        align: usize,
+        grow: impl FnOnce(usize) -> Result<(SharedMemory, u64)>,
+    ) -> Result<u64> {
+        if !align.is_power_of_two() || bytes > isize::MAX as usize / 2 || align > isize::MAX as usize / 2 {
+            return Err(Error::Memory(format!(
+                "{bytes} bytes aligned to {align} cannot be had; align to a power of two"
+            )));
+        }
+        let bytes = bytes.max(1);
+        let mut found =
+            self.arenas.iter_mut().find_map(|(base, arena)| Some((*base, arena.take(*base, bytes, align)?)));
+        if found.is_none() {
+            // An alignment of more than a huge page is had by more memory.
+            let (memory, base) = grow(if align > HUGE_PAGE { bytes + align } else { bytes })?;
+            let free = BTreeMap::from([(0, memory.bytes())]);
+            let arena = self.arenas.entry(base).insert_entry(Arena { memory, free }).into_mut();
+            found = arena.take(base, bytes, align).map(|offset| (base, offset));
+        }
+        let (base, offset) = found.ok_or_else(|| Error::Memory(format!("an arena of {bytes} bytes is too small")))?;
+        self.arenas[&base].memory.write(offset, &vec![0; bytes])?;
+        let address = base + offset as u64;
+        self.pieces.insert(address, bytes);
+        Ok(address)
+    }
+
+    /// Gives a piece back.
+    ///
+    /// # Errors
+    /// No piece begins at this address.
+    pub fn free(&mut self, address: u64) -> Result<()> {
+        let bytes = self.pieces.remove(&address).ok_or_else(|| {
+            Error::Memory(format!(
+                "nothing was allocated at {address:#x}; give the address that the allocation returned"
+            ))
+        })?;
+        let (base, arena) = self.arenas.range_mut(..=address).next_back().expect("a piece lies in an arena");
+        arena.give_back((address - base) as usize, bytes);
+        Ok(())
+    }
+
+    /// The memory in which the card's address lies, and the offset there.
+    fn locate(&self, address: u64) -> Result<(&SharedMemory, usize)> {
+        self.arenas
+            .range(..=address)
+            .next_back()
+            .map(|(base, arena)| (&arena.memory, (address - base) as usize))
+            .filter(|(memory, offset)| *offset < memory.bytes())
+            .ok_or_else(|| Error::Memory(format!("{address:#x} lies in no memory that was allocated for the card")))
+    }
+
+    /// Copies to the program.
+    pub fn read(&self, address: u64, to: &mut [u8]) -> Result<()> {
+        let (memory, offset) = self.locate(address)?;
+        memory.read(offset, to)
+    }
+
+    /// Copies from the program.
+    pub fn write(&self, address: u64, from: &[u8]) -> Result<()> {
+        let (memory, offset) = self.locate(address)?;
+        memory.write(offset, from)
+    }
+
+    /// Every arena, with the card's address.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &SharedMemory)> {
+        self.arenas.iter().map(|(base, arena)| (*base, &arena.memory))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_begin_and_end_anywhere() {
+        let memory = SharedMemory::new(1).unwrap();
+        assert_eq!(memory.bytes(), HUGE_PAGE);
+        for offset in 0..9 {
+            for bytes in 0..40 {
+                let data: Vec<u8> = (0..bytes).map(|i| (i * 7 + offset + 1) as u8).collect();
+                memory.write(offset, &data).unwrap();
+                let mut back = vec![0; bytes];
+                memory.read(offset, &mut back).unwrap();
+                assert_eq!(back, data);
+            }
+        }
+        assert!(memory.read(HUGE_PAGE - 3, &mut [0; 4]).is_err() && memory.write(usize::MAX, &[0]).is_err());
+        memory.write(HUGE_PAGE - 4, &[1; 4]).unwrap();
+    }
+
+    #[test]
+    fn the_file_has_the_bytes_and_cannot_shrink() {
+        use std::os::unix::fs::FileExt;
+        let memory = SharedMemory::new(1).unwrap();
+        memory.write(100, b"spindle").unwrap();
+        let file = std::fs::File::from(memory.file().try_clone_to_owned().unwrap());
+        if !memory.huge() {
+            let mut bytes = [0; 7];
+            file.read_exact_at(&mut bytes, 100).unwrap();
+            assert_eq!(&bytes, b"spindle");
+        }
+        assert!(file.set_len(0).is_err());
+    }
+
+    #[test]
+    fn pieces_are_zero_aligned_apart_and_come_again() {
+        let (mut arenas, mut next) = (Arenas::default(), 4u64 << 30);
+        let mut grown = 0;
+        let mut alloc = |arenas: &mut Arenas, bytes: usize, align: usize| {
+            arenas.alloc(bytes, align, |bytes| {
+                grown += 1;
+                let memory = SharedMemory::new(bytes)?;
+                let base = next;
+                next += memory.bytes() as u64;
+                Ok((memory, base))
+            })
+        };
+        let mut pieces: Vec<(u64, usize)> = Vec::new();
+        for round in 0..60usize {
+            let (bytes, align) = (1 + round * 977 % 5000, 1 << (round % 13));
+            let address = alloc(&mut arenas, bytes, align).unwrap();
+            assert_eq!(address % align as u64, 0);
+            assert!(pieces.iter().all(|(at, size)| address + bytes as u64 <= *at || at + *size as u64 <= address));
+            let mut back = vec![9; bytes];
+            arenas.read(address, &mut back).unwrap();
+            assert!(back.iter().all(|byte| *byte == 0));
+            arenas.write(address, &vec![0xA5; bytes]).unwrap();
+            pieces.push((address, bytes));
+            if round % 3 == 2 {
+                let (address, _) = pieces.swap_remove(round % pieces.len());
+                arenas.free(address).unwrap();
+                assert!(arenas.free(address).unwrap_err().to_string().contains("nothing was allocated"));
+            }
+        }
+        for (address, _) in pieces {
+            arenas.free(address).unwrap();
+        }
+        // All pieces are joined again: the whole arena is one.
+        assert_eq!(alloc(&mut arenas, HUGE_PAGE, HUGE_PAGE).unwrap(), 4 << 30);
+        assert_eq!(alloc(&mut arenas, HUGE_PAGE + 1, 4 << 20).unwrap() % (4 << 20), 0);
+        assert_eq!(grown, 2);
+        assert!(arenas.read(1, &mut [0]).unwrap_err().to_string().contains("no memory that was allocated"));
+        assert!(arenas.alloc(1, 3, |_| unreachable!()).is_err());
+    }
+}

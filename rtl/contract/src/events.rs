@@ -64,9 +64,9 @@ kinds! {
     PUT 7 "put" "a put of the host is over: code 0 acknowledged, 1 failed; id = message, length = its bytes, extra = code of the \
         refusal, 0 if the destination did not answer or the data could not be read, source [7:0] = node, [31:16] = number that RESULT \
         gave it, user = mailbox address";
-    BUFFER 8 "buffer" "a buffer ended before it was full, its record follows: code = status of the record, id = mailbox, length = \
-        bytes placed, extra = high-water mark: the end of the last byte placed, as an offset in the buffer, source = epoch, user = \
-        buffer pointer";
+    BUFFER 8 "buffer" "a buffer ended before it was full, its record follows; or a buffer of a mailbox with mode EVENT is complete, \
+        after its record: code = status of the record, id = mailbox, length = bytes placed, extra = high-water mark: the end of the \
+        last byte placed, as an offset in the buffer; of a complete buffer its length, source = epoch, user = buffer pointer";
     LOST 6 "lost" "length = events that found the ring full since the record before";
 }
 

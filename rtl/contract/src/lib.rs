@@ -10,6 +10,7 @@
 //! | [`registers`] | CSR pages and doorbell pages of the BAR |
 //! | [`memory_map`] | what a handler sees: regions, task page, command port, return codes, faults |
 //! | [`pci`] | the card as a PCI function: identity, BARs, vectors |
+//! | [`shadow`] | pointers of rings in host memory |
 //! | [`reasons`] | why a frame was dropped; trace points |
 //!
 //! The RTL, the driver, the handler SDK, the models and the documentation all read these tables. `cargo run -p
@@ -25,6 +26,7 @@ pub mod params;
 pub mod pci;
 pub mod reasons;
 pub mod registers;
+pub mod shadow;
 pub mod wire;
 
 /// Version of the contract. Every descriptor, register block and generated file carries it.

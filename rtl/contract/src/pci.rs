@@ -14,5 +14,5 @@ pub const MSIX_BAR: usize = 2;
 pub const MSIX_BAR_BYTES: usize = 4096;
 /// Offset of the pending bits in that BAR.
 pub const MSIX_PBA_OFFSET: usize = 0x800;
-/// Interrupt vectors: one MSI-X vector for each bit of the port `irq`. Vector 0 is the card's own, the others are the processes'.
+/// Interrupt vectors: one MSI-X vector for each bit of the port `irq_request`. Vector 0 is the card's own, the others are the processes'.
 pub const VECTORS: usize = 16;

@@ -41,6 +41,32 @@
 #define SPINDLE_GLOBAL_LIVE_MESSAGES     0x024u       /* ro, status: slots of the message table */
 #define SPINDLE_GLOBAL_PROCESSES         0x028u       /* ro, status: doorbell pages */
 #define SPINDLE_GLOBAL_BLOCKS            0x02cu       /* ro, status: entries of the block list */
+/* rw, trigger: a write resets the whole card: engines, tables, rings, counters, interrupts, registers. Reception
+   stops, transactions of host memory that have begun end, then the card is reset; other registers are not accessed
+   meanwhile */
+#define SPINDLE_GLOBAL_RESET             0x030u
+#define SPINDLE_GLOBAL_RESET_BUSY_MASK   0x00000001u  /* the reset is under way */
+#define SPINDLE_GLOBAL_RESET_BUSY_SHIFT  0            /* lowest bit of busy */
+/* the last reset did not wait for the host any longer: host memory was silent for 65,536 cycles */
+#define SPINDLE_GLOBAL_RESET_FORCED_MASK 0x00000002u
+#define SPINDLE_GLOBAL_RESET_FORCED_SHIFT 1            /* lowest bit of forced */
+/* wo, commit: sets the interrupt vector of a process; after reset process p has vector 1 + p modulo 15 */
+#define SPINDLE_GLOBAL_IRQ_MAP           0x034u
+#define SPINDLE_GLOBAL_IRQ_MAP_VECTOR_MASK 0x0000000fu  /* vector; 0 is shared with the card's own interrupts */
+#define SPINDLE_GLOBAL_IRQ_MAP_VECTOR_SHIFT 0            /* lowest bit of vector */
+#define SPINDLE_GLOBAL_IRQ_MAP_PROCESS_MASK 0x00003f00u  /* process */
+#define SPINDLE_GLOBAL_IRQ_MAP_PROCESS_SHIFT 8            /* lowest bit of process */
+/* rw, control: causes of the card's own interrupt, vector 0; requested when a cause appears, so the host reads on
+   until the count of the cause is 0 */
+#define SPINDLE_GLOBAL_IRQ_CARD          0x038u
+#define SPINDLE_GLOBAL_IRQ_CARD_FAULTS_MASK 0x00000001u  /* a fault report waits (FAULT_COUNT) */
+#define SPINDLE_GLOBAL_IRQ_CARD_FAULTS_SHIFT 0            /* lowest bit of faults */
+#define SPINDLE_GLOBAL_IRQ_CARD_PRINTS_MASK 0x00000002u  /* a piece of text waits (PRINT_COUNT) */
+#define SPINDLE_GLOBAL_IRQ_CARD_PRINTS_SHIFT 1            /* lowest bit of prints */
+#define SPINDLE_GLOBAL_IRQ_CARD_RESET    0x00000001u  /* value after reset */
+#define SPINDLE_GLOBAL_IRQ_WAITING       0x03cu       /* ro, status: interrupts requested and not yet acknowledged */
+#define SPINDLE_GLOBAL_IRQ_WAITING_VECTORS_MASK 0x0000ffffu  /* a bit per vector */
+#define SPINDLE_GLOBAL_IRQ_WAITING_VECTORS_SHIFT 0            /* lowest bit of vectors */
 /* ro, window, 24 registers: block list, 4 words per entry: id, version, base, size */
 #define SPINDLE_GLOBAL_BLOCK_LIST        0x040u
 
@@ -496,6 +522,9 @@
 /* this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox */
 #define SPINDLE_DOORBELL_MODE_CATCH_ALL_MASK 0x00000040u
 #define SPINDLE_DOORBELL_MODE_CATCH_ALL_SHIFT 6            /* lowest bit of catch_all */
+/* a buffer that is complete is reported in the event ring of the process (events::BUFFER), after its record */
+#define SPINDLE_DOORBELL_MODE_EVENT_MASK 0x00000100u
+#define SPINDLE_DOORBELL_MODE_EVENT_SHIFT 8            /* lowest bit of event */
 #define SPINDLE_DOORBELL_BUFFER_LO       0x014u       /* rw, stage: host address of the buffer, low half */
 #define SPINDLE_DOORBELL_BUFFER_HI       0x018u       /* rw, stage: host address of the buffer, high half */
 #define SPINDLE_DOORBELL_SIZE            0x01cu       /* rw, stage: bytes of the buffer */
@@ -539,6 +568,9 @@
 /* records that the host has read from its event ring, modulo 2^16; takes effect at once */
 #define SPINDLE_DOORBELL_EVENT_HEAD_MASK 0x0000ffffu
 #define SPINDLE_DOORBELL_EVENT_HEAD_SHIFT 0            /* lowest bit of event_head */
+/* one interrupt for the records after these, as IRQ describes; at once if there is such a record already */
+#define SPINDLE_DOORBELL_EVENT_HEAD_ARM_MASK 0x80000000u
+#define SPINDLE_DOORBELL_EVENT_HEAD_ARM_SHIFT 31           /* lowest bit of arm */
 #define SPINDLE_DOORBELL_VALUE_LENGTH    0x064u       /* ro, status: bytes placed in the buffer that VALUE points to */
 #define SPINDLE_DOORBELL_RING_DONE       0x068u       /* ro, status: command ring */
 #define SPINDLE_DOORBELL_RING_DONE_DONE_MASK 0x0000ffffu  /* commands carried out, modulo 2^16 */
@@ -546,6 +578,18 @@
 /* if not 0, the next command cannot be carried out for this reason (doorbell_error), and the ring has stopped */
 #define SPINDLE_DOORBELL_RING_DONE_ERROR_MASK 0x00ff0000u
 #define SPINDLE_DOORBELL_RING_DONE_ERROR_SHIFT 16           /* lowest bit of error */
+/* rw, trigger: moderation of the interrupt that EVENT_HEAD arms; 0 after reset */
+#define SPINDLE_DOORBELL_IRQ             0x06cu
+#define SPINDLE_DOORBELL_IRQ_EVENTS_MASK 0x0000ff00u  /* unread records that request the interrupt; 0 as 1 */
+#define SPINDLE_DOORBELL_IRQ_EVENTS_SHIFT 8            /* lowest bit of events */
+/* time from the first unread record to the interrupt, in units of 64 cycles; 0: no limit */
+#define SPINDLE_DOORBELL_IRQ_TIME_MASK   0x7fff0000u
+#define SPINDLE_DOORBELL_IRQ_TIME_SHIFT  16           /* lowest bit of time */
+#define SPINDLE_DOORBELL_IRQ_ENABLE_MASK 0x80000000u  /* interrupts are requested */
+#define SPINDLE_DOORBELL_IRQ_ENABLE_SHIFT 31           /* lowest bit of enable */
+/* rw, trigger: a write of any value makes the card read the shadow line of the process (shadow), and take RING_TAIL
+   and EVENT_HEAD from it. Kicks that come before the line is read are one */
+#define SPINDLE_DOORBELL_KICK            0x070u
 
 /* Commands: values of SPINDLE_DOORBELL_COMMAND. */
 /* opens a mailbox: ADDR, KEY, THRESHOLD, MODE; RESULT has the number of the mailbox */
@@ -561,6 +605,8 @@
 #define SPINDLE_COMMAND_GET_BUF_PTRS     6
 /* as GET_BUF_PTRS; the buffers that were completed after that one are forgotten */
 #define SPINDLE_COMMAND_REWIND           7
+/* names the shadow line of the process (shadow), which KICK reads: BUFFER (64-aligned), SIZE 64; SIZE 0: none */
+#define SPINDLE_COMMAND_OPEN_SHADOW      8
 /* puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT
    has the number of the put or get, from 1, modulo 2^16. NO_SLOT: another one still waits */
 #define SPINDLE_COMMAND_PUT              9

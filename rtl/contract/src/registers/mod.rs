@@ -260,7 +260,23 @@ pub mod mailbox_mode {
     pub const SPILL: u32 = Mode::ZERO.with_spill(true).0;
     /// The mailbox is the catch-all of its process.
     pub const CATCH_ALL: u32 = Mode::ZERO.with_catch_all(true).0;
+    /// Complete buffers are reported in the event ring of the process.
+    pub const EVENT: u32 = Mode::ZERO.with_event(true).0;
 }
+/// Words of the counters of a context.
+pub mod context_counts {
+    /// Words of each context.
+    pub const WORDS: u32 = 8;
+    /// Tasks ended, faults included.
+    pub const TASKS: u32 = 0;
+    /// Tasks ended by a fault or the watchdog.
+    pub const FAULTS: u32 = 1;
+    /// Instructions, low half; the high half, of 16 bits, follows.
+    pub const INSTRUCTIONS: u32 = 2;
+    /// Cycles in handlers, low half; the high half, of 16 bits, follows.
+    pub const CYCLES: u32 = 4;
+}
+
 macro_rules! codes { ($(#[doc = $mdoc:literal] $module:ident $table:ident { $($name:ident $number:literal $doc:literal;)* })*) => { $(
     #[doc = $mdoc]
     pub mod $module {
@@ -280,6 +296,7 @@ codes! {
         GET_BUF_PTRS 6 "reads the pointer of a completed buffer: MAILBOX, COUNT (0 = the last, 1 = the one before); VALUE, \
             VALUE_LENGTH";
         REWIND 7 "as GET_BUF_PTRS; the buffers that were completed after that one are forgotten";
+        OPEN_SHADOW 8 "names the shadow line of the process (shadow), which KICK reads: BUFFER (64-aligned), SIZE 64; SIZE 0: none";
         PUT 9 "puts host memory into a remote mailbox: BUFFER, LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, MODE, COUNT; RESULT has \
             the number of the put or get, from 1, modulo 2^16. NO_SLOT: another one still waits";
         GET 10 "gets from a remote mailbox: LENGTH, NODE, TARGET_PID, ADDR, KEY, OFFSET, COUNT; the answer goes to mailbox BUFFER of \

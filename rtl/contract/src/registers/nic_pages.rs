@@ -28,6 +28,21 @@ registers! {
     status LIVE_MESSAGES 0x024 "slots of the message table";
     status PROCESSES 0x028 "doorbell pages";
     status BLOCKS 0x02C "entries of the block list";
+    trigger RESET 0x030 "a write resets the whole card: engines, tables, rings, counters, interrupts, registers. Reception stops, \
+        transactions of host memory that have begun end, then the card is reset; other registers are not accessed meanwhile" {
+        busy 0 "the reset is under way";
+        forced 1 "the last reset did not wait for the host any longer: host memory was silent for 65,536 cycles"
+    }
+    commit IRQ_MAP 0x034 "sets the interrupt vector of a process; after reset process p has vector 1 + p modulo 15" {
+        vector 3:0 "vector; 0 is shared with the card's own interrupts";
+        process 13:8 "process"
+    }
+    control IRQ_CARD 0x038 "causes of the card's own interrupt, vector 0; requested when a cause appears, so the host reads on until \
+        the count of the cause is 0" {
+        faults 0 = 1 "a fault report waits (FAULT_COUNT)";
+        prints 1 "a piece of text waits (PRINT_COUNT)"
+    }
+    status IRQ_WAITING 0x03C "interrupts requested and not yet acknowledged" { vectors 15:0 "a bit per vector" }
     window(ro) BLOCK_LIST[24] 0x040 "block list, 4 words per entry: id, version, base, size";
 }
 

@@ -51,7 +51,8 @@ registers! {
         nack_off 3 "no NACK is sent for packets that are refused";
         drop 4 "no NACK is sent for packets that find no buffer";
         spill 5 "packets that find no buffer go to the catch-all mailbox of the process, if there is one, with their header first";
-        catch_all 6 "this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox"
+        catch_all 6 "this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox";
+        event 8 "a buffer that is complete is reported in the event ring of the process (events::BUFFER), after its record"
     }
     stage BUFFER_LO 0x014 "host address of the buffer, low half";
     stage BUFFER_HI 0x018 "host address of the buffer, high half";
@@ -77,10 +78,20 @@ registers! {
     stage OFFSET 0x054 "offset in the target buffer";
     stage NODE 0x058 "target node";
     stage TARGET_PID 0x05C "target process";
-    trigger EVENT_HEAD 0x060 "records that the host has read from its event ring, modulo 2^16; takes effect at once" { event_head 15:0 }
+    trigger EVENT_HEAD 0x060 "records that the host has read from its event ring, modulo 2^16; takes effect at once" {
+        event_head 15:0;
+        arm 31 "one interrupt for the records after these, as IRQ describes; at once if there is such a record already"
+    }
     status VALUE_LENGTH 0x064 "bytes placed in the buffer that VALUE points to";
     status RING_DONE 0x068 "command ring" {
         done 15:0 "commands carried out, modulo 2^16";
         error 23:16 "if not 0, the next command cannot be carried out for this reason (doorbell_error), and the ring has stopped"
     }
+    trigger IRQ 0x06C "moderation of the interrupt that EVENT_HEAD arms; 0 after reset" {
+        events 15:8 "unread records that request the interrupt; 0 as 1";
+        time 30:16 "time from the first unread record to the interrupt, in units of 64 cycles; 0: no limit";
+        enable 31 "interrupts are requested"
+    }
+    trigger KICK 0x070 "a write of any value makes the card read the shadow line of the process (shadow), and take RING_TAIL and \
+        EVENT_HEAD from it. Kicks that come before the line is read are one";
 }

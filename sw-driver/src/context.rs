@@ -150,19 +150,20 @@ const MOST_PACKETS: u16 = (1 << 11) - 1;
 
 /// Which pieces of the card's memories are taken.
 pub(crate) struct Contexts {
-    slots: Vec<Option<Placement>>,
-    active: u32,
+    pub(crate) slots: Vec<Option<Placement>>,
+    pub(crate) active: u32,
     imem_bytes: usize,
-    l2_bytes: usize,
+    /// L2 that contexts may take.
+    pub(crate) l2_bytes: usize,
 }
 
 /// Where a context lies: base and bytes reserved.
-#[derive(Clone, Copy, Debug)]
-struct Placement {
-    code: (usize, usize),
-    state: (usize, usize),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub(crate) code: (usize, usize),
+    pub(crate) state: (usize, usize),
     /// In the L1 of every cluster.
-    scratch: (usize, usize),
+    pub(crate) scratch: (usize, usize),
 }
 
 impl Contexts {
@@ -254,7 +255,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let user_header = user_header(image, options.user_header)?;
         let state_bytes = image.state.len().max(options.state_bytes).next_multiple_of(4);
         for (what, bytes, limit) in
-            [("code", image.code.len(), self.info.imem_bytes), ("state", state_bytes, self.info.l2_bytes)]
+            [("code", image.code.len(), self.contexts.imem_bytes), ("state", state_bytes, self.contexts.l2_bytes)]
         {
             if bytes > limit {
                 return Err(ImageError::TooLarge { what, bytes, limit }.into());
@@ -306,7 +307,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(ContextId(slot))
     }
 
-    fn load(&mut self, address: u32, data: u32, base: usize, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn load(&mut self, address: u32, data: u32, base: usize, bytes: &[u8]) -> Result<()> {
         self.bar.write32(hpu::BASE + address, base as u32)?;
         for word in bytes.chunks(4) {
             let mut padded = [0; 4];

@@ -3,6 +3,7 @@
 use crate::access::whole;
 use crate::context::Contexts;
 use crate::regions::RegionTable;
+use crate::resident::Residents;
 use crate::rule_table::RuleTable;
 use crate::{Bar, Error, HostMemory, Registers, Result};
 use spindle_contract::registers::{self, global, packet, Page, BLOCKS};
@@ -21,6 +22,7 @@ pub struct Device<B: Bar, M: HostMemory> {
     pub(crate) contexts: Contexts,
     pub(crate) rules: RuleTable,
     pub(crate) regions: RegionTable,
+    pub(crate) residents: Residents,
 }
 
 /// Configuration of the card, as its registers give it.
@@ -56,33 +58,42 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Opens the card: checks that it is one, that it speaks our version, and that all its register blocks are where this library
     /// expects them. Rules and contexts that an earlier owner left are switched off.
     pub fn open(mut bar: B, memory: M) -> Result<Self> {
-        let magic = bar.read32(global::BASE + global::MAGIC)?;
-        if magic != registers::MAGIC {
-            return Err(Error::NotSpindle(magic));
-        }
-        let card = bar.read32(global::BASE + global::VERSION)?;
-        if card != spindle_contract::VERSION {
-            return Err(Error::Version { card, library: spindle_contract::VERSION });
-        }
-        let listed = block_list(&mut bar)?;
-        for block in BLOCKS {
-            if !listed.iter().any(|entry| (entry.id, entry.base) == (block.id, block.base)) {
-                return Err(Error::NoBlock(block.name));
-            }
-        }
-        let info = Info::read(&mut bar)?;
+        let info = identify(&mut bar)?;
         let mut device = Device {
             contexts: Contexts::new(&info),
             rules: RuleTable::new(info.match_rules),
             regions: RegionTable::new(info.processes),
+            residents: Residents::default(),
             bar,
             memory,
             info,
         };
         device.set_receive(false)?;
         device.deactivate_all()?;
+        device.forget_residents()?;
         device.clear_rules()?;
         device.write_unchecked()?;
+        Ok(device)
+    }
+
+    /// Opens the card as [`Device::open`] does, but changes nothing: reception, contexts, rules and regions stay as
+    /// they are. Contexts and rules that other programs loaded as [residents](crate::resident) are known to the device.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn attach(mut bar: B, memory: M) -> Result<Self> {
+        let info = identify(&mut bar)?;
+        let mut device = Device {
+            contexts: Contexts::new(&info),
+            rules: RuleTable::new(info.match_rules),
+            regions: RegionTable::new(info.processes),
+            residents: Residents::default(),
+            bar,
+            memory,
+            info,
+        };
+        device.read_unchecked()?;
+        device.read_residents()?;
         Ok(device)
     }
 
@@ -96,6 +107,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let low = self.bar.read32(global::BASE + global::CYCLE_LO)?;
         let high = self.bar.read32(global::BASE + global::CYCLE_HI)?;
         Ok(whole(low, high))
+    }
+
+    /// Whether frames are received.
+    pub fn receives(&mut self) -> Result<bool> {
+        Ok(self.bar.read::<packet::Control>()?.receive())
     }
 
     /// Switches reception on or off; off after reset.
@@ -118,6 +134,25 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         }
         self.bar.write(packet::MessageTimeout::ZERO.with_message_timeout(units as u32))
     }
+}
+
+/// Checks that this is a card of our version with all register blocks in their places; its configuration.
+fn identify<B: Bar>(bar: &mut B) -> Result<Info> {
+    let magic = bar.read32(global::BASE + global::MAGIC)?;
+    if magic != registers::MAGIC {
+        return Err(Error::NotSpindle(magic));
+    }
+    let card = bar.read32(global::BASE + global::VERSION)?;
+    if card != spindle_contract::VERSION {
+        return Err(Error::Version { card, library: spindle_contract::VERSION });
+    }
+    let listed = block_list(bar)?;
+    for block in BLOCKS {
+        if !listed.iter().any(|entry| (entry.id, entry.base) == (block.id, block.base)) {
+            return Err(Error::NoBlock(block.name));
+        }
+    }
+    Info::read(bar)
 }
 
 /// An entry of the card's block list.

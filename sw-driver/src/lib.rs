@@ -13,6 +13,7 @@
 //! | [`context`] | places images, installs and activates execution contexts |
 //! | [`print`](mod@print) | what handlers print |
 //! | [`receive_map`] | what has arrived of a buffer that is not complete |
+//! | [`resident`] | contexts and rules that outlive the program that loaded them |
 //! | [`rule`] | the rule language and its terms |
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
@@ -42,6 +43,7 @@ pub mod put;
 pub mod receive_map;
 pub mod regions;
 pub mod reliable;
+pub mod resident;
 pub mod rule;
 pub mod rule_table;
 pub mod rvma;

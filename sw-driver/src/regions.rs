@@ -4,7 +4,7 @@
 //! [`Device::open`] it checks none, because whoever has the device has the whole card; [`Device::confine`] binds a process to
 //! its regions. Regions are set on the card's own page: a process that has only its doorbell page cannot widen them.
 
-use crate::access::halves;
+use crate::access::{halves, whole};
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::params::REGIONS;
 use spindle_contract::registers::rvma::{self, RegionCommit};
@@ -77,6 +77,25 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.places(process)?;
         self.regions.unchecked &= !(1 << process);
         self.write_unchecked()
+    }
+
+    /// Undoes [`Device::confine`]: from now on the process may name any host memory.
+    pub fn trust(&mut self, process: usize) -> Result<()> {
+        self.places(process)?;
+        self.regions.unchecked |= 1 << process;
+        self.write_unchecked()
+    }
+
+    /// Whether the process may name any host memory.
+    pub fn trusts(&self, process: usize) -> bool {
+        process < self.info.processes && self.regions.unchecked >> process & 1 == 1
+    }
+
+    pub(crate) fn read_unchecked(&mut self) -> Result<()> {
+        let low = self.bar.read32(rvma::BASE + rvma::UNCHECKED)?;
+        let high = self.bar.read32(rvma::BASE + rvma::UNCHECKED + 4)?;
+        self.regions.unchecked = whole(low, high);
+        Ok(())
     }
 
     pub(crate) fn write_unchecked(&mut self) -> Result<()> {

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle::events::Outcome;
 use spindle::image::UserHeader;
 use spindle::reliable::Reliability;
+use spindle::resident::{Effect, ResidentRule};
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
 use spindle::{
@@ -691,4 +692,117 @@ fn state_is_written_while_handlers_run() {
         assert!(device.write_state(context, offset, &vec![0; length]).is_err(), "{offset} {length}");
     }
     assert!(device.write_state(ContextId(3), 0, &[0; 4]).is_err());
+}
+
+/// Rule and effect of a resident.
+fn resident_rule(rule: &str, effect: Effect) -> ResidentRule {
+    ResidentRule { rule: rule.into(), effect }
+}
+
+#[test]
+fn residents_are_found_by_the_next_program() {
+    let handle = Handle::new(&Config::SIM);
+    let attach = || Device::attach(handle.clone(), handle.clone()).unwrap();
+    let mut first = attach();
+    assert!(first.residents().is_empty());
+    let options = ContextOptions { process: 3, ..ContextOptions::default() };
+    let rules = |context| vec![resident_rule("udp.dport == 9", Effect::Packets(context))];
+    let loaded = first.load_resident("ping", &image(100, 40), &options, rules).unwrap();
+    first.add_resident_rule(resident_rule("spindle", Effect::Mailbox)).unwrap();
+    let active = |mask: u32| assert_eq!(handle.0.borrow().registers[&(hpu::BASE + hpu::CTX_ACTIVE)], mask);
+    active(1);
+
+    // Who looks changes nothing but the pointer into L2.
+    let settled = || {
+        let card = handle.0.borrow();
+        let registers: HashMap<_, _> =
+            card.registers.clone().into_iter().filter(|(a, _)| *a != hpu::BASE + hpu::L2_ADDR).collect();
+        (registers, card.commits, card.l2.clone())
+    };
+    let before = settled();
+    let mut second = attach();
+    assert!(settled() == before, "attaching changed the card");
+    assert_eq!((second.residents(), second.resident_rules()), (first.residents(), first.resident_rules()));
+    assert_eq!((second.residents()[0].name.as_str(), second.residents()[0].process), ("ping", 3));
+
+    // Another context goes beside the first, and the rules of both are in the card.
+    let rules = |context| vec![resident_rule("icmp", Effect::Messages(context))];
+    let other = second.load_resident("pong", &image(100, 40), &options, rules).unwrap();
+    assert_eq!((loaded, other), (ContextId(0), ContextId(1)));
+    active(3);
+    let base = |context: usize| handle.0.borrow().installed[context].1[&hpu::CTX_STATE_BASE];
+    assert_ne!(base(0), base(1));
+    let effects = |device: &Device<Handle, Handle>| {
+        let card = handle.0.borrow();
+        let valid = card.rules.rules.iter().filter(|rule| rule.valid).count();
+        assert_eq!(valid, device.resident_rules().len());
+        device.resident_rules().iter().map(|rule| rule.effect.context().map(|c| c.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(effects(&second), [Some(0), None, Some(1)]);
+
+    // The first context goes; its place is free again for a third program.
+    let mut third = attach();
+    third.stop_resident(ContextId(0)).unwrap();
+    third.remove_resident(ContextId(0)).unwrap();
+    active(2);
+    assert_eq!(effects(&attach()), [None, Some(1)]);
+    let again = attach().load_resident("new", &image(100, 40), &options, |_| vec![]).unwrap();
+    assert_eq!(again, ContextId(0));
+}
+
+#[test]
+fn a_list_that_is_not_valid_is_not_believed() {
+    let handle = Handle::new(&Config::SIM);
+    let attach = || Device::attach(handle.clone(), handle.clone()).unwrap();
+    let load = |name: &str| attach().load_resident(name, &image(100, 40), &ContextOptions::default(), |_| vec![]);
+    load("one").unwrap();
+    let place = Config::SIM.l2_bytes as u32 - 4096;
+    let good = handle.0.borrow().l2[&(place + 8)];
+    handle.0.borrow_mut().l2.insert(place + 8, good ^ 1);
+    assert!(attach().residents().is_empty());
+    assert_eq!(attach().strangers(), [ContextId(0)]);
+    let error = load("two").unwrap_err().to_string();
+    assert!(error.contains("contexts 0 of this card for itself") && error.contains("reset"), "{error}");
+    handle.0.borrow_mut().l2.insert(place + 8, good);
+    assert_eq!(attach().residents().len(), 1);
+    // A program that opens the card for itself ends the list; so does a reset.
+    handle.open().unwrap();
+    assert_eq!(handle.0.borrow().registers[&(global::BASE + global::SCRATCH)], 0);
+    assert!(attach().residents().is_empty() && attach().strangers().is_empty());
+}
+
+#[test]
+fn a_resident_without_room_leaves_the_card_as_it_was() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = Device::attach(handle.clone(), handle.clone()).unwrap();
+    let rules = |context| vec![resident_rule("udp", Effect::Packets(context))];
+    device.load_resident("one", &image(100, 40), &ContextOptions::default(), rules).unwrap();
+    let before = (device.residents().to_vec(), device.resident_rules().to_vec());
+    let refused = |device: &mut Device<Handle, Handle>, rule: String, words: &str| {
+        let rules = |context| vec![resident_rule(&rule, Effect::Packets(context))];
+        let error = device.load_resident("two", &image(100, 40), &ContextOptions::default(), rules).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        for device in [&*device, &Device::attach(handle.clone(), handle.clone()).unwrap()] {
+            assert_eq!((device.residents(), device.resident_rules()), (&before.0[..], &before.1[..]));
+        }
+        assert_eq!(handle.0.borrow().registers[&(hpu::BASE + hpu::CTX_ACTIVE)], 1);
+        assert_eq!(handle.0.borrow().rules.rules.iter().filter(|rule| rule.valid).count(), 1);
+    };
+    let many: Vec<String> = (0..64).map(|port| format!("udp.dport == {port}")).collect();
+    refused(&mut device, "nonsense".into(), "nonsense");
+    refused(&mut device, many.join(" || "), "the card has no room for the alternatives");
+    refused(&mut device, vec!["udp.dport == 1234"; 400].join(" && "), "list of its contexts and rules");
+    assert!(device.stop_resident(ContextId(5)).unwrap_err().to_string().contains("context 5 is not loaded"));
+}
+
+#[test]
+fn a_confined_process_can_be_trusted_again() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    device.confine(35).unwrap_err();
+    device.confine(9).unwrap();
+    let mut other = Device::attach(handle.clone(), handle.clone()).unwrap();
+    assert_eq!((other.trusts(9), other.trusts(8), other.trusts(64)), (false, true, false));
+    other.trust(9).unwrap();
+    assert!(Device::attach(handle.clone(), handle.clone()).unwrap().trusts(9));
 }

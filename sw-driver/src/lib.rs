@@ -6,6 +6,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`access`] | the traits of a transport, and registers by their type |
+//! | [`counters`] | all counters, by name |
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`dma`] | memory that a program shares with a card |
 //! | [`events`] | event rings |
@@ -31,6 +32,7 @@
 pub mod access;
 pub mod command_ring;
 pub mod context;
+pub mod counters;
 pub mod device;
 pub mod dma;
 pub mod error;

@@ -1,6 +1,5 @@
 //! Counters and fault reports.
 
-use crate::access::whole;
 use crate::{Bar, ContextId, Device, HostMemory, Registers, Result};
 use spindle_contract::memory_map::FAULTS;
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
@@ -141,25 +140,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         stats.commands = h(hpu::COMMANDS)?;
         stats.faults_lost = h(hpu::FAULT_LOST)?;
         stats.prints_lost = h(hpu::PRINT_LOST)?;
-        stats.busy_cycles = self.wide(hpu::BASE + hpu::BUSY_LO, hpu::BASE + hpu::BUSY_HI)?;
-        stats.instructions = self.wide(hpu::BASE + hpu::INSTRET_LO, hpu::BASE + hpu::INSTRET_HI)?;
+        stats.busy_cycles = self.read_wide(hpu::BASE + hpu::BUSY_LO, hpu::BASE + hpu::BUSY_HI)?;
+        stats.instructions = self.read_wide(hpu::BASE + hpu::INSTRET_LO, hpu::BASE + hpu::INSTRET_HI)?;
         stats.placed_packets = self.bar.read32(rvma::BASE + rvma::PLACED_PACKETS)?;
         stats.placed_bytes = self.bar.read32(rvma::BASE + rvma::PLACED_BYTES)?;
         stats.completions = self.bar.read32(rvma::BASE + rvma::COMPLETIONS)?;
         Ok(stats)
-    }
-
-    /// A 64-bit counter whose halves are read one after the other: repeated until the high half does not change.
-    fn wide(&mut self, low: u32, high: u32) -> Result<u64> {
-        let mut before = self.bar.read32(high)?;
-        loop {
-            let value = self.bar.read32(low)?;
-            let after = self.bar.read32(high)?;
-            if before == after {
-                return Ok(whole(value, after));
-            }
-            before = after;
-        }
     }
 
     /// Cycles in a handler and tasks ended, per HPU.

@@ -43,13 +43,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// What the ring holds. It is frozen meanwhile, so what passes while it is read is not recorded.
     pub fn trace(&mut self) -> Result<Trace> {
+        self.trace_since(0)
+    }
+
+    /// What the ring holds from this record on; the first since [`Device::start_trace`] is record 0. With the number of
+    /// records read and lost so far, a program follows the ring. It is frozen while it is read.
+    pub fn trace_since(&mut self, first: u32) -> Result<Trace> {
         let control: Control = self.bar.read()?;
         self.bar.write(control.with_freeze(true))?;
         let written = self.bar.read32(trace::BASE + trace::WRITTEN)?;
-        let lost = written.saturating_sub(TRACE_RECORDS as u32);
-        let records = (lost..written).map(|number| self.trace_record(number)).collect::<Result<_>>()?;
+        let oldest = written.saturating_sub(TRACE_RECORDS as u32).max(first);
+        let records = (oldest..written).map(|number| self.trace_record(number)).collect::<Result<_>>()?;
         self.bar.write(control)?;
-        Ok(Trace { records, lost })
+        Ok(Trace { records, lost: oldest - first })
     }
 
     fn trace_record(&mut self, number: u32) -> Result<TraceRecord> {

@@ -806,3 +806,32 @@ fn a_confined_process_can_be_trusted_again() {
     other.trust(9).unwrap();
     assert!(Device::attach(handle.clone(), handle.clone()).unwrap().trusts(9));
 }
+
+#[test]
+fn every_counter_of_the_contract_is_read() {
+    let handle = Handle::new(&Config::SIM);
+    let mut device = handle.open().unwrap();
+    handle.poke(packet::BASE + packet::FRAMES_IN, 7);
+    handle.poke(packet::BASE + packet::DROPS + 4 * 9, 3);
+    handle.poke(hpu::BASE + hpu::BUSY_LO, 5);
+    handle.poke(hpu::BASE + hpu::BUSY_HI, 1);
+    handle.poke(hpu::BASE + hpu::HPU_TASKS + 4 * 7, 2);
+    handle.poke(packet::BASE + packet::CONTEXT_LIVE + 4 * 15, 4);
+    let first = device.counters().unwrap();
+    assert_eq!(first.get("packet", "frames_in").unwrap().value, 7);
+    assert_eq!(first.get("hpu", "busy").unwrap().value, 1 << 32 | 5);
+    assert_eq!(first.drop_reasons().filter(|(_, count)| *count > 0).collect::<Vec<_>>(), [("no_rule", 3)]);
+    assert_eq!((first.hpus.len(), first.hpus[7].tasks, first.live[15]), (8, 2, 4));
+    assert!(first.get("rvma", "mailboxes").unwrap().level && !first.get("node", "puts_done").unwrap().level);
+    for block in registers::BLOCKS {
+        for register in block.registers.iter().filter(|r| r.kind == registers::Kind::Counter && r.count == 1) {
+            let name = register.name.trim_end_matches("_LO").trim_end_matches("_HI").to_lowercase();
+            assert!(first.get(block.name, &name).is_some(), "{} of {} is missing", register.name, block.name);
+        }
+    }
+    // A counter of 32 bits wraps around.
+    handle.poke(packet::BASE + packet::FRAMES_IN, u32::MAX);
+    let second = device.counters().unwrap();
+    handle.poke(packet::BASE + packet::FRAMES_IN, 4);
+    assert_eq!(device.counters().unwrap().grown(&second, "packet", "frames_in"), 5);
+}

@@ -83,6 +83,12 @@ pub trait Card: Bar + HostMemory + Send {
     fn vectors(&self) -> usize;
     /// An eventfd that becomes readable when the vector fires. Every call returns a duplicate of the same eventfd.
     fn interrupt(&mut self, vector: usize) -> Result<OwnedFd>;
+    /// An eventfd that has the kernel write `value` to the register at `address` when the eventfd is written, so that another process
+    /// can ring the card without its registers. Signals that come together are one write. `None` if the transport has no such way.
+    fn kick(&mut self, address: u32, value: u32) -> Result<Option<OwnedFd>> {
+        let _ = (address, value);
+        Ok(None)
+    }
     /// Lets about so many cycles of the card pass. A card whose time moves by calls runs so long; others sleep.
     fn pause(&mut self, cycles: u64) -> Result<()>;
     /// Whether the time of the card moves by calls only, so that a program that waits must call [`Card::pause`].

@@ -1,0 +1,195 @@
+//! The IOMMU of a VFIO container: what of this program the card reaches, and at which addresses.
+
+use super::ioctl::{self, IommuInfo};
+use crate::dma::{Arenas, SharedMemory, HUGE_PAGE};
+use crate::transport::pages::{MapPages, Pages};
+use crate::{Error, Result};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::process::{getrlimit, Resource};
+use std::io;
+use std::ops::{Range, RangeInclusive};
+
+/// Memory of `alloc` lies from here on: above what devices and firmware reserve, and below where Linux places programs.
+const FIRST_WINDOW: u64 = 4 << 30;
+/// In an IOMMU with fewer addresses, from here on.
+const LOW_WINDOW: u64 = 16 << 20;
+
+/// A container with its IOMMU.
+#[derive(Debug)]
+pub struct Iommu {
+    /// Its memory for `alloc`.
+    pub memory: Arenas,
+    pages: Option<Pages>,
+    container: Container,
+}
+
+#[derive(Debug)]
+struct Container {
+    file: OwnedFd,
+    info: IommuInfo,
+    /// First address that no arena has had.
+    next: u64,
+}
+
+impl Iommu {
+    /// The IOMMU of a container that has one.
+    pub fn new(file: OwnedFd) -> io::Result<Iommu> {
+        let info = ioctl::iommu_info(file.as_fd())?;
+        let smallest = 1u64.checked_shl(info.page_sizes.trailing_zeros()).unwrap_or(0);
+        let page = smallest.max(rustix::param::page_size() as u64);
+        Ok(Iommu {
+            memory: Arenas::default(),
+            pages: Some(Pages::new(page)),
+            container: Container { file, info, next: LOW_WINDOW },
+        })
+    }
+
+    /// Memory that the card reaches.
+    pub fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
+        let container = &mut self.container;
+        self.memory.alloc(bytes, align, |bytes| container.new_arena(bytes))
+    }
+
+    /// Lets the card reach a range of the program at its own addresses.
+    pub fn map(&mut self, range: &Range<u64>) -> Result<()> {
+        self.container.check(range)?;
+        self.pages.as_mut().ok_or_else(closed)?.map(range, &mut self.container)
+    }
+
+    /// Takes such a range back.
+    pub fn unmap(&mut self, range: &Range<u64>) -> Result<()> {
+        self.pages.as_mut().ok_or_else(closed)?.unmap(range, &mut self.container)
+    }
+
+    /// Takes everything back: the card reaches nothing after it.
+    pub fn close(&mut self) -> Result<()> {
+        let Some(mut pages) = self.pages.take() else { return Ok(()) };
+        pages.unmap_all(&mut self.container)?;
+        let arenas: Vec<Range<u64>> =
+            self.memory.iter().map(|(base, memory)| base..base + memory.bytes() as u64).collect();
+        arenas.iter().try_for_each(|arena| self.container.unmap_pages(arena))
+    }
+}
+
+fn closed() -> Error {
+    Error::Memory("the card was closed; open it again".into())
+}
+
+impl Container {
+    fn new_arena(&mut self, bytes: usize) -> Result<(SharedMemory, u64)> {
+        let memory = SharedMemory::new(bytes)?;
+        let (address, bytes) = (memory.address(), memory.bytes() as u64);
+        let high = window(&self.info.ranges, self.next.max(FIRST_WINDOW), bytes);
+        let base = high
+            .or_else(|| window(&self.info.ranges, self.next, bytes))
+            .ok_or_else(|| Error::Memory(format!("the IOMMU has no {bytes} addresses in a row; ask for less")))?;
+        // SAFETY: the arena is kept by `Arenas`, whose copies are atomic, until `close` has taken it back.
+        unsafe { ioctl::map(self.file.as_fd(), address, base, bytes) }.map_err(|error| cannot_map(bytes, error))?;
+        self.next = base + bytes;
+        Ok((memory, base))
+    }
+
+    /// Refuses a range of the program that the IOMMU cannot map at its own address.
+    fn check(&self, range: &Range<u64>) -> Result<()> {
+        let ranges = &self.info.ranges;
+        let inside = |usable: &RangeInclusive<u64>| {
+            *usable.start() <= range.start && range.end <= usable.end().saturating_add(1)
+        };
+        if ranges.is_empty() || ranges.iter().any(inside) {
+            return Ok(());
+        }
+        Err(Error::Memory(format!(
+            "the IOMMU cannot map {:#x} to {:#x} at the program's own addresses, its last one is {:#x}; use memory that the library allocates",
+            range.start,
+            range.end,
+            ranges.iter().map(|usable| *usable.end()).max().unwrap_or(0)
+        )))
+    }
+}
+
+impl MapPages for Container {
+    fn map_pages(&mut self, pages: &Range<u64>) -> Result<()> {
+        let bytes = pages.end - pages.start;
+        // SAFETY: the owner of the range has given it to the card: it stays mapped and is copied, not borrowed, until it is unmapped.
+        unsafe { ioctl::map(self.file.as_fd(), pages.start, pages.start, bytes) }
+            .map_err(|error| cannot_map(bytes, error))
+    }
+
+    fn unmap_pages(&mut self, pages: &Range<u64>) -> Result<()> {
+        ioctl::unmap(self.file.as_fd(), pages.start, pages.end - pages.start).map_err(|source| Error::Transport {
+            action: "take memory back from the card".into(),
+            source,
+            cure: "close the card".into(),
+        })
+    }
+}
+
+/// Room for an arena: the first addresses from `from` on in a range of the IOMMU, aligned to a huge page.
+fn window(ranges: &[RangeInclusive<u64>], from: u64, bytes: u64) -> Option<u64> {
+    let all = [0..=u64::MAX >> 16];
+    let ranges = if ranges.is_empty() { &all[..] } else { ranges };
+    ranges.iter().find_map(|range| {
+        let start = (*range.start()).max(from).checked_next_multiple_of(HUGE_PAGE as u64)?;
+        (start.checked_add(bytes - 1)? <= *range.end()).then_some(start)
+    })
+}
+
+/// Why memory cannot be mapped, and what to do.
+fn cannot_map(bytes: u64, source: io::Error) -> Error {
+    let action = format!("let the card reach {bytes} bytes of memory");
+    let cure = match source.raw_os_error() {
+        Some(libc::ENOMEM) => memlock_cure(getrlimit(Resource::Memlock).current),
+        Some(libc::EFAULT) => "give memory that the program has mapped and may write".into(),
+        Some(libc::ENOSPC) => {
+            "register fewer and larger ranges, or raise dma_entry_limit of the module vfio_iommu_type1".into()
+        }
+        Some(libc::EEXIST) => "the card knows other memory by these addresses; unmap it first".into(),
+        _ => "see the reason in the kernel's log (`dmesg`)".into(),
+    };
+    Error::Transport { action, source, cure }
+}
+
+/// Memory that a card reaches is locked, and RLIMIT_MEMLOCK bounds it.
+fn memlock_cure(limit: Option<u64>) -> String {
+    match limit {
+        Some(limit) => format!(
+            "RLIMIT_MEMLOCK is {} KiB, and memory that the card reaches counts: raise it by `ulimit -l unlimited` as root, by a line \
+             `@spindle - memlock unlimited` in /etc/security/limits.d/spindle.conf, or by LimitMEMLOCK=infinity in a unit of systemd",
+            limit >> 10
+        ),
+        None => "the machine has too little memory that can be locked; end other programs".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arenas_lie_in_the_ranges_of_the_iommu() {
+        let ranges = [0..=0xFEDF_FFFF, 0xFEF0_0000..=0x7F_FFFF_FFFF];
+        let huge = HUGE_PAGE as u64;
+        assert_eq!(window(&ranges, FIRST_WINDOW, huge), Some(FIRST_WINDOW));
+        assert_eq!(window(&ranges, FIRST_WINDOW + 1, huge), Some(FIRST_WINDOW + huge));
+        assert_eq!(window(&ranges, 0x80_0000_0000 - huge, huge), Some(0x80_0000_0000 - huge));
+        assert_eq!(window(&ranges, 0x80_0000_0000, huge), None);
+        // An IOMMU of 32 bits.
+        assert_eq!(window(&ranges[..1], FIRST_WINDOW, huge), None);
+        assert_eq!(window(&ranges[..1], LOW_WINDOW, huge), Some(LOW_WINDOW));
+        // One that does not give its ranges.
+        assert_eq!(window(&[], FIRST_WINDOW, huge), Some(FIRST_WINDOW));
+    }
+
+    #[test]
+    fn memory_that_cannot_be_mapped_is_a_sentence_with_a_cure() {
+        let sentence = |code| cannot_map(4096, io::Error::from_raw_os_error(code)).to_string();
+        assert!(sentence(libc::ENOMEM).starts_with("cannot let the card reach 4096 bytes of memory: "));
+        assert!(sentence(libc::ENOSPC).contains("dma_entry_limit"));
+        assert!(sentence(libc::EFAULT).contains("may write"));
+        assert!(sentence(libc::EEXIST).contains("unmap it first"));
+        assert!(sentence(libc::EINVAL).contains("dmesg"));
+        let limit = memlock_cure(Some(8 << 20));
+        assert!(limit.contains("RLIMIT_MEMLOCK is 8192 KiB") && limit.contains("`ulimit -l unlimited`"), "{limit}");
+        assert!(!memlock_cure(None).contains("RLIMIT"));
+    }
+}

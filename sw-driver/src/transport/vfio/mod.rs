@@ -1,0 +1,235 @@
+//! Cards through the kernel's VFIO, by groups and an IOMMU of type 1: `0000:65:00.0`.
+//!
+//! | file | content |
+//! |---|---|
+//! | `open.rs` | the way to the device, and what is in the way |
+//! | `iommu.rs` | memory that the card reaches |
+//! | `irqs.rs` | vectors, and the kernel's own signals |
+//! | `ioctl.rs` | the system calls |
+//!
+//! The kernel resets the card and takes its memory back when the program ends, however it ends.
+
+mod ioctl;
+mod iommu;
+mod irqs;
+mod open;
+
+use super::bar::{MappedBar, Presence};
+use super::clock::Clock;
+use super::pci::{refusal, Function};
+use crate::{Bar, Card, Error, HostMemory, Identity, Result};
+use iommu::Iommu;
+use irqs::{new_event, Vectors, Watch};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::{pread, pwrite};
+use spindle_contract::{pci, registers};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use vfio_bindings::bindings::vfio::VFIO_PCI_CONFIG_REGION_INDEX;
+
+/// Offset of the command register in the configuration space, and its bits for memory and bus master.
+pub(crate) const COMMAND: u64 = 4;
+pub(crate) const MEMORY: u16 = 1 << 1;
+pub(crate) const BUS_MASTER: u16 = 1 << 2;
+
+/// A card of VFIO, open. A drop switches its interrupts and its bus master off and takes all memory back.
+#[derive(Debug)]
+pub struct VfioCard {
+    function: Function,
+    presence: Presence,
+    clock: Clock,
+    bar: MappedBar,
+    bar_offset: u64,
+    config: u64,
+    resettable: bool,
+    /// Dropped before the device: it holds no descriptor of it, but its thread speaks of the card.
+    watch: Option<Watch>,
+    vectors: Vectors,
+    iommu: Iommu,
+    kicks: Vec<OwnedFd>,
+    device: OwnedFd,
+    _group: OwnedFd,
+}
+
+impl VfioCard {
+    /// Opens the card at a PCI address.
+    pub fn open(address: &str) -> Result<VfioCard> {
+        VfioCard::open_below(Path::new("/"), address)
+    }
+
+    fn open_below(root: &Path, address: &str) -> Result<VfioCard> {
+        let function = Function::find(root, address)?;
+        let opened = open::open_device(root, &function)?;
+        let presence = Presence::new(address);
+        let action = || format!("set up the card {address} through VFIO");
+        let failed = |source: io::Error| Error::Transport {
+            action: action(),
+            source,
+            cure: "see the kernel's log (`dmesg`)".into(),
+        };
+        let device = opened.device;
+        let region = ioctl::region(device.as_fd(), pci::REGISTER_BAR as u32).map_err(failed)?;
+        let bytes = 1u64 << registers::BAR_BITS;
+        if region.bytes < bytes || !region.mappable {
+            let why =
+                format!("its BAR 0 has {} bytes, and a Spindle card's has {bytes} that can be mapped", region.bytes);
+            return Err(refusal(action(), why, "check that the address is the card's, and that its image is loaded"));
+        }
+        let config = ioctl::region(device.as_fd(), VFIO_PCI_CONFIG_REGION_INDEX).map_err(failed)?.offset;
+        let bar = MappedBar::map(&device, region.offset, bytes as usize, presence.clone()).map_err(failed)?;
+        let card = VfioCard {
+            clock: Clock::default(),
+            bar,
+            bar_offset: region.offset,
+            config,
+            resettable: ioctl::is_resettable(device.as_fd()).map_err(failed)?,
+            watch: Some(Watch::begin(device.as_fd(), presence.clone()).map_err(failed)?),
+            vectors: Vectors::enable(device.as_fd(), pci::VECTORS).map_err(failed)?,
+            iommu: Iommu::new(opened.container).map_err(failed)?,
+            kicks: Vec::new(),
+            device,
+            _group: opened.group,
+            function,
+            presence,
+        };
+        card.command(MEMORY | BUS_MASTER, 0).map_err(failed)?;
+        Ok(card)
+    }
+
+    /// Sets and clears bits of the command register.
+    fn command(&self, set: u16, clear: u16) -> io::Result<()> {
+        let mut bytes = [0; 2];
+        pread(&self.device, &mut bytes, self.config + COMMAND)?;
+        let value = u16::from_le_bytes(bytes) & !clear | set;
+        pwrite(&self.device, &value.to_le_bytes(), self.config + COMMAND)?;
+        Ok(())
+    }
+
+    fn failed(&self, action: &str, source: io::Error) -> Error {
+        Error::Transport { action: action.into(), source, cure: "see the reason in the kernel's log (`dmesg`)".into() }
+    }
+
+    fn release(&mut self) -> Result<()> {
+        drop(self.watch.take());
+        self.vectors.disable(self.device.as_fd()).map_err(|error| self.failed("switch interrupts off", error))?;
+        self.command(0, BUS_MASTER).map_err(|error| self.failed("switch the bus master off", error))?;
+        self.iommu.close()
+    }
+}
+
+impl Drop for VfioCard {
+    fn drop(&mut self) {
+        if let Err(error) = self.release() {
+            log::warn!("{}: {error}", self.function.address());
+        }
+    }
+}
+
+impl Bar for VfioCard {
+    fn read32(&mut self, address: u32) -> Result<u32> {
+        self.bar.read32(address)
+    }
+
+    fn write32(&mut self, address: u32, value: u32) -> Result<()> {
+        self.bar.write32(address, value)
+    }
+}
+
+impl HostMemory for VfioCard {
+    fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
+        self.presence.check()?;
+        self.iommu.alloc(bytes, align)
+    }
+
+    fn free(&mut self, address: u64) -> Result<()> {
+        self.iommu.memory.free(address)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.iommu.memory.read(address, bytes)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.iommu.memory.write(address, bytes)
+    }
+}
+
+impl Card for VfioCard {
+    fn identity(&self) -> Identity {
+        Identity { address: self.function.address().into(), transport: "vfio", pci: self.function.ids() }
+    }
+
+    fn map(&mut self, range: &Range<u64>) -> Result<()> {
+        self.presence.check()?;
+        self.iommu.map(range)
+    }
+
+    fn unmap(&mut self, range: &Range<u64>) -> Result<()> {
+        self.iommu.unmap(range)
+    }
+
+    fn vectors(&self) -> usize {
+        self.vectors.count()
+    }
+
+    fn interrupt(&mut self, vector: usize) -> Result<OwnedFd> {
+        self.presence.check()?;
+        let count = self.vectors.count();
+        let event = self
+            .vectors
+            .event(vector)
+            .ok_or_else(|| Error::Argument(format!("the card has no vector {vector}; it has {count}")))?;
+        event.try_clone_to_owned().map_err(|error| self.failed("duplicate the eventfd of a vector", error))
+    }
+
+    fn pause(&mut self, cycles: u64) -> Result<()> {
+        self.presence.check()?;
+        self.clock.pause(&mut self.bar, cycles)
+    }
+
+    fn time_moves_by_calls(&self) -> bool {
+        false
+    }
+
+    fn kick(&mut self, address: u32, value: u32) -> Result<Option<OwnedFd>> {
+        self.presence.check()?;
+        let event = new_event().map_err(|error| self.failed("make an eventfd", error))?;
+        ioctl::ioeventfd(self.device.as_fd(), self.bar_offset + u64::from(address), value, event.as_fd())
+            .map_err(|error| self.failed("have the kernel write a register on a signal", error))?;
+        let copy = event.try_clone().map_err(|error| self.failed("duplicate an eventfd", error))?;
+        self.kicks.push(event);
+        Ok(Some(copy))
+    }
+
+    /// The card is borrowed meanwhile, so that no register is accessed.
+    fn reset(&mut self) -> Result<()> {
+        self.presence.check()?;
+        if !self.resettable {
+            return Err(refusal(
+                format!("reset the card {}", self.function.address()),
+                "the kernel has no way to reset it alone",
+                "write 1 to its register RESET, or restart the machine",
+            ));
+        }
+        ioctl::reset(self.device.as_fd()).map_err(|error| self.failed("reset the card", error))?;
+        self.command(MEMORY | BUS_MASTER, 0).map_err(|error| self.failed("switch the card on after a reset", error))?;
+        self.bar.await_card()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::fake::Machine;
+
+    #[test]
+    fn a_card_that_cannot_be_opened_gives_the_sentence_of_its_step() {
+        let machine = Machine::new();
+        machine.function("0000:65:00.0", Some("nvme"), Some("17"));
+        let error = VfioCard::open_below(machine.root(), "0000:65:00.0").unwrap_err().to_string();
+        assert!(error.contains("bound to the driver nvme"), "{error}");
+        let error = VfioCard::open_below(machine.root(), "0000:65:00.1").unwrap_err().to_string();
+        assert!(error.contains("no PCI function has this address"), "{error}");
+    }
+}

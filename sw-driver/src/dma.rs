@@ -46,7 +46,15 @@ impl SharedMemory {
 
     /// Maps the first bytes of a file, and has all of them present.
     pub fn map(file: OwnedFd, bytes: usize, huge: bool) -> std::io::Result<SharedMemory> {
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        SharedMemory::map_as(file, bytes, huge, MapFlags::SHARED | MapFlags::POPULATE)
+    }
+
+    /// Maps the first bytes of a file of another program, whose pages come as they are touched.
+    pub fn map_lazily(file: OwnedFd, bytes: usize) -> std::io::Result<SharedMemory> {
+        SharedMemory::map_as(file, bytes, false, MapFlags::SHARED)
+    }
+
+    fn map_as(file: OwnedFd, bytes: usize, huge: bool, flags: MapFlags) -> std::io::Result<SharedMemory> {
         // SAFETY: the system chooses the place, so that no other mapping is replaced.
         let start = unsafe { mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags, &file, 0) }?;
         Ok(SharedMemory { file, start: start.cast(), bytes, huge })

@@ -7,6 +7,9 @@
 //! |---|---|
 //! | [`access`] | the traits of a transport, and registers by their type |
 //! | [`counters`] | all counters, by name |
+//! | [`vfio_user`] | a card of another program, over a Unix socket: client and server |
+//! | [`config_space`] | the configuration space of a card in software |
+//! | [`irq`] | interrupts as eventfds |
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`dma`] | memory that a program shares with a card |
 //! | [`events`] | event rings |
@@ -31,6 +34,7 @@
 
 pub mod access;
 pub mod command_ring;
+pub mod config_space;
 pub mod context;
 pub mod counters;
 pub mod device;
@@ -38,6 +42,7 @@ pub mod dma;
 pub mod error;
 pub mod events;
 pub mod image;
+pub mod irq;
 pub mod nodes;
 pub mod peer;
 pub mod print;
@@ -52,6 +57,7 @@ pub mod rvma;
 pub mod stats;
 pub mod trace;
 pub mod transport;
+pub mod vfio_user;
 pub mod window;
 
 pub use access::{Bar, Card, HostMemory, Identity, Registers, SharedCard};

@@ -16,3 +16,20 @@ pub const MSIX_BAR_BYTES: usize = 4096;
 pub const MSIX_PBA_OFFSET: usize = 0x800;
 /// Interrupt vectors: one MSI-X vector for each bit of the port `irq_request`. Vector 0 is the card's own, the others are the processes'.
 pub const VECTORS: usize = 16;
+
+/// Region of a served card beside those of PCI, with the card's time. Its numbers are 64 bits wide.
+pub const TIME_REGION: usize = 9;
+/// The vendor's number of that region's kind.
+pub const TIME_REGION_KIND: u32 = 1;
+/// Bytes of that region.
+pub const TIME_REGION_BYTES: u64 = 64;
+/// Read: cycles of the card since its server began.
+pub const TIME_CYCLE: u64 = 0x00;
+/// Write: has so many cycles pass, and is answered after them, if the card's time moves by calls; at most [`TIME_MOST`].
+pub const TIME_RUN: u64 = 0x08;
+/// Read: 1, the card's time moves by accesses and by [`TIME_RUN`] only; 0, the card runs on its own.
+pub const TIME_MODE: u64 = 0x10;
+/// Write: records a wave of so many cycles from now on; 0 ends a recording.
+pub const TIME_WAVE: u64 = 0x18;
+/// Most cycles of one [`TIME_RUN`], so that the server answers soon.
+pub const TIME_MOST: u64 = 4096;

@@ -1,0 +1,344 @@
+//! The client: requests to a server, one at a time, with a bound on every wait.
+//!
+//! A server that closes its socket, breaks the protocol, or does not answer within the limit is gone, and stays so for this client: every
+//! later call is [`Error::Gone`]. A request that the server refuses is [`Error::Refused`], and the connection goes on.
+
+use super::channel::{Broken, Channel, Message};
+use super::message::*;
+use crate::{irq, Error, Result};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use std::io;
+use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use vfio_bindings::bindings::vfio as v;
+
+/// How long a server may take for an answer. The only wait of the driver that is measured in the host's time.
+pub const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// A region of a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// Its bytes; 0: the function does not have the region.
+    pub bytes: u64,
+    /// Kind and the vendor's number, of a region that is the device's own.
+    pub kind: Option<(u32, u32)>,
+}
+
+/// A connection to a server.
+#[derive(Debug)]
+pub struct Client {
+    channel: Channel,
+    address: String,
+    server: Capabilities,
+    number: u16,
+    limit: Duration,
+    gone: Option<String>,
+}
+
+impl Client {
+    /// Connects to the server of a socket and agrees on the protocol.
+    ///
+    /// # Errors
+    /// [`Error::Transport`]: nothing listens there. [`Error::Permission`]: the socket is not this user's. [`Error::Busy`]: the server has
+    /// a client. [`Error::Gone`]: no answer.
+    pub fn connect(path: &Path) -> Result<Client> {
+        Client::connect_within(path, ANSWER_LIMIT)
+    }
+
+    /// As [`Client::connect`], with another bound on every wait.
+    pub fn connect_within(path: &Path, limit: Duration) -> Result<Client> {
+        let stream = UnixStream::connect(path).map_err(|source| match source.kind() {
+            io::ErrorKind::PermissionDenied => Error::Permission {
+                path: path.display().to_string(),
+                cure: "become a member of the socket's group, or run as its owner".into(),
+            },
+            _ => Error::Transport {
+                action: format!("connect to {}", path.display()),
+                source,
+                cure: "start `spindle serve` or `spindled` at this path".into(),
+            },
+        })?;
+        Client::over(stream, format!("unix:{}", path.display()), limit)
+    }
+
+    /// Agrees on the protocol over a socket that is connected; `address` names the card in errors.
+    pub fn over(stream: UnixStream, address: String, limit: Duration) -> Result<Client> {
+        let channel = Channel::new(stream).map_err(|source| Error::Transport {
+            action: format!("use the socket of {address}"),
+            source,
+            cure: "open the card again".into(),
+        })?;
+        let mut client = Client { channel, address, server: Capabilities::default(), number: 0, limit, gone: None };
+        let reply = match client.exchange(Command::Version, &[&version_body(Capabilities::own())], &[])? {
+            Ok(reply) => reply,
+            Err(Errno::BUSY) => {
+                return Err(Error::Busy { address: client.address, owner: "another client of its server".into() })
+            }
+            Err(error) => return Err(refused("the protocol's version", error)),
+        };
+        match parse_version(&reply.body) {
+            Some((version, capabilities)) if version.major == MAJOR => client.server = capabilities,
+            _ => return Err(client.lost("its server speaks another version of vfio-user")),
+        }
+        Ok(client)
+    }
+
+    /// Address of the card.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What the server can do.
+    pub fn server(&self) -> &Capabilities {
+        &self.server
+    }
+
+    /// Ends the use of the card, and returns the error that says so: now and for every later call.
+    pub fn lost(&mut self, why: impl Into<String>) -> Error {
+        let why = self.gone.get_or_insert(why.into()).clone();
+        Error::Gone { address: self.address.clone(), why }
+    }
+
+    fn check(&mut self) -> Result<()> {
+        match self.gone.clone() {
+            Some(why) => Err(self.lost(why)),
+            None => Ok(()),
+        }
+    }
+
+    fn broken(&mut self, broken: Broken) -> Error {
+        let why = match broken {
+            Broken::Closed => "its server closed the connection".to_string(),
+            Broken::Socket(error) => format!("its socket failed: {error}"),
+            Broken::Size(header) => format!("its server sent a message of {} bytes", header.size),
+        };
+        self.lost(why)
+    }
+
+    fn wait(&mut self, end: Instant, interest: PollFlags) -> Result<()> {
+        let left = end.saturating_duration_since(Instant::now());
+        match irq::ready(self.channel.fd(), interest, left) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let limit = self.limit.as_secs_f32();
+                Err(self.lost(format!("its server has not answered for {limit} s")))
+            }
+            Err(error) => Err(self.broken(Broken::Socket(error))),
+        }
+    }
+
+    /// Sends a request; returns its number.
+    fn send(
+        &mut self,
+        command: Command,
+        parts: &[&[u8]],
+        fds: &[BorrowedFd<'_>],
+        flags: u32,
+        end: Instant,
+    ) -> Result<u16> {
+        self.check()?;
+        self.number = self.number.wrapping_add(1);
+        let fds = fds.iter().map(irq::duplicate).collect::<Result<_>>()?;
+        let header = Header { id: self.number, command: command as u16, flags, ..Header::default() };
+        let mut sent = self.channel.send(header, parts, fds);
+        while sent.is_ok() && self.channel.congested() {
+            self.wait(end, PollFlags::OUT)?;
+            sent = self.channel.flush();
+        }
+        match sent {
+            // A server that refuses and closes may have answered before.
+            Ok(()) | Err(Broken::Closed) => Ok(self.number),
+            Err(broken) => Err(self.broken(broken)),
+        }
+    }
+
+    /// A request and its reply, or the errno of the reply.
+    fn exchange(
+        &mut self,
+        command: Command,
+        parts: &[&[u8]],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<std::result::Result<Message, Errno>> {
+        let end = Instant::now() + self.limit;
+        let number = self.send(command, parts, fds, flags::REQUEST, end)?;
+        loop {
+            let message = match self.channel.receive() {
+                Ok(Some(message)) => message,
+                Ok(None) => {
+                    self.wait(end, PollFlags::IN)?;
+                    continue;
+                }
+                Err(broken) => return Err(self.broken(broken)),
+            };
+            let header = message.header;
+            if header.flags & flags::KIND == flags::REQUEST {
+                self.decline(header)?;
+                continue;
+            }
+            if header.id != number {
+                return Err(self.lost("its server answered a request that was not sent"));
+            }
+            return Ok(match header.flags & flags::ERROR {
+                0 => Ok(message),
+                _ => Err(Errno::from_raw_os_error((header.error as i32).max(0))),
+            });
+        }
+    }
+
+    /// A request of the server (it would read memory by messages): declined.
+    fn decline(&mut self, request: Header) -> Result<()> {
+        let error = Errno::OPNOTSUPP.raw_os_error() as u32;
+        let reply = Header { flags: flags::REPLY | flags::ERROR, error, ..request };
+        self.channel.send(reply, &[], Vec::new()).map_err(|broken| self.broken(broken))
+    }
+
+    fn call(&mut self, command: Command, name: &'static str, body: &[u8], fds: &[BorrowedFd<'_>]) -> Result<Message> {
+        self.exchange(command, &[body], fds)?.map_err(|error| refused(name, error))
+    }
+
+    /// The structure at the start of a reply.
+    fn parsed<T>(&mut self, parsed: Option<T>) -> Result<T> {
+        parsed.ok_or_else(|| self.lost("its server sent a reply that is too short"))
+    }
+
+    /// Number of regions and of kinds of interrupts, and flags.
+    pub fn info(&mut self) -> Result<DeviceInfo> {
+        let request = DeviceInfo { argsz: DeviceInfo::BYTES as u32, ..DeviceInfo::default() };
+        let reply = self.call(Command::GetInfo, "information about the device", &request.bytes(), &[])?;
+        self.parsed(DeviceInfo::parse(&reply.body))
+    }
+
+    /// A region.
+    pub fn region(&mut self, index: u32) -> Result<Region> {
+        let mut argsz = RegionInfo::BYTES as u32;
+        for _ in 0..2 {
+            let request = RegionInfo { argsz, index, ..RegionInfo::default() };
+            let reply = self.call(Command::GetRegionInfo, "information about a region", &request.bytes(), &[])?;
+            let info = self.parsed(RegionInfo::parse(&reply.body))?;
+            if info.argsz <= argsz || info.argsz as usize > MAX_MESSAGE {
+                return Ok(Region { bytes: info.size, kind: kind(&info, &reply.body) });
+            }
+            argsz = info.argsz;
+        }
+        Err(self.lost("its server changes the size of what it reports"))
+    }
+
+    /// Reads a region.
+    pub fn read(&mut self, region: u32, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let access = RegionAccess { offset, region, count: bytes.len() as u32 };
+        let reply = self.call(Command::RegionRead, "a read", &access.bytes(), &[])?;
+        match reply.body.get(RegionAccess::BYTES..).filter(|data| data.len() == bytes.len()) {
+            Some(data) => {
+                bytes.copy_from_slice(data);
+                Ok(())
+            }
+            None => Err(self.lost("its server answered a read with another number of bytes")),
+        }
+    }
+
+    /// Writes a region, and waits for the reply.
+    pub fn write(&mut self, region: u32, offset: u64, bytes: &[u8]) -> Result<()> {
+        let access = RegionAccess { offset, region, count: bytes.len() as u32 };
+        let written = self.exchange(Command::RegionWrite, &[&access.bytes(), bytes], &[])?;
+        written.map(drop).map_err(|error| refused("a write", error))
+    }
+
+    /// Writes a region without a reply, as a bus does: a later read comes after it, and a refusal is not noticed.
+    pub fn post(&mut self, region: u32, offset: u64, bytes: &[u8]) -> Result<()> {
+        let access = RegionAccess { offset, region, count: bytes.len() as u32 };
+        let end = Instant::now() + self.limit;
+        self.send(Command::RegionWrite, &[&access.bytes(), bytes], &[], flags::NO_REPLY, end)?;
+        Ok(())
+    }
+
+    /// Gives the function memory: `file` from `offset`, at the function's addresses `range`.
+    pub fn map(&mut self, file: BorrowedFd<'_>, offset: u64, range: &Range<u64>) -> Result<()> {
+        let size = range.end.saturating_sub(range.start);
+        let both = v::VFIO_DMA_MAP_FLAG_READ | v::VFIO_DMA_MAP_FLAG_WRITE;
+        let map = DmaMap { argsz: DmaMap::BYTES as u32, flags: both, offset, address: range.start, size };
+        self.call(Command::DmaMap, "a map of memory", &map.bytes(), &[file]).map(drop)
+    }
+
+    /// Takes all memory of a range back.
+    pub fn unmap(&mut self, range: &Range<u64>) -> Result<()> {
+        let size = range.end.saturating_sub(range.start);
+        let unmap = DmaUnmap { argsz: DmaUnmap::BYTES as u32, flags: 0, address: range.start, size };
+        self.call(Command::DmaUnmap, "to take memory back", &unmap.bytes(), &[]).map(drop)
+    }
+
+    /// How many interrupts there are of a kind.
+    pub fn interrupts(&mut self, kind: usize) -> Result<usize> {
+        let request = IrqInfo { argsz: IrqInfo::BYTES as u32, index: kind as u32, ..IrqInfo::default() };
+        let reply = self.call(Command::GetIrqInfo, "information about interrupts", &request.bytes(), &[])?;
+        Ok(self.parsed(IrqInfo::parse(&reply.body))?.count as usize)
+    }
+
+    /// Gives eventfds for the interrupts of a kind from `start`; several messages if the server takes few descriptors in one.
+    pub fn set_interrupts(&mut self, kind: usize, start: usize, fds: &[BorrowedFd<'_>]) -> Result<()> {
+        let most = (self.server.max_msg_fds as usize).clamp(1, MAX_FDS);
+        for (part, fds) in fds.chunks(most).enumerate() {
+            let request = SetIrqs {
+                argsz: SetIrqs::BYTES as u32,
+                flags: v::VFIO_IRQ_SET_DATA_EVENTFD | v::VFIO_IRQ_SET_ACTION_TRIGGER,
+                index: kind as u32,
+                start: (start + part * most) as u32,
+                count: fds.len() as u32,
+            };
+            self.call(Command::SetIrqs, "eventfds for interrupts", &request.bytes(), fds)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back all eventfds of a kind.
+    pub fn clear_interrupts(&mut self, kind: usize) -> Result<()> {
+        let flags = v::VFIO_IRQ_SET_DATA_NONE | v::VFIO_IRQ_SET_ACTION_TRIGGER;
+        let request = SetIrqs { argsz: SetIrqs::BYTES as u32, flags, index: kind as u32, start: 0, count: 0 };
+        self.call(Command::SetIrqs, "to take eventfds back", &request.bytes(), &[]).map(drop)
+    }
+
+    /// Registers of a region that an eventfd can write, with their eventfds.
+    pub fn doorbells(&mut self, region: u32) -> Result<Vec<(IoEventFd, OwnedFd)>> {
+        let argsz = (RegionIoFds::BYTES + MAX_FDS * IoEventFd::BYTES) as u32;
+        let request = RegionIoFds { argsz, flags: 0, index: region, count: 0 };
+        let reply = self.call(Command::GetRegionIoFds, "eventfds of registers", &request.bytes(), &[])?;
+        let head = self.parsed(RegionIoFds::parse(&reply.body))?;
+        let entries = reply.body[RegionIoFds::BYTES..].chunks_exact(IoEventFd::BYTES);
+        let entries = entries.filter_map(IoEventFd::parse).take(head.count as usize);
+        entries
+            .filter_map(|entry| Some((entry, reply.fds.get(entry.fd as usize)?)))
+            .map(|(entry, fd)| Ok((entry, irq::duplicate(fd)?)))
+            .collect()
+    }
+
+    /// Resets the function.
+    pub fn reset(&mut self) -> Result<()> {
+        self.call(Command::Reset, "a reset", &[], &[]).map(drop)
+    }
+}
+
+/// The kind of a region that is the device's own, from its capabilities.
+fn kind(info: &RegionInfo, body: &[u8]) -> Option<(u32, u32)> {
+    let mut at = info.cap_offset as usize;
+    while at >= RegionInfo::BYTES {
+        let capability = TypeCapability::parse(body.get(at..)?)?;
+        if u32::from(capability.id) == v::VFIO_REGION_INFO_CAP_TYPE {
+            return Some((capability.kind, capability.subtype));
+        }
+        let next = capability.next as usize;
+        // A list that does not advance has no end.
+        at = if next > at { next } else { 0 };
+    }
+    None
+}
+
+fn refused(request: &'static str, error: Errno) -> Error {
+    let why = match error.raw_os_error() {
+        0 => "it gives no reason".to_string(),
+        _ => io::Error::from(error).to_string(),
+    };
+    Error::Refused { request, why }
+}

@@ -16,6 +16,21 @@ impl Machine {
         machine
     }
 
+    /// A machine that has huge pages, and keeps their physical addresses for itself.
+    pub fn with_huge_pages() -> Machine {
+        let machine = Machine::new();
+        machine.file("proc/mounts", "none /dev/hugepages hugetlbfs rw,relatime,pagesize=2M 0 0\n");
+        fs::create_dir_all(machine.root().join("dev/hugepages")).unwrap();
+        machine.file("proc/self/pagemap", "");
+        fs::File::options()
+            .write(true)
+            .open(machine.root().join("proc/self/pagemap"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        machine
+    }
+
     pub fn root(&self) -> &Path {
         self.0.path()
     }

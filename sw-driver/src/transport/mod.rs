@@ -2,9 +2,11 @@
 
 mod bar;
 mod clock;
+mod command;
 #[cfg(test)]
 pub(crate) mod fake;
 mod owner;
 mod pages;
 pub mod pci;
+pub mod sysfs;
 pub mod vfio;

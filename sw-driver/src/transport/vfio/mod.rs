@@ -16,22 +16,17 @@ mod open;
 
 use super::bar::{MappedBar, Presence};
 use super::clock::Clock;
+use super::command::{self, BUS_MASTER, MEMORY};
 use super::pci::{refusal, Function};
 use crate::{Bar, Card, Error, HostMemory, Identity, Result};
 use iommu::Iommu;
 use irqs::{new_event, Vectors, Watch};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::io::{pread, pwrite};
 use spindle_contract::{pci, registers};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 use vfio_bindings::bindings::vfio::VFIO_PCI_CONFIG_REGION_INDEX;
-
-/// Offset of the command register in the configuration space, and its bits for memory and bus master.
-pub(crate) const COMMAND: u64 = 4;
-pub(crate) const MEMORY: u16 = 1 << 1;
-pub(crate) const BUS_MASTER: u16 = 1 << 2;
 
 /// A card of VFIO, open. A drop switches its interrupts and its bus master off and takes all memory back.
 #[derive(Debug)]
@@ -97,13 +92,8 @@ impl VfioCard {
         Ok(card)
     }
 
-    /// Sets and clears bits of the command register.
     fn command(&self, set: u16, clear: u16) -> io::Result<()> {
-        let mut bytes = [0; 2];
-        pread(&self.device, &mut bytes, self.config + COMMAND)?;
-        let value = u16::from_le_bytes(bytes) & !clear | set;
-        pwrite(&self.device, &value.to_le_bytes(), self.config + COMMAND)?;
-        Ok(())
+        command::change(&self.device, self.config, set, clear)
     }
 
     fn failed(&self, action: &str, source: io::Error) -> Error {

@@ -1,0 +1,200 @@
+//! Memory for a card without IOMMU: huge pages at physical addresses, in files that have names.
+//!
+//! The card knows physical addresses, and nothing stops its writes when the program dies. The files keep the pages from other
+//! programs until the card has been reset: by this program at its end, or by the next one that opens the card.
+
+use crate::dma::SharedMemory;
+use crate::transport::pci::{denied, refusal};
+use crate::{Error, Result};
+use rustix::fd::OwnedFd;
+use rustix::fs::{ftruncate, open, Mode, OFlags};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Pages of the table of physical addresses.
+const PAGE: u64 = 4096;
+/// Bits of an entry of that table: the page is in memory; its frame.
+const PRESENT: u64 = 1 << 63;
+const FRAME: u64 = (1 << 55) - 1;
+
+/// The files of a card in a file system of huge pages.
+#[derive(Debug)]
+pub struct HugeFiles {
+    folder: PathBuf,
+    prefix: String,
+    page: usize,
+    pagemap: PathBuf,
+    made: Vec<PathBuf>,
+}
+
+impl HugeFiles {
+    /// Finds the file system. No page is taken yet.
+    pub fn find(root: &Path, address: &str) -> Result<HugeFiles> {
+        let mounts = fs::read_to_string(root.join("proc/mounts")).unwrap_or_default();
+        let (folder, page) = mounts.lines().find_map(mounted).ok_or_else(|| {
+            refusal(
+                format!("have memory for the card {address}"),
+                "no file system of huge pages is mounted",
+                "as root: `mkdir -p /dev/hugepages; mount -t hugetlbfs none /dev/hugepages; echo 64 > /proc/sys/vm/nr_hugepages`",
+            )
+        })?;
+        Ok(HugeFiles {
+            folder: root.join(folder.trim_start_matches('/')),
+            prefix: format!("spindle-{address}-"),
+            page,
+            pagemap: root.join("proc/self/pagemap"),
+            made: Vec::new(),
+        })
+    }
+
+    /// Files that an earlier owner left: the card may still write to them.
+    pub fn left(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&self.prefix));
+        ours.map(|entry| entry.path()).collect()
+    }
+
+    /// Whether memory was made.
+    pub fn any(&self) -> bool {
+        !self.made.is_empty()
+    }
+
+    /// Removes all files of the card, which must have been reset.
+    pub fn remove(&mut self) -> io::Result<()> {
+        self.made.clear();
+        self.left().iter().try_for_each(fs::remove_file)
+    }
+
+    /// Memory in a file of its own, contiguous, and its physical address.
+    pub fn new_arena(&mut self, bytes: usize) -> Result<(SharedMemory, u64)> {
+        let bytes = bytes.next_multiple_of(self.page);
+        let (path, file) = self.new_file()?;
+        self.made.push(path.clone());
+        let arena = self.fill(file, bytes);
+        if arena.is_err() {
+            // The card does not know its address yet.
+            self.made.pop();
+            let _ = fs::remove_file(path);
+        }
+        arena
+    }
+
+    fn new_file(&self) -> Result<(PathBuf, OwnedFd)> {
+        for number in 0.. {
+            let path = self.folder.join(format!("{}{number}", self.prefix));
+            let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            match open(&path, flags, Mode::RUSR | Mode::WUSR) {
+                Err(rustix::io::Errno::EXIST) => {}
+                Ok(file) => return Ok((path, file)),
+                Err(error) => return Err(denied(&self.folder, "run the program as root", error.into())),
+            }
+        }
+        unreachable!("a folder has fewer files than there are numbers")
+    }
+
+    fn fill(&self, file: OwnedFd, bytes: usize) -> Result<(SharedMemory, u64)> {
+        let memory =
+            ftruncate(&file, bytes as u64).map_err(io::Error::from).and_then(|()| SharedMemory::map(file, bytes, true));
+        let memory = memory.map_err(|source| Error::Transport {
+            action: format!("have {bytes} bytes of huge pages"),
+            source,
+            cure: "reserve more: `echo 64 > /proc/sys/vm/nr_hugepages` as root".into(),
+        })?;
+        let pagemap = File::open(&self.pagemap).map_err(|error| denied(&self.pagemap, CAPABILITY, error))?;
+        let address = |offset: usize| self.physical(&pagemap, memory.address() + offset as u64);
+        let first = address(0)?;
+        for offset in (0..bytes).step_by(self.page).skip(1) {
+            if address(offset)? != first + offset as u64 {
+                return Err(refusal(
+                    format!("have {bytes} bytes in a row"),
+                    format!("the huge pages of {} KiB do not lie together", self.page >> 10),
+                    "ask for less at once, or boot with `hugepagesz=1G hugepages=1` and mount them: \
+                     `mount -t hugetlbfs -o pagesize=1G none /dev/hugepages`",
+                ));
+            }
+        }
+        Ok((memory, first))
+    }
+
+    fn physical(&self, pagemap: &File, address: u64) -> Result<u64> {
+        let mut entry = [0; 8];
+        pagemap
+            .read_exact_at(&mut entry, address / PAGE * 8)
+            .map_err(|error| denied(&self.pagemap, CAPABILITY, error))?;
+        frame(u64::from_ne_bytes(entry))
+            .map(|frame| frame * PAGE + address % PAGE)
+            .ok_or_else(|| Error::Permission { path: self.pagemap.display().to_string(), cure: CAPABILITY.into() })
+    }
+}
+
+/// What the table of physical addresses is read with.
+const CAPABILITY: &str =
+    "physical addresses are read with the capability CAP_SYS_ADMIN only; run the program as root, or open the card \
+                          through VFIO";
+
+/// The frame of an entry. Without the capability it is 0.
+fn frame(entry: u64) -> Option<u64> {
+    (entry & PRESENT != 0 && entry & FRAME != 0).then_some(entry & FRAME)
+}
+
+/// Folder and page of a line of `/proc/mounts`, if it is a file system of huge pages.
+fn mounted(line: &str) -> Option<(String, usize)> {
+    let mut words = line.split(' ').skip(1);
+    let (folder, kind, options) = (words.next()?, words.next()?, words.next()?);
+    if kind != "hugetlbfs" {
+        return None;
+    }
+    let size = options.split(',').find_map(|option| option.strip_prefix("pagesize=")).unwrap_or("2M");
+    let unit = match size.chars().last()? {
+        'K' => 1 << 10,
+        'G' => 1 << 30,
+        _ => 1 << 20,
+    };
+    let number: usize = size.trim_end_matches(['K', 'M', 'G']).parse().ok()?;
+    Some((folder.into(), number * unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::fake::Machine;
+
+    #[test]
+    fn mounts_of_huge_pages_are_found() {
+        assert_eq!(
+            mounted("hugetlbfs /dev/hugepages hugetlbfs rw,relatime,pagesize=2M 0 0"),
+            Some(("/dev/hugepages".into(), 2 << 20))
+        );
+        assert_eq!(mounted("none /huge hugetlbfs rw,pagesize=1024M 0 0"), Some(("/huge".into(), 1 << 30)));
+        assert_eq!(mounted("none /huge hugetlbfs rw,pagesize=1G 0 0"), Some(("/huge".into(), 1 << 30)));
+        assert_eq!(mounted("proc /proc proc rw 0 0"), None);
+        assert_eq!(mounted("short"), None);
+    }
+
+    #[test]
+    fn a_machine_without_huge_pages_is_a_sentence() {
+        let error = HugeFiles::find(Machine::new().root(), "0000:65:00.0").unwrap_err().to_string();
+        assert!(
+            error.contains("no file system of huge pages is mounted; as root: `mkdir -p /dev/hugepages"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn frames_need_the_capability() {
+        assert_eq!(frame(PRESENT | 0x1234), Some(0x1234));
+        assert_eq!(frame(PRESENT), None);
+        assert_eq!(frame(0x1234), None);
+    }
+
+    #[test]
+    fn memory_without_physical_addresses_is_an_error_and_leaves_no_file() {
+        let machine = Machine::with_huge_pages();
+        let mut files = HugeFiles::find(machine.root(), "0000:65:00.0").unwrap();
+        let error = files.new_arena(1).unwrap_err().to_string();
+        assert!(error.contains("CAP_SYS_ADMIN"), "{error}");
+        assert!(!files.any() && files.left().is_empty());
+    }
+}

@@ -1,10 +1,10 @@
 //! What a transport provides: registers, memory that the card reaches, interrupts, reset, identity.
 
-use crate::Result;
+use crate::{Error, Result};
 use spindle_contract::registers::Word;
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Access to the card's registers.
@@ -79,6 +79,25 @@ pub trait Card: Bar + HostMemory + Send {
     fn map(&mut self, range: &Range<u64>) -> Result<()>;
     /// Undoes one [`Card::map`] of exactly this range.
     fn unmap(&mut self, range: &Range<u64>) -> Result<()>;
+    /// Lets the card reach memory of another program: a file's bytes from `offset`, at these addresses of the card. The default has no such
+    /// way.
+    fn map_file(&mut self, file: BorrowedFd<'_>, offset: u64, range: &Range<u64>) -> Result<()> {
+        let _ = (file, offset);
+        Err(Error::Argument(format!(
+            "the transport {} cannot give the card memory of another program at {:#x}; use another one",
+            self.identity().transport,
+            range.start
+        )))
+    }
+    /// Undoes [`Card::map_file`] of this range.
+    fn unmap_file(&mut self, range: &Range<u64>) -> Result<()> {
+        self.unmap(range)
+    }
+    /// The process whose share this card is: of its registers only the global page, read-only, and the doorbell page of this process
+    /// answer, what it maps is registered for the process, and the owner of the card does the rest. `None`: the whole card.
+    fn process(&self) -> Option<usize> {
+        None
+    }
     /// Interrupt vectors of the card; 0 if the transport has none, and waiting is polling.
     fn vectors(&self) -> usize;
     /// An eventfd that becomes readable when the vector fires. Every call returns a duplicate of the same eventfd.

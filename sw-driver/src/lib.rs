@@ -73,3 +73,4 @@ pub use put::{Kind, Put, Reply, Stream, Target};
 pub use receive_map::{ReceiveMap, Received};
 pub use regions::Access;
 pub use rule::Rule;
+pub use transport::open;

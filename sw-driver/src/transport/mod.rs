@@ -5,8 +5,12 @@ mod clock;
 mod command;
 #[cfg(test)]
 pub(crate) mod fake;
+mod open;
 mod owner;
 mod pages;
 pub mod pci;
 pub mod sysfs;
 pub mod vfio;
+pub mod vfio_user;
+
+pub use open::{open, FORMS};

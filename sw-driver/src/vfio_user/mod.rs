@@ -20,4 +20,5 @@ pub mod server;
 pub use client::Client;
 pub use dma_table::{DmaTable, MapRequest};
 pub use function::{Doorbell, Function, Host, Interrupts};
+pub use message::IoEventFd;
 pub use server::Server;

@@ -137,6 +137,8 @@ pub struct SchedulerCountsSource {
     pub to_hpu: Signal<Out, Bit>,
     /// Frames accepted for a mailbox in one cycle: at most one by each path.
     pub to_mailbox: Signal<Out, Bits<2>>,
+    /// A frame was accepted for the host (pulse).
+    pub to_host: Signal<Out, Bit>,
     /// Messages alive.
     pub messages_open: Signal<Out, Bits<16>>,
 }

@@ -170,6 +170,10 @@ impl PacketEngine {
         self.header_matcher.rule_write.next = self.registers.rule_write.val();
         self.header_matcher.commit.next = self.registers.match_commit.val();
         self.registers.match_committing.next = self.header_matcher.committing.val();
+        self.header_matcher.host_window.next = self.registers.settings.val().host_window_valid;
+        self.header_matcher.host_unmatched.next = self.registers.settings.val().control_host_unmatched;
+        self.payload_scheduler.host_process.next = self.registers.settings.val().host_window_process;
+        self.payload_scheduler.host_mailbox.next = self.registers.settings.val().host_window_mailbox;
         self.psn_filter.early_spindle.next = self.parser.early_spindle.val();
         self.psn_filter.early_peer.next = self.parser.early_peer.val();
         self.psn_filter.early_row.next = self.parser.early_row.val();

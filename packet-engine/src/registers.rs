@@ -98,6 +98,7 @@ pub struct PacketRegisters {
     placed: Reg<Bits<32>>,
     accepted_hpu: Reg<Bits<32>>,
     accepted_mailbox: Reg<Bits<32>>,
+    accepted_host: Reg<Bits<32>>,
     tasks: Reg<Bits<32>>,
     done: Reg<Bits<32>>,
     failed: Reg<Bits<32>>,
@@ -144,6 +145,7 @@ impl PacketRegisters {
             frames_in: self.frames_in.val(),
             frames_to_hpu: self.accepted_hpu.q.val(),
             frames_to_mailbox: self.accepted_mailbox.q.val(),
+            frames_to_host: self.accepted_host.q.val(),
             frames_out: self.frames_out.val(),
             bytes_in: self.bytes_in.val(),
             bytes_out: self.bytes_out.val(),
@@ -239,6 +241,7 @@ impl PacketRegisters {
         self.placed.load(outcome.placed, self.placed.q.val() + 1);
         self.accepted_hpu.load(self.counts.to_hpu.val(), self.accepted_hpu.q.val() + 1);
         self.accepted_mailbox.d.next = self.accepted_mailbox.q.val() + zext::<32, 2>(self.counts.to_mailbox.val());
+        self.accepted_host.load(self.counts.to_host.val(), self.accepted_host.q.val() + 1);
         self.tasks.load(self.task_sent.val(), self.tasks.q.val() + 1);
         self.done.load(self.counts.message_done.val(), self.done.q.val() + 1);
         self.failed.load(self.counts.message_failed.val(), self.failed.q.val() + 1);

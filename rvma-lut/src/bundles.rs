@@ -186,20 +186,20 @@ pub struct RingPointerSource {
     pub valid: Signal<Out, Bit>,
 }
 
-/// Commands of a ring, two per line, and the stopping of rings.
+/// Commands of a ring, and the stopping of rings.
 #[bundle(mirror = BatchSink)]
 pub struct BatchSource {
     /// Commands that have arrived.
     pub payload: Signal<Out, Batch>,
     /// The host answered the read of the batch with an error.
     pub error: Signal<Out, Bit>,
-    /// Batch offered; its lines follow one per cycle.
+    /// Batch offered; its commands follow one per cycle.
     pub valid: Signal<Out, Bit>,
     /// Last command of the batch taken.
     pub ready: Signal<In, Bit>,
-    /// Next two commands of the batch.
+    /// Next command of the batch.
     pub line: Signal<Out, Bits<512>>,
-    /// Both commands of the line taken.
+    /// The command is taken.
     pub line_ready: Signal<In, Bit>,
     /// Last command of a batch complete.
     pub done: Signal<In, Bit>,

@@ -102,10 +102,66 @@ pub enum EventKind {
         /// Its address.
         buffer: u64,
     },
+    /// A frame for the host lies in a window FRAMES.
+    Frame(Arrived),
+    /// A frame of the command ring has been read, and all frames of the process before it.
+    Sent {
+        /// Commands of the ring up to that of the frame, modulo 2^16.
+        commands: u16,
+        /// Its cookie.
+        cookie: u16,
+        /// Its bytes could not be read, and it was not sent.
+        failed: bool,
+    },
     /// So many events found the ring full here.
     Lost(u32),
     /// A kind that this library does not know.
     Unknown(u8),
+}
+
+/// A frame in host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Number of its mailbox, without generation.
+    pub mailbox: u32,
+    /// Its address.
+    pub address: u64,
+    /// Its bytes, without frame check sequence.
+    pub length: u32,
+    /// Cycle of the card in which its first beat came, modulo 2^32.
+    pub stamp: u32,
+    /// Its number.
+    pub number: u16,
+    /// Rule that sent it to the host; none if no rule matched.
+    pub rule: Option<usize>,
+    /// IPv4 without options and fragments, and the checksum of its header is right.
+    pub ip_checksum: bool,
+    /// UDP or ICMP, and its checksum is there and right.
+    pub l4_checksum: bool,
+    /// It has an 802.1Q tag.
+    pub vlan: bool,
+    /// Host memory refused a part of it: its bytes are undefined.
+    pub host_error: bool,
+}
+
+impl Arrived {
+    /// The frame of a record's words.
+    fn parse(code: u8, words: [u32; 4], address: u64) -> Self {
+        let [mailbox, length, stamp, source] = words;
+        let (code, received) = (events::FrameCode(code.into()), events::Received(source));
+        Arrived {
+            mailbox,
+            address,
+            length,
+            stamp,
+            number: received.frame() as u16,
+            rule: code.ruled().then_some(received.rule() as usize),
+            ip_checksum: code.ip_checksum(),
+            l4_checksum: code.l4_checksum(),
+            vlan: code.vlan(),
+            host_error: code.host_error(),
+        }
+    }
 }
 
 /// An event.
@@ -185,6 +241,8 @@ impl Event {
                 epoch: source as u16,
                 buffer: user,
             },
+            events::FRAME => EventKind::Frame(Arrived::parse(code, [id, length, extra, source], user)),
+            events::SENT => EventKind::Sent { commands: id as u16, cookie: source as u16, failed: code != 0 },
             events::LOST => EventKind::Lost(length),
             other => EventKind::Unknown(other),
         };

@@ -13,6 +13,7 @@
 //! | [`device`] | opens a card and knows its configuration |
 //! | [`dma`] | memory that a program shares with a card |
 //! | [`events`] | event rings |
+//! | [`frames`] | whole frames to the host and from the host |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
 //! | [`print`](mod@print) | what handlers print |
@@ -41,6 +42,7 @@ pub mod device;
 pub mod dma;
 pub mod error;
 pub mod events;
+pub mod frames;
 pub mod image;
 pub mod irq;
 pub mod nodes;
@@ -61,11 +63,12 @@ pub mod vfio_user;
 pub mod window;
 
 pub use access::{Bar, Card, HostMemory, Identity, Registers, SharedCard};
-pub use command_ring::CommandRing;
+pub use command_ring::{CommandRing, FrameOptions};
 pub use context::{ContextId, ContextOptions, Overload};
 pub use device::Device;
 pub use error::{Error, Result};
-pub use events::{Event, EventKind, EventRing, Outcome};
+pub use events::{Arrived, Event, EventKind, EventRing, Outcome};
+pub use frames::{Frames, ReceivedFrame};
 pub use image::Image;
 pub use nodes::Node;
 pub use print::Print;

@@ -19,6 +19,18 @@ pub enum Kind {
     Ordered(u16),
 }
 
+impl Kind {
+    /// Bits of MODE, and the epoch.
+    pub(crate) fn mode(self) -> (u32, u16) {
+        match self {
+            Kind::Bound => (0, 0),
+            Kind::Tagged(epoch) => (mailbox_mode::TAGGED, epoch),
+            Kind::Managed => (mailbox_mode::MANAGED, 0),
+            Kind::Ordered(ordinal) => (mailbox_mode::STREAM, ordinal),
+        }
+    }
+}
+
 /// A place in a mailbox of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -84,12 +96,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// order, which is when the put before it has begun to leave. An empty put, of no bytes, names no memory; a
     /// window that counts operations counts it.
     pub fn put(&mut self, process: usize, buffer: u64, length: u32, target: &Target) -> Result<Put> {
-        let (mode, epoch) = match target.kind {
-            Kind::Bound => (0, 0),
-            Kind::Tagged(epoch) => (mailbox_mode::TAGGED, epoch),
-            Kind::Managed => (mailbox_mode::MANAGED, 0),
-            Kind::Ordered(ordinal) => (mailbox_mode::STREAM, ordinal),
-        };
+        let (mode, epoch) = target.kind.mode();
         self.stage_bell(process, &[(doorbell::MODE, mode), (doorbell::COUNT, epoch.into())])?;
         self.order(process, "put", doorbell_command::PUT, buffer, length, target)
     }

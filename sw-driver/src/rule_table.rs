@@ -27,6 +27,8 @@ pub enum Action {
     ContextPerMessage(ContextId),
     /// Placed through the mailbox that the Spindle header names.
     Mailbox,
+    /// The whole frame goes to the host: see [`frames`](crate::frames).
+    Host,
     /// Handlers run, with everything that a rule can say.
     Deliver(Delivery),
 }
@@ -133,6 +135,7 @@ impl RuleTable {
             Action::Context(c) => context(c, RuleAction::MESSAGE_PACKET),
             Action::ContextPerMessage(c) => context(c, RuleAction::MESSAGE_HEADER),
             Action::Mailbox => rule(action::MAILBOX, RuleAction::MESSAGE_HEADER),
+            Action::Host => rule(action::HOST, RuleAction::MESSAGE_PACKET),
             Action::Deliver(delivery) => {
                 let message = self.delivery(delivery)?;
                 message.with_valid(true).with_action(action::CONTEXT.into()).with_context(delivery.context.0 as u32)

@@ -14,6 +14,8 @@ pub struct Stats {
     pub frames_to_hpu: u32,
     /// Frames handed to a mailbox without a handler.
     pub frames_to_mailbox: u32,
+    /// Frames handed to the host window.
+    pub frames_to_host: u32,
     /// Frames sent.
     pub frames_out: u32,
     /// Frames whose handlers all ended well.
@@ -123,6 +125,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             frames_in: p(packet::FRAMES_IN)?,
             frames_to_hpu: p(packet::FRAMES_TO_HPU)?,
             frames_to_mailbox: p(packet::FRAMES_TO_MAILBOX)?,
+            frames_to_host: p(packet::FRAMES_TO_HOST)?,
             frames_out: p(packet::FRAMES_OUT)?,
             frames_handled: p(packet::FRAMES_HANDLED)?,
             frames_placed: p(packet::FRAMES_PLACED)?,

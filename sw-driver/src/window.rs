@@ -36,6 +36,8 @@ pub struct WindowOptions {
     pub spills: bool,
     /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
     pub catch_all: bool,
+    /// This window, managed and silent, takes the frames for the host ([`Device::frames_to_host`]) and nothing else.
+    pub frames: bool,
     /// Handlers of this context run on its messages, and place them, send them to windows of the context's process,
     /// or drop them. Takes one of the card's match rules, ahead of all that were added, until the window is closed.
     pub context: Option<ContextId>,
@@ -54,6 +56,11 @@ impl WindowOptions {
         let counts = self.counting == Counting::Operations;
         match (self.managed, self.tagged) {
             _ if self.threshold == 0 => refuse("a window with a threshold of 0; choose at least 1"),
+            _ if self.frames
+                && (!self.managed || !self.silent || self.tagged || self.spills || self.catch_all || self.context.is_some()) =>
+            {
+                refuse("a window of frames must be managed and silent, and nothing else; open it with these two options")
+            }
             (true, _) if counts => refuse(
                 "a managed window or stream cannot count operations: its buffers end when fewer bytes than the threshold \
                  are left; count bytes",
@@ -80,7 +87,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             .with_managed(options.managed)
             .with_nack_off(options.silent)
             .with_spill(options.spills)
-            .with_catch_all(options.catch_all);
+            .with_catch_all(options.catch_all)
+            .with_frames(options.frames);
         let staging = [
             (doorbell::ADDR_LO, halves(options.address)[0]),
             (doorbell::ADDR_HI, halves(options.address)[1]),

@@ -297,6 +297,7 @@ fn rules_reach_the_card_as_they_are_written() {
                     assert_eq!(reason, spindle_contract::reasons::NO_RULE);
                     None
                 }
+                Match::Unmatched => unreachable!("the set has no host window"),
             };
             let wanted = rules.iter().position(|rule| rule.matches(&headers));
             won[wanted.unwrap_or(rules.len())] += 1;

@@ -11,6 +11,8 @@ use spindle_verilog::prelude::*;
 pub struct Intake {
     /// To a mailbox, not to a context.
     pub for_mailbox: Bit,
+    /// The whole frame, to the mailbox of the host window.
+    pub host: Bit,
     /// The opcode is one that mailboxes serve.
     pub served: Bit,
     /// Its message is named by a field of the frame.
@@ -26,17 +28,21 @@ pub struct Intake {
 /// Route of this packet.
 #[hdl_fn]
 pub fn intake_of(packet: PacketDesc) -> Intake {
-    let for_mailbox = packet.action == bits(action::MAILBOX);
-    let served = (packet.opcode == bits(opcode::PUT))
+    let host = packet.action == bits(action::HOST);
+    let for_mailbox = (packet.action == bits(action::MAILBOX)) | host;
+    let served = host
+        | (packet.opcode == bits(opcode::PUT))
         | (packet.opcode == bits(opcode::GET))
         | (packet.opcode == bits(opcode::GET_RESP));
     let by_field = packet.by_field & !for_mailbox;
     // A GET does not carry the bytes that it requests.
-    let whole = !packet.is_spindle
+    let whole = host
+        | !packet.is_spindle
         | (packet.opcode == bits(opcode::GET))
         | (packet.msg_len == bit_cast::<32, 16>(packet.payload_len));
     Intake {
         for_mailbox,
+        host,
         served,
         by_field,
         single: !by_field & (whole | (!packet.per_message & !for_mailbox)),

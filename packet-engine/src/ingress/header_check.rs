@@ -307,6 +307,7 @@ impl HeaderCheck {
             buf_off: if layers.spindle { spindle_buf_off(h) } else { bits::<32>(0) },
             payload_len,
             epoch: if layers.spindle { spindle_epoch(h) } else { bits::<16>(0) },
+            l4_good: (layers.udp & f.summed) | layers.icmp,
             ecn: if layers.plain { ipv4_ecn(h) } else { bits::<2>(0) },
             ..Default::default()
         };

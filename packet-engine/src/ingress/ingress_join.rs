@@ -146,7 +146,7 @@ impl IngressJoin {
         self.traced.d.next = JoinTrace {
             valid: self.matched.valid.val(),
             frame: self.matched.val().frame,
-            ruled: !self.matched.drop.val() | (self.matched.reason.val() == bits(reasons::RULE_DROP)),
+            ruled: self.matched.val().ruled,
             rule: self.matched.val().rule,
             action: self.matched.val().action,
             context: self.matched.val().context,

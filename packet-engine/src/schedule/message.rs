@@ -1,6 +1,7 @@
 //! What the blocks after the packet buffer hand to each other: messages, stored packets, orders.
 
 use spindle_blocks::{PacketDesc, PlacementDesc, TaskDesc};
+use spindle_contract::wire::flag;
 use spindle_contract::{descriptors, VERSION};
 use spindle_verilog::prelude::*;
 
@@ -379,7 +380,32 @@ pub fn placement_of(
         from_handler: order.from_handler,
         pending: order.pending,
         redirected: false,
-        spare: bits::<14>(0),
+        host: false,
+        rule: bits::<6>(0),
+        checks: bits::<4>(0),
+        spare: bits::<3>(0),
+    }
+}
+
+/// The placement of a whole frame in the mailbox of the host window: the frame is a message, and is written in whole lines. The
+/// packet buffer has zeros after the end of a frame.
+#[hdl_fn]
+pub fn whole_frame(placement: PlacementDesc, packet: PacketDesc, process: Bits<6>, mailbox: Bits<16>) -> PlacementDesc {
+    let lines = packet.length.get_bits::<8>(6) + zext::<8, 1>(packet.length.get_bits::<6>(0).any().into());
+    let bytes = (lines, bits::<6>(0)).cat::<14>();
+    PlacementDesc {
+        payload_offset: bits::<7>(0),
+        payload_len: zext::<16, 14>(bytes),
+        flags: bits::<16>(flag::MANAGED),
+        dst_pid: zext::<16, 6>(process),
+        addr: zext::<64, 16>(mailbox),
+        msg_len: zext::<32, 14>(bytes),
+        msg_off: bits::<32>(0),
+        buf_off: bits::<32>(0),
+        host: true,
+        rule: packet.rule,
+        checks: (packet.ruled, packet.is_vlan, packet.l4_good, packet.is_ipv4).cat::<4>(),
+        ..placement
     }
 }
 

@@ -27,7 +27,7 @@
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
 //! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
-//! | in `timeout`, `live_index` / out `live` | registers |
+//! | in `timeout`, `live_index`, `host_process`, `host_mailbox` / out `live` | registers |
 //! | out `counts` | registers |
 //! | out `end_trace` | trace ports: frame and message of an event, in the cycle of `counts`, from registers |
 //!
@@ -37,7 +37,7 @@
 //! many cycles as there are message slots.
 //!
 //! A packet that is a whole message for a mailbox takes the fast path: it goes straight to `placement` (1 per cycle, 1 cycle),
-//! with `has_slot` = 0, and its cells return when the RVMA engine has ended its placement.
+//! with `has_slot` = 0, and its cells return when the RVMA engine has ended its placement. So does a frame for the host window.
 
 use crate::bundles::SchedulerCountsSource;
 use crate::dispatch::Dispatch;
@@ -86,6 +86,10 @@ pub struct PayloadScheduler {
     pub contexts: Signal<In, Bits<64>>,
     /// Policy of a context that was installed.
     pub policy: PolicySink,
+    /// Process of the host window.
+    pub host_process: Signal<In, Bits<6>>,
+    /// Mailbox of the host window.
+    pub host_mailbox: Signal<In, Bits<16>>,
     /// Placement for the RVMA engine.
     pub placement: Source<PlacementDesc>,
     /// Ended placement.
@@ -148,6 +152,7 @@ pub struct PayloadScheduler {
     aged_out: Reg<Bit>,
     to_hpu_out: Reg<Bit>,
     to_mailbox_out: Reg<Bits<2>>,
+    to_host_out: Reg<Bit>,
 }
 
 impl PayloadScheduler {
@@ -191,7 +196,12 @@ impl PayloadScheduler {
         let fast = intake.fast;
         let fast_order = PlacementOrder { pkt: packet.pkt, ..Default::default() };
         let terms = terms_of(packet);
-        self.dispatch.fast.next = placement_of(fast_order, false, stored(packet), terms);
+        let placement = placement_of(fast_order, false, stored(packet), terms);
+        self.dispatch.fast.next = if intake.host {
+            whole_frame(placement, packet, self.host_process.val(), self.host_mailbox.val())
+        } else {
+            placement
+        };
         self.dispatch.fast.valid.next = self.packet.valid.val() & fast;
         let fast_taken = self.packet.valid.val() & fast & self.dispatch.fast.ready.val();
 
@@ -469,7 +479,10 @@ impl PayloadScheduler {
         self.aged_out.d.next = acts & verdict.release & aged;
         self.to_hpu_out.d.next = acts & verdict.accept & !acted.mailbox;
         let tracked = acts & verdict.accept & acted.mailbox;
-        self.to_mailbox_out.d.next = (tracked & fast_taken, tracked ^ fast_taken).cat::<2>();
+        let host = self.packet_intake.val().host;
+        let fast_packet = fast_taken & !host;
+        self.to_mailbox_out.d.next = (tracked & fast_packet, tracked ^ fast_packet).cat::<2>();
+        self.to_host_out.d.next = fast_taken & host;
         self.counts.outcome.next = self.outcome_out.q.val();
         self.end_trace.next = self.traced.q.val();
         self.counts.message_done.next = self.done_out.q.val();
@@ -477,6 +490,7 @@ impl PayloadScheduler {
         self.counts.message_aged.next = self.aged_out.q.val();
         self.counts.to_hpu.next = self.to_hpu_out.q.val();
         self.counts.to_mailbox.next = self.to_mailbox_out.q.val();
+        self.counts.to_host.next = self.to_host_out.q.val();
         self.counts.messages_open.next = self.message_index.open.val();
     }
 }

@@ -41,7 +41,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "base offset in the buffer",
         payload_len: 16 "payload bytes",
         epoch: 16 "epoch tag",
-        action: 2 "action of the matching rule: 0 drop, 1 context, 2 mailbox",
+        action: 2 "action of the matching rule: 0 drop, 1 context, 2 mailbox, 3 host",
         context: 4 "execution context",
         per_message: 1 "0 = the packet is a message, 1 = the Spindle header names the message",
         rule: 6 "the rule that matched",
@@ -50,7 +50,9 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         ends: 1 "by the rule's end test the last packet of its message",
         to_host: 1 "the packet also goes to the host",
         sequenced: 1 "the PSN filter holds the sequence number until the end of the packet",
-        spare: 12 "zero",
+        l4_good: 1 "UDP with a checksum, or ICMP: the checksum is right",
+        ruled: 1 "a rule matched",
+        spare: 10 "zero",
     }
     /// A handler to run, from the payload scheduler to the HPU array.
     TaskDesc "task_desc" {
@@ -144,7 +146,11 @@ macro_rules! descriptors { ($m:ident) => { $m! {
             counts the packet at once",
         redirected: 1 "REDIRECT of this one packet by a handler: the key is not compared, and a managed mailbox chooses the offset; \
             psn, key, flags and epoch are 0",
-        spare: 14 "zero",
+        host: 1 "the whole frame, for the host window: dst_pid is its process, addr[15:0] the mailbox; the payload is the frame with \
+            zeros up to a multiple of 64 bytes",
+        rule: 6 "host: the rule that matched",
+        checks: 4 "host: code of the event FRAME",
+        spare: 3 "zero",
     }
     /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
     PlacementDone "placement_done" {
@@ -498,6 +504,8 @@ pub mod put_op {
     pub const GET_RESP: u8 = 2;
     /// Handle of the puts of processes, which no handler has.
     pub const HOST_HANDLE: u8 = 8;
+    /// Handle of the reads of SEND_FRAME.
+    pub const FRAME_HANDLE: u8 = 9;
 }
 
 /// Actions of a match rule.
@@ -508,6 +516,8 @@ pub mod action {
     pub const CONTEXT: u8 = 1;
     /// Place it through its mailbox.
     pub const MAILBOX: u8 = 2;
+    /// Place the whole frame in the host window.
+    pub const HOST: u8 = 3;
 }
 
 /// Where the header matcher finds a field.

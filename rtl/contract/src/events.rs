@@ -28,7 +28,18 @@ spindle_contract_macros::words! {
     }
     HOST_PUT "`source` of a put" {
         node 7:0 "node";
-        number 31:16 "number that RESULT gave"
+        number 31:16 "number that RESULT gave, or cookie of a command of the command ring"
+    }
+    FRAME_CODE "`code` of a frame" {
+        ip_checksum 0 "IPv4 without options and fragments, its header checksum is right";
+        l4_checksum 1 "UDP or ICMP, its checksum is there and right";
+        vlan 2 "the frame has an 802.1Q tag";
+        ruled 3 "a rule sent the frame to the host; else no rule matched";
+        host_error 4 "host memory refused a part of the frame: its bytes are undefined"
+    }
+    RECEIVED "`source` of a frame" {
+        frame 15:0 "frame number";
+        rule 21:16 "rule that matched"
     }
 }
 
@@ -67,6 +78,11 @@ kinds! {
     BUFFER 8 "buffer" "a buffer ended before it was full, its record follows; or a buffer of a mailbox with mode EVENT is complete, \
         after its record: code = status of the record, id = mailbox, length = bytes placed, extra = high-water mark: the end of the \
         last byte placed, as an offset in the buffer; of a complete buffer its length, source = epoch, user = buffer pointer";
+    FRAME 9 "frame" "a frame for the host lies in a window FRAMES, after the answer to its last byte: code as in frame_code, id = \
+        mailbox, length = bytes of the frame, extra = cycle of its first beat, source = frame number [15:0], rule [21:16], user = \
+        host address";
+    SENT 10 "sent" "a frame of SEND_FRAME has been read, and all frames of the process before it: code 0 sent, 1 its bytes could not \
+        be read and the frame was not sent; id = commands of the ring up to this one, modulo 2^16, source = cookie";
     LOST 6 "lost" "length = events that found the ring full since the record before";
 }
 

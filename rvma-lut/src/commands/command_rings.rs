@@ -8,7 +8,7 @@
 //! | ring posts | out `batch` |
 //!
 //! Rings that have commands are visited in turn, one ring per cycle. Each visit fetches the next commands up to a
-//! multiple of 16: at most 512 bytes. A batch is offered when all of its commands have arrived. 64 commands may be
+//! multiple of 16: at most 1 KiB. A batch is offered when all of its commands have arrived. 64 commands may be
 //! under way, which hides a host latency of 400 cycles. RING_TAIL written → read: 6 cycles, plus up to 63 for the
 //! search. No register changes while no ring has commands.
 //!
@@ -23,10 +23,10 @@ use spindle_contract::descriptors::client;
 
 /// Commands of the longest batch, less one.
 const BATCH_LAST: u64 = 15;
-/// Address bits of the FIFO of lines.
-const LINE_BITS: usize = 5;
-/// Lines reserved up to which the longest batch fits.
-const LINE_LIMIT: u64 = (1 << LINE_BITS) - BATCH_LAST.div_ceil(2);
+/// Address bits of the FIFO of commands.
+const LINE_BITS: usize = 6;
+/// Commands reserved up to which the longest batch fits.
+const LINE_LIMIT: u64 = (1 << LINE_BITS) - BATCH_LAST - 1;
 /// Address bits of the FIFO of batches.
 const BATCH_BITS: usize = 3;
 /// Address bits within a command.
@@ -52,6 +52,12 @@ pub struct Batch {
     pub last: Bits<4>,
     /// The host wrote more commands than the ring holds; no command was fetched.
     pub overrun: Bit,
+}
+
+/// Commands of the ring, less one.
+#[hdl_fn]
+fn last_place(ring: RingCommand) -> Bits<14> {
+    ring.last.get_bits::<14>(1)
 }
 
 /// States of the sequencer.
@@ -103,7 +109,7 @@ pub struct CommandRings {
     pub tail: RingPointerSink,
     /// Read of a batch.
     pub read: Source<HostRead>,
-    /// Two commands.
+    /// A command.
     pub data: PulseSink<Bits<512>>,
     /// Last line of its read.
     pub data_last: Signal<In, Bit>,
@@ -131,8 +137,8 @@ pub struct CommandRings {
     ahead: DFF<Bits<16>>,
     overrun: DFF<Bit>,
     last: DFF<Bits<4>>,
-    /// Lines present or under way.
-    reserved: Reg<Bits<6>>,
+    /// Commands present or under way.
+    reserved: Reg<Bits<7>>,
     /// Batches whose commands are not complete, and batches that have not arrived.
     open: Reg<Bits<5>>,
     flying: Reg<Bits<4>>,
@@ -196,8 +202,8 @@ impl CommandRings {
         } else if self.batch.done.val() & !visit.issue {
             self.open.d.next = self.open.q.val() - 1;
         }
-        let more = bit_cast::<6, 3>(self.last.q.val().get_bits::<3>(1)) + 1;
-        let mut reserved: Bits<6> = self.reserved.q.val();
+        let more = bit_cast::<7, 4>(self.last.q.val()) + 1;
+        let mut reserved: Bits<7> = self.reserved.q.val();
         if visit.reads {
             reserved = reserved + more;
         }
@@ -263,9 +269,9 @@ impl CommandRings {
                 self.state.d.next = RingState::Size;
             }
             RingState::Size => {
-                self.overrun.d.next = ahead > bit_cast::<16, 15>(entry.ring.last);
+                self.overrun.d.next = ahead > bit_cast::<16, 14>(last_place(entry.ring));
                 // Up to a multiple of 16 commands, or to the end of the ring.
-                let to_end = !self.first.q.val().get_bits::<4>(0) & entry.ring.last.get_bits::<4>(0);
+                let to_end = !self.first.q.val().get_bits::<4>(0) & last_place(entry.ring).get_bits::<4>(0);
                 self.last.d.next = if ahead < bit_cast::<16, 4>(to_end) { ahead.get_bits::<4>(0) } else { to_end };
                 self.state.d.next = RingState::Judge;
             }
@@ -315,11 +321,11 @@ impl CommandRings {
     fn fetch(&mut self, visit: Visit) {
         let entry = self.entry.q.val();
         let first = self.first.q.val();
-        let index = bit_cast::<59, 15>(first.get_bits::<15>(0) & entry.ring.last);
+        let index = bit_cast::<58, 14>(first.get_bits::<14>(0) & last_place(entry.ring));
         self.read.next = HostRead {
             client: bits::<2>(client::RING),
-            address: (entry.ring.base | index, bits::<COMMAND_BITS>(0)).cat::<64>(),
-            length: (bits::<6>(0), bit_cast::<5, 4>(self.last.q.val()) + 1, bits::<COMMAND_BITS>(0)).cat::<16>(),
+            address: (entry.ring.base.get_bits::<58>(1) | index, bits::<COMMAND_BITS>(0)).cat::<64>(),
+            length: (bits::<5>(0), bit_cast::<5, 4>(self.last.q.val()) + 1, bits::<COMMAND_BITS>(0)).cat::<16>(),
             ..HostRead::default()
         };
         self.batches.write.next =

@@ -121,10 +121,9 @@ impl RingPosts {
         let last = position == batch.last;
         let takes = self.batch.valid.val() & !self.next_valid.q.val() & !self.pause.val();
         self.batch.ready.next = takes & last;
-        self.batch.line_ready.next = takes & !batch.overrun & (last | position.get_bit(0));
+        self.batch.line_ready.next = takes & !batch.overrun;
         if takes {
-            let line = self.batch.line.val();
-            let words = if position.get_bit(0) { line.get_bits::<256>(256) } else { line.get_bits::<256>(0) };
+            let words = self.batch.line.val();
             let code = words.get_bits::<8>(32 * WORD_CODE);
             let number = words.get_bits::<16>(32 * WORD_CODE + 16);
             let size = words.get_bits::<32>(32 * WORD_SIZE);

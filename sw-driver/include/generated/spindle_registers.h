@@ -76,6 +76,9 @@
 #define SPINDLE_PACKET_CONTROL           0x000u       /* rw, control: reception */
 #define SPINDLE_PACKET_CONTROL_RECEIVE_MASK 0x00000001u  /* frames are received */
 #define SPINDLE_PACKET_CONTROL_RECEIVE_SHIFT 0            /* lowest bit of receive */
+/* frames that match no rule go to the host window; Spindle packets do not */
+#define SPINDLE_PACKET_CONTROL_HOST_UNMATCHED_MASK 0x00000002u
+#define SPINDLE_PACKET_CONTROL_HOST_UNMATCHED_SHIFT 1            /* lowest bit of host_unmatched */
 #define SPINDLE_PACKET_SPINDLE_PORT      0x004u       /* rw, control: UDP destination port of Spindle transport */
 #define SPINDLE_PACKET_SPINDLE_PORT_MASK 0x0000ffffu  /* UDP destination port of Spindle transport */
 #define SPINDLE_PACKET_SPINDLE_PORT_SHIFT 0            /* lowest bit of spindle_port */
@@ -122,6 +125,8 @@
 #define SPINDLE_PACKET_RULE_ACTION_ACTION_DROP 0            /* the frame is dropped */
 #define SPINDLE_PACKET_RULE_ACTION_ACTION_CONTEXT 1            /* the frame goes to an execution context */
 #define SPINDLE_PACKET_RULE_ACTION_ACTION_MAILBOX 2            /* the frame goes through its mailbox */
+/* the whole frame goes to the host window; without one the frame is dropped */
+#define SPINDLE_PACKET_RULE_ACTION_ACTION_HOST 3
 #define SPINDLE_PACKET_RULE_ACTION_CONTEXT_MASK 0x000000f0u  /* execution context */
 #define SPINDLE_PACKET_RULE_ACTION_CONTEXT_SHIFT 4            /* lowest bit of context */
 #define SPINDLE_PACKET_RULE_ACTION_MESSAGE_MASK 0x00000300u  /* definition of a message */
@@ -155,6 +160,14 @@
    never */
 #define SPINDLE_PACKET_MESSAGE_TIMEOUT_MASK 0x0000ffffu
 #define SPINDLE_PACKET_MESSAGE_TIMEOUT_SHIFT 0            /* lowest bit of message_timeout */
+/* rw, control: mailbox with mode FRAMES that gets the frames for the host */
+#define SPINDLE_PACKET_HOST_WINDOW       0x064u
+#define SPINDLE_PACKET_HOST_WINDOW_MAILBOX_MASK 0x0000ffffu  /* number that INIT_WINDOW returned */
+#define SPINDLE_PACKET_HOST_WINDOW_MAILBOX_SHIFT 0            /* lowest bit of mailbox */
+#define SPINDLE_PACKET_HOST_WINDOW_PROCESS_MASK 0x003f0000u  /* process that owns the mailbox */
+#define SPINDLE_PACKET_HOST_WINDOW_PROCESS_SHIFT 16           /* lowest bit of process */
+#define SPINDLE_PACKET_HOST_WINDOW_VALID_MASK 0x80000000u  /* there is such a mailbox */
+#define SPINDLE_PACKET_HOST_WINDOW_VALID_SHIFT 31           /* lowest bit of valid */
 #define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro, counter: frames received */
 #define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro, counter: frames accepted for an execution context */
 /* ro, counter: frames handed to the RVMA engine without a handler */
@@ -177,6 +190,8 @@
 #define SPINDLE_PACKET_FRAMES_PLACED     0x130u
 /* ro, counter: messages that ended because they made no progress */
 #define SPINDLE_PACKET_MESSAGES_AGED     0x134u
+/* ro, counter: frames handed to the RVMA engine for the host window */
+#define SPINDLE_PACKET_FRAMES_TO_HOST    0x138u
 #define SPINDLE_PACKET_CONTEXT_LIVE      0x140u       /* ro, window, 16 registers: live messages of each context */
 #define SPINDLE_PACKET_DROPS             0x180u       /* ro, window, 32 registers: frames dropped, by reason */
 /* rw, trigger: a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has
@@ -363,6 +378,8 @@
 #define SPINDLE_RVMA_REGION_COMMIT_WRITABLE_SHIFT 31           /* lowest bit of writable */
 /* rw, control, 2 registers: bit p: process p may name any host memory, not only its regions */
 #define SPINDLE_RVMA_UNCHECKED           0x028u
+/* rw, control, 2 registers: bit p: process p may send frames (SEND_FRAME) */
+#define SPINDLE_RVMA_SENDERS             0x030u
 #define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro, counter: packets written to host memory */
 #define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro, counter: payload bytes written, modulo 2^32 */
 #define SPINDLE_RVMA_COMPLETIONS         0x108u       /* ro, counter: completion records written */
@@ -522,6 +539,10 @@
 /* this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox */
 #define SPINDLE_DOORBELL_MODE_CATCH_ALL_MASK 0x00000040u
 #define SPINDLE_DOORBELL_MODE_CATCH_ALL_SHIFT 6            /* lowest bit of catch_all */
+/* this mailbox takes whole frames, in multiples of 64 bytes, and nothing else (packet.HOST_WINDOW); with MANAGED and
+   NACK_OFF only */
+#define SPINDLE_DOORBELL_MODE_FRAMES_MASK 0x00000080u
+#define SPINDLE_DOORBELL_MODE_FRAMES_SHIFT 7            /* lowest bit of frames */
 /* a buffer that is complete is reported in the event ring of the process (events::BUFFER), after its record */
 #define SPINDLE_DOORBELL_MODE_EVENT_MASK 0x00000100u
 #define SPINDLE_DOORBELL_MODE_EVENT_SHIFT 8            /* lowest bit of event */

@@ -5,6 +5,7 @@
 //! | parser | in `beat`; in `parsed`, and `parsed_flags` one cycle before; no ready |
 //! | ingress join | out `matched`: one pulse per `parsed`, [`LATENCY`] cycles later, with the fields of the rule's action; no ready |
 //! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet |
+//! | registers | in `host_window`, `host_unmatched`: effective for the frames whose `matched` comes in this cycle |
 //! | registers | in `commit` (pulse) / out `committing`: the slots decide once `committing` falls; no other pulse until then |
 //!
 //! ```text
@@ -16,8 +17,9 @@
 //! A word is extracted from the frame ([`extractor`]); word w has the terms 5w to 5w + 4. A term holds when
 //! `low <= (word & mask) <= high`. A rule holds when it is valid, all its positive literals hold and none of its negative ones
 //! does; literals are the 80 terms and 5 flags of the parser. A rule without literals holds for every frame. The valid rule
-//! with the lowest number wins. No rule: dropped as NO_RULE; action 0 or 3: RULE_DROP. A frame that the parser drops keeps its
-//! reason. The fields of `rule_action` are those of `registers::rule_action`.
+//! with the lowest number wins. No rule: dropped as NO_RULE; action DROP: RULE_DROP. Action HOST passes the frame on to the host
+//! window, and so does `host_unmatched` for a frame without a rule that is no Spindle packet; while `host_window` is low, such
+//! frames are dropped as RULE_DROP and NO_RULE. A frame that the parser drops keeps its reason. The fields of `rule_action` are those of `registers::rule_action`.
 //!
 //! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle after the
 //! last beat: words and terms; rules (`parsed_valid` comes here); the first rule; its action.
@@ -49,8 +51,6 @@ use types::{Candidate, MatchRule, MatchSource, MatchTerm, RuleAction, RULE_LANES
 
 /// Cycles from `parsed_valid` to `matched_valid`.
 pub const LATENCY: usize = 2;
-/// The encoding that no action has; such a rule drops.
-const UNDEFINED: u64 = 3;
 /// First bit of the words that can be a message id.
 const MESSAGE_AT: usize = 32 * (MATCH_WORDS - MESSAGE_WORDS);
 
@@ -95,6 +95,10 @@ pub struct HeaderMatcher {
     pub commit: Signal<In, Bit>,
     /// The staged set does not decide yet.
     pub committing: Signal<Out, Bit>,
+    /// There is a window for the frames for the host.
+    pub host_window: Signal<In, Bit>,
+    /// Frames without a rule go to the host.
+    pub host_unmatched: Signal<In, Bit>,
     extractor: HeaderExtractor,
     term_compiler: TermCompiler,
     rule_compiler: RuleCompiler,
@@ -261,7 +265,8 @@ impl HeaderMatcher {
         self.line[1].load(self.line_valid[0].q.val(), self.line[0].q.val());
         self.line_valid[1].d.next = self.line_valid[0].q.val();
         let candidate = self.line[1].q.val();
-        let winner = self.says.read_data.val();
+        let ruled = self.found[1].q.val();
+        let winner = if ruled { self.says.read_data.val() } else { RuleAction::default() };
         let held_terms = bit_cast::<128, MATCH_TERMS>(self.terms[3].q.val());
         let message_words = self.message_words[3].q.val();
         let upper = if winner.message_word.get_bit(0) {
@@ -275,8 +280,12 @@ impl HeaderMatcher {
             message_words.get_bits::<32>(0)
         };
         let by_field = winner.message == bits(packet::RuleAction::MESSAGE_FIELD);
+        let host_window = self.host_window.val();
+        let unmatched = !ruled & self.host_unmatched.val() & host_window & !candidate.desc.is_spindle;
+        let windowless = (winner.action == bits(action::HOST)) & !host_window;
         self.matched.next = candidate.desc;
-        self.matched.next.action = winner.action;
+        self.matched.next.action = if unmatched { bits::<2>(action::HOST) } else { winner.action };
+        self.matched.next.ruled = ruled & !candidate.drop;
         self.matched.next.context = winner.context;
         self.matched.next.per_message = winner.message == bits(packet::RuleAction::MESSAGE_HEADER);
         self.matched.next.rule = self.rule[1].q.val();
@@ -286,13 +295,10 @@ impl HeaderMatcher {
         }
         self.matched.next.ends = winner.has_end & held_terms.get_bit(winner.end_term.index());
         self.matched.next.to_host = winner.to_host;
-        self.matched.drop.next = candidate.drop
-            | !self.found[1].q.val()
-            | (winner.action == bits(action::DROP))
-            | (winner.action == UNDEFINED);
+        self.matched.drop.next = candidate.drop | (!unmatched & (winner.action == bits(action::DROP))) | windowless;
         self.matched.reason.next = if candidate.drop {
             candidate.reason
-        } else if !self.found[1].q.val() {
+        } else if !ruled {
             bits::<5>(reasons::NO_RULE)
         } else {
             bits::<5>(reasons::RULE_DROP)

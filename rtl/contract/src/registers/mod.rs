@@ -260,6 +260,8 @@ pub mod mailbox_mode {
     pub const SPILL: u32 = Mode::ZERO.with_spill(true).0;
     /// The mailbox is the catch-all of its process.
     pub const CATCH_ALL: u32 = Mode::ZERO.with_catch_all(true).0;
+    /// Whole frames, each an event of its own.
+    pub const FRAMES: u32 = Mode::ZERO.with_frames(true).0;
     /// Complete buffers are reported in the event ring of the process.
     pub const EVENT: u32 = Mode::ZERO.with_event(true).0;
 }

@@ -4,7 +4,10 @@ use spindle_contract_macros::registers;
 
 registers! {
     packet PACKET, id 2, at 0x0_1000: "Packet engine: match rules and frame counters.";
-    control CONTROL 0x000 "reception" { receive 0 "frames are received" }
+    control CONTROL 0x000 "reception" {
+        receive 0 "frames are received";
+        host_unmatched 1 "frames that match no rule go to the host window; Spindle packets do not"
+    }
     control SPINDLE_PORT 0x004 "UDP destination port of Spindle transport" { spindle_port 15:0 = 4795 }
     control PSN_CONTROL 0x008 "sequence numbers" { filter 0 "duplicates, and packets beyond the window of their peer, are dropped" }
     stage WORD_SOURCE 0x010 "source of an extracted word: two halves of 16 bits, each from a half-word of the frame with its parity" {
@@ -31,6 +34,7 @@ registers! {
             DROP = 0 "the frame is dropped",
             CONTEXT = 1 "the frame goes to an execution context",
             MAILBOX = 2 "the frame goes through its mailbox",
+            HOST = 3 "the whole frame goes to the host window; without one the frame is dropped",
         };
         context 7:4 "execution context";
         message 9:8 "definition of a message" {
@@ -53,6 +57,11 @@ registers! {
         that time; 0 = never" {
         message_timeout 15:0
     }
+    control HOST_WINDOW 0x064 "mailbox with mode FRAMES that gets the frames for the host" {
+        mailbox 15:0 "number that INIT_WINDOW returned";
+        process 21:16 "process that owns the mailbox";
+        valid 31 "there is such a mailbox"
+    }
     counter FRAMES_IN 0x100 "frames received";
     counter FRAMES_TO_HPU 0x104 "frames accepted for an execution context";
     counter FRAMES_TO_MAILBOX 0x108 "frames handed to the RVMA engine without a handler";
@@ -67,6 +76,7 @@ registers! {
     counter FRAMES_HANDLED 0x12C "frames whose handlers all ended without an error";
     counter FRAMES_PLACED 0x130 "frames that the RVMA engine wrote to host memory";
     counter MESSAGES_AGED 0x134 "messages that ended because they made no progress";
+    counter FRAMES_TO_HOST 0x138 "frames handed to the RVMA engine for the host window";
     window(ro) CONTEXT_LIVE[16] 0x140 "live messages of each context";
     window(ro) DROPS[32] 0x180 "frames dropped, by reason";
     trigger PEER_QUERY 0x200 "a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has \

@@ -19,6 +19,7 @@ registers! {
         writable 31 "the card may write the region"
     }
     control UNCHECKED[2] 0x028 "bit p: process p may name any host memory, not only its regions";
+    control SENDERS[2] 0x030 "bit p: process p may send frames (SEND_FRAME)";
     tally PLACED_PACKETS 0x100 "packets written to host memory";
     tally PLACED_BYTES 0x104 "payload bytes written, modulo 2^32";
     tally COMPLETIONS 0x108 "completion records written";
@@ -52,6 +53,8 @@ registers! {
         drop 4 "no NACK is sent for packets that find no buffer";
         spill 5 "packets that find no buffer go to the catch-all mailbox of the process, if there is one, with their header first";
         catch_all 6 "this MANAGED mailbox is the catch-all of its process: it also gets the packets for which there is no mailbox";
+        frames 7 "this mailbox takes whole frames, in multiples of 64 bytes, and nothing else (packet.HOST_WINDOW); with MANAGED and \
+            NACK_OFF only";
         event 8 "a buffer that is complete is reported in the event ring of the process (events::BUFFER), after its record"
     }
     stage BUFFER_LO 0x014 "host address of the buffer, low half";

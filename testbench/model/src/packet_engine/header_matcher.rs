@@ -61,7 +61,14 @@ pub struct RuleSet {
     pub terms: [Term; MATCH_TERMS],
     /// By slot.
     pub rules: Vec<Rule>,
+    /// There is a host window.
+    pub host_window: bool,
+    /// Frames without a rule that are no Spindle packets go to it.
+    pub host_unmatched: bool,
 }
+
+/// Number of the flag `spindle`.
+const SPINDLE_FLAG: u32 = 4;
 
 impl RuleSet {
     /// Nothing matches.
@@ -70,6 +77,8 @@ impl RuleSet {
             sources: [Source::Length; MATCH_WORDS],
             terms: [Term::default(); MATCH_TERMS],
             rules: vec![Rule::default(); rules],
+            host_window: false,
+            host_unmatched: false,
         }
     }
 }
@@ -97,6 +106,8 @@ pub enum Match {
         /// It ends its message.
         ends: bool,
     },
+    /// It goes to the host window without a rule.
+    Unmatched,
     /// It is dropped for this reason.
     Drop(usize),
 }
@@ -131,8 +142,10 @@ pub fn matches(set: &RuleSet, headers: &Headers) -> Match {
         r.valid && literals.into_iter().all(kept)
     };
     match set.rules.iter().position(wants) {
+        None if set.host_window && set.host_unmatched && headers.flags >> SPINDLE_FLAG & 1 == 0 => Match::Unmatched,
         None => Match::Drop(reasons::NO_RULE),
-        Some(number) if matches!(set.rules[number].action, action::CONTEXT | action::MAILBOX) => {
+        Some(number) if set.rules[number].action == action::DROP => Match::Drop(reasons::RULE_DROP),
+        Some(number) if set.rules[number].action != action::HOST || set.host_window => {
             let rule = &set.rules[number];
             let by_field = rule.message == spindle_contract::registers::packet::RuleAction::MESSAGE_FIELD;
             let first = MATCH_WORDS - spindle_contract::params::MESSAGE_WORDS;

@@ -36,8 +36,9 @@ fn random_traffic(pause: &mut u64) -> impl FnMut(&mut Bench) + '_ {
     }
 }
 
-fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize) {
+fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize, host: (bool, bool)) {
     let mut bench = Bench::new(wave, &format!("header_matcher_{rules}_{}", style.attribute()), rules, style);
+    bench.set_host(host.0, host.1);
     let mut pause = 0;
     for i in 0..sets {
         // Every other time only a few slots change: what is staged stays staged.
@@ -79,42 +80,45 @@ fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize) {
     for what in ["no_rule", "rule_drop", "runt"] {
         assert!(bench.seen.contains_key(what), "{what} never happened; the test is blind there");
     }
-    let winners = bench.seen.keys().filter(|k| k.starts_with("rule ") && *k != "rule_drop").count();
+    assert_eq!(bench.seen.contains_key("unmatched"), host == (true, true));
+    assert_eq!(bench.seen.keys().any(|k| k.starts_with("host rule ")), host.0);
+    let winners = bench.seen.keys().filter_map(|k| k.trim_start_matches("host ").strip_prefix("rule "));
+    let winners = winners.collect::<std::collections::HashSet<_>>().len();
     assert!(winners >= rules * 5 / 8, "few rules ever won: {winners}");
 }
 
 #[test]
 fn sixty_four_rules() {
     run_with_wave_on_failure("header_matcher_sixty_four_rules", |wave| {
-        run(wave, 64, RamStyle::Distributed, 24);
+        run(wave, 64, RamStyle::Distributed, 24, (true, true));
     });
 }
 
 #[test]
 fn sixty_four_rules_in_block_ram() {
     run_with_wave_on_failure("header_matcher_sixty_four_rules_in_block_ram", |wave| {
-        run(wave, 64, RamStyle::Block, 8);
+        run(wave, 64, RamStyle::Block, 8, (false, true));
     });
 }
 
 #[test]
 fn thirty_two_rules() {
     run_with_wave_on_failure("header_matcher_thirty_two_rules", |wave| {
-        run(wave, 32, RamStyle::Distributed, 10);
+        run(wave, 32, RamStyle::Distributed, 10, (false, false));
     });
 }
 
 #[test]
 fn eight_rules() {
     run_with_wave_on_failure("header_matcher_eight_rules", |wave| {
-        run(wave, 8, RamStyle::Distributed, 16);
+        run(wave, 8, RamStyle::Distributed, 16, (true, false));
     });
 }
 
 #[test]
 fn eight_rules_in_block_ram() {
     run_with_wave_on_failure("header_matcher_eight_rules_in_block_ram", |wave| {
-        run(wave, 8, RamStyle::Block, 16);
+        run(wave, 8, RamStyle::Block, 16, (true, true));
     });
 }
 

@@ -80,6 +80,8 @@ impl Ingress {
         self.matcher.rule_action.next = self.rule_action.val();
         self.matcher.rule_write.next = self.rule_write.val();
         self.matcher.commit.next = self.commit.val();
+        self.matcher.host_window.next = false;
+        self.matcher.host_unmatched.next = false;
         self.committing.next = self.matcher.committing.val();
         self.front.beat.join(&mut self.buffer.beat);
         self.matcher.matched.join(&mut self.join.matched);

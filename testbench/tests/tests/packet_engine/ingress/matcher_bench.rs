@@ -6,6 +6,7 @@ use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;
+use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_BYTES, MATCH_LITERALS, MATCH_TERMS, MESSAGE_WORDS};
 use spindle_contract::reasons;
 use spindle_contract::registers::packet::{RuleAction, WordSource};
@@ -83,6 +84,7 @@ pub fn random_set(rng: &mut ChaCha8Rng, rules: usize) -> RuleSet {
         rules: (0..rules)
             .map(|r| random_rule(rng, if r + 4 < rules { 1 + 5 * (rules - r) / rules } else { 1 }))
             .collect(),
+        ..RuleSet::empty(0)
     }
 }
 
@@ -127,13 +129,19 @@ pub struct Bench {
     parsed: VecDeque<Parsed>,
     expected: VecDeque<Expected>,
     pub seen: HashMap<String, usize>,
+    /// Host window, and frames without a rule to it.
+    host: (bool, bool),
 }
 
 impl Bench {
     pub fn new(wave: &WaveContext, name: &str, rules: usize, style: RamStyle) -> Self {
         let dut = format!("header_matcher_{rules}_{}", style.attribute());
+        let dut = Dut::new(wave, HeaderMatcher::new(rules, style), &dut);
+        dut.host_window.set(false);
+        dut.host_unmatched.set(false);
         Self {
-            dut: Dut::new(wave, HeaderMatcher::new(rules, style), &dut),
+            dut,
+            host: (false, false),
             rng: seeded_rng(name),
             cycle: 0,
             staged: RuleSet::empty(rules),
@@ -149,6 +157,14 @@ impl Bench {
     pub fn start(&mut self, frame: Vec<u8>, flags: u32) {
         assert!(self.incoming.is_none());
         self.incoming = Some(Incoming { frame, flags, beat: 0, set: self.active.clone() });
+    }
+
+    /// Host window, and frames without a rule to it; while no frame is under way.
+    pub fn set_host(&mut self, window: bool, unmatched: bool) {
+        assert!(self.incoming.is_none() && self.expected.is_empty());
+        self.dut.host_window.set(window);
+        self.dut.host_unmatched.set(unmatched);
+        self.host = (window, unmatched);
     }
 
     /// A frame is being received.
@@ -187,15 +203,19 @@ impl Bench {
         let mut desc = packed("packet_desc");
         let last = desc.len() - 1;
         self.rng.fill(&mut desc[..last]);
-        let mine = ["action", "context", "per_message", "rule", "by_field", "ends", "to_host", "spare"];
+        let mine = ["action", "context", "per_message", "rule", "by_field", "ends", "to_host", "ruled", "spare"];
         for field in ["pkt", "cells", "ecn"].iter().chain(&mine) {
             set_field(&mut desc, "packet_desc", field, 0);
         }
+        set_field(&mut desc, "packet_desc", "is_spindle", (incoming.flags >> 4).into());
+        let (host_window, host_unmatched) = self.host;
+        let set = RuleSet { host_window, host_unmatched, ..incoming.set.clone() };
         let headers = Headers { frame: &incoming.frame, vlan: incoming.flags & 1 == 1, flags: incoming.flags };
-        let result = match (drop, matches(&incoming.set, &headers)) {
+        let result = match (drop, matches(&set, &headers)) {
             (Some(reason), _) | (None, Match::Drop(reason)) => Err(reason),
+            (None, Match::Unmatched) => Ok(vec![("action", action::HOST.into())]),
             (None, Match::Rule { number, message_id, ends }) => {
-                let rule = &incoming.set.rules[number];
+                let rule = &set.rules[number];
                 let mut fields = vec![
                     ("action", rule.action.into()),
                     ("context", rule.context.into()),
@@ -204,6 +224,7 @@ impl Bench {
                     ("rule", number as u64),
                     ("ends", ends.into()),
                     ("to_host", rule.to_host.into()),
+                    ("ruled", 1),
                 ];
                 fields.extend(message_id.map(|id| ("msg_id", id.into())));
                 Ok(fields)
@@ -211,6 +232,8 @@ impl Bench {
         };
         let what = match &result {
             Err(reason) => reasons::DROP_REASONS[*reason].0.to_string(),
+            Ok(fields) if fields.len() == 1 => "unmatched".to_string(),
+            Ok(fields) if fields[0].1 == u64::from(action::HOST) => format!("host rule {}", fields[4].1),
             Ok(fields) => format!("rule {}", fields[4].1),
         };
         *self.seen.entry(what).or_default() += 1;

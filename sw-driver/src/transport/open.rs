@@ -1,6 +1,7 @@
 //! A card by its address.
 
 use super::pci::is_address;
+use super::sysfs::SysfsCard;
 use super::vfio::VfioCard;
 use super::vfio_user::UserCard;
 use crate::{Error, Result, SharedCard};
@@ -8,13 +9,14 @@ use std::path::Path;
 
 /// The forms of an address, as a sentence's end.
 pub const FORMS: &str =
-    "0000:65:00.0 (a card that is bound to vfio-pci), unix:/run/nic0.sock (a served card, or spindled's)";
+    "0000:65:00.0 (a card that is bound to vfio-pci), sysfs:0000:65:00.0 (one without a driver, for root), unix:/run/nic0.sock (a served card, or spindled's)";
 
 /// Opens the card at an address.
 ///
 /// | address | card |
 /// |---|---|
 /// | `0000:65:00.0` | through the kernel's VFIO |
+/// | `sysfs:0000:65:00.0` | through sysfs, without IOMMU and interrupts |
 /// | `unix:/run/nic0.sock` | of another program, over vfio-user |
 ///
 /// # Errors
@@ -23,6 +25,7 @@ pub const FORMS: &str =
 pub fn open(address: &str) -> Result<SharedCard> {
     match address.split_once(':') {
         Some(("unix", path)) if !path.is_empty() => Ok(SharedCard::new(UserCard::open(Path::new(path))?)),
+        Some(("sysfs", address)) => Ok(SharedCard::new(SysfsCard::open(address)?)),
         Some(("sim", _)) => Err(Error::Argument(format!(
             "`{address}` is a simulated card, and this program was built without the feature `sim`; \
              serve it with `spindle serve` and open unix:PATH"
@@ -38,9 +41,10 @@ mod tests {
 
     #[test]
     fn an_address_of_no_form_gets_the_forms() {
-        for address in ["", "eth0", "unix:", "65:00", "tcp:1.2.3.4"] {
+        for address in ["", "eth0", "unix:", "65:00", "tcp:1.2.3.4", "sysfs:65:00"] {
             let error = open(address).unwrap_err().to_string();
-            assert!(error.contains("unix:/run/nic0.sock") && error.contains(address), "{error}");
+            let form = if address.starts_with("sysfs") { "0000:65:00.0" } else { "unix:/run/nic0.sock" };
+            assert!(error.contains(form) && error.contains(address.trim_start_matches("sysfs:")), "{error}");
         }
         let error = open("sim:small").unwrap_err().to_string();
         assert!(error.contains("feature `sim`"), "{error}");

@@ -75,7 +75,7 @@ impl Client {
         let mut client = Client { channel, address, server: Capabilities::default(), number: 0, limit, gone: None };
         let reply = match client.exchange(Command::Version, &[&version_body(Capabilities::own())], &[])? {
             Ok(reply) => reply,
-            Err(Errno::BUSY) => {
+            Err(error) if error == Errno::BUSY.raw_os_error() => {
                 return Err(Error::Busy { address: client.address, owner: "another client of its server".into() })
             }
             Err(error) => return Err(refused("the protocol's version", error)),
@@ -162,7 +162,7 @@ impl Client {
         command: Command,
         parts: &[&[u8]],
         fds: &[BorrowedFd<'_>],
-    ) -> Result<std::result::Result<Message, Errno>> {
+    ) -> Result<std::result::Result<Message, i32>> {
         let end = Instant::now() + self.limit;
         let number = self.send(command, parts, fds, flags::REQUEST, end)?;
         loop {
@@ -184,7 +184,7 @@ impl Client {
             }
             return Ok(match header.flags & flags::ERROR {
                 0 => Ok(message),
-                _ => Err(Errno::from_raw_os_error((header.error as i32).max(0))),
+                _ => Err(header.error as i32),
             });
         }
     }
@@ -335,10 +335,11 @@ fn kind(info: &RegionInfo, body: &[u8]) -> Option<(u32, u32)> {
     None
 }
 
-fn refused(request: &'static str, error: Errno) -> Error {
-    let why = match error.raw_os_error() {
+/// A refusal with the error number of its reply, which may be any.
+fn refused(request: &'static str, error: i32) -> Error {
+    let why = match error {
         0 => "it gives no reason".to_string(),
-        _ => io::Error::from(error).to_string(),
+        _ => io::Error::from_raw_os_error(error).to_string(),
     };
     Error::Refused { request, why }
 }

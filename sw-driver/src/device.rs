@@ -97,6 +97,24 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(device)
     }
 
+    /// Opens the share that a process has of a card ([`Card::process`](crate::Card::process)): looks at the global page, and changes
+    /// nothing. Calls about this process work: windows, buffers, puts, rings. The owner of the card registers what the share maps.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn share(mut bar: B, memory: M) -> Result<Self> {
+        let info = identify(&mut bar)?;
+        Ok(Device {
+            contexts: Contexts::new(&info),
+            rules: RuleTable::new(info.match_rules),
+            regions: RegionTable::new(info.processes),
+            residents: Residents::default(),
+            bar,
+            memory,
+            info,
+        })
+    }
+
     /// Configuration of the card, as its registers give it.
     pub fn info(&self) -> &Info {
         &self.info

@@ -36,8 +36,14 @@ pub trait Function {
     fn doorbells(&self) -> Vec<Doorbell> {
         Vec::new()
     }
+    /// An eventfd that writes a doorbell without the function; `None`: the server makes one, and calls `write`.
+    fn doorbell_event(&mut self, _doorbell: Doorbell) -> Option<OwnedFd> {
+        None
+    }
     /// A client has agreed on the protocol.
     fn connected(&mut self) {}
+    /// The client is gone; its maps are still there. The function ends what uses them.
+    fn leaving(&mut self) {}
     /// The client is gone; its maps and eventfds are gone already. The function must not keep a state that names them.
     fn disconnected(&mut self) {
         self.reset();

@@ -65,6 +65,7 @@ impl Served {
 
     /// The client is gone: what it gave is forgotten, and the function as after power-on.
     pub fn forget(&mut self, function: &mut dyn Function) {
+        function.leaving();
         self.host.memory.set_master(false);
         for range in self.host.memory.ranges() {
             function.unmap(&range);
@@ -207,7 +208,7 @@ impl Served {
         Ok(body.into())
     }
 
-    fn io_fds(&mut self, function: &dyn Function, request: RegionIoFds) -> Answer {
+    fn io_fds(&mut self, function: &mut dyn Function, request: RegionIoFds) -> Answer {
         if request.flags != 0 || self.region_bytes(function, request.index) == 0 {
             return Err(Errno::INVAL);
         }
@@ -221,7 +222,10 @@ impl Served {
             return Ok(reply);
         }
         for (number, doorbell) in wanted.into_iter().take(most).enumerate() {
-            let fd = self.doorbell(doorbell)?;
+            let fd = match function.doorbell_event(doorbell) {
+                Some(event) => event,
+                None => self.doorbell(doorbell)?,
+            };
             let Doorbell { offset, value } = doorbell;
             let (fd_index, value) = (number as u32, value.into());
             let entry = IoEventFd { offset, size: 4, fd: fd_index, kind: 0, flags: DATA_MATCH, padding: 0, value };

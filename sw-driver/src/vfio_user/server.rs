@@ -12,7 +12,6 @@ use crate::config_space::Layout;
 use crate::{irq, Error, Result};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ const MOST_REFUSED: usize = 4;
 /// A listening socket and its client.
 #[derive(Debug)]
 pub struct Server {
-    listener: UnixListener,
+    listener: Option<UnixListener>,
     path: Option<PathBuf>,
     served: Served,
     client: Option<Client>,
@@ -69,7 +68,14 @@ impl Server {
     pub fn new(listener: UnixListener, layout: Layout, host: Host) -> std::io::Result<Server> {
         listener.set_nonblocking(true)?;
         let served = Served::new(layout, host, Capabilities::own());
-        Ok(Server { listener, path: None, served, client: None, refused: Vec::new() })
+        Ok(Server { listener: Some(listener), path: None, served, client: None, refused: Vec::new() })
+    }
+
+    /// Serves one client, which is connected already. After its end there is no other.
+    pub fn over(stream: UnixStream, layout: Layout, host: Host) -> std::io::Result<Server> {
+        let client = Some(Client { channel: Channel::new(stream)?, agreed: false });
+        let served = Served::new(layout, host, Capabilities::own());
+        Ok(Server { listener: None, path: None, served, client, refused: Vec::new() })
     }
 
     /// Announces to clients that BAR 0 is the doorbell page of this process, and the addresses that they may use.
@@ -85,7 +91,8 @@ impl Server {
 
     /// What to poll for: if any is ready, [`Server::service`] has something to do.
     pub fn poll_fds(&self) -> Vec<PollFd<'_>> {
-        let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        let mut fds: Vec<PollFd<'_>> =
+            self.listener.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
         if let Some(client) = &self.client {
             fds.push(PollFd::from_borrowed_fd(client.channel.fd(), client.channel.interest()));
         }
@@ -100,11 +107,7 @@ impl Server {
         if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(ready) if ready > 0) {
             return false;
         }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        drop(fds);
-        if ready[0] {
-            self.accept();
-        }
+        self.accept();
         self.refuse();
         self.ring_doorbells(function);
         self.serve_client(function);
@@ -119,7 +122,7 @@ impl Server {
     }
 
     fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        while let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) {
             let Ok(channel) = Channel::new(stream) else { continue };
             if self.client.is_none() {
                 self.client = Some(Client { channel, agreed: false });
@@ -231,11 +234,5 @@ impl Drop for Server {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
-    }
-}
-
-impl AsFd for Server {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.listener.as_fd()
     }
 }

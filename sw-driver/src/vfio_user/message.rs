@@ -384,9 +384,14 @@ impl Capabilities {
     }
 }
 
-/// Body of VERSION.
+/// Body of VERSION, as a client sends it.
 pub fn version_body(capabilities: Capabilities) -> Vec<u8> {
-    let mut body = Version { major: MAJOR, minor: MINOR }.bytes();
+    version_answer(MINOR, capabilities)
+}
+
+/// Body of the answer to a client of a minor version: never a later one than the client's, which QEMU, of minor version 0, refuses.
+pub fn version_answer(client: u16, capabilities: Capabilities) -> Vec<u8> {
+    let mut body = Version { major: MAJOR, minor: client.min(MINOR) }.bytes();
     let text = serde_json::to_string(&Agreement { capabilities }).expect("numbers are JSON");
     body.extend_from_slice(text.as_bytes());
     body.push(0);
@@ -426,6 +431,8 @@ mod tests {
         assert_eq!(parse_version(b"\0\0\x01\0{}\0").unwrap().1, Capabilities::default());
         assert_eq!(parse_version(b"\0\0\x01\0{\"capabilities\":{\"twin_socket\":{}}}").unwrap().1.max_msg_fds, 1);
         assert_eq!(parse_version(&version_body(Capabilities::own())).unwrap().1, Capabilities::own());
+        let minor = |client| parse_version(&version_answer(client, Capabilities::own())).unwrap().0.minor;
+        assert_eq!((minor(0), minor(MINOR), minor(9)), (0, MINOR, MINOR));
         assert!(parse_version(b"\0\0\x01\0{\0").is_none() && parse_version(&[0]).is_none());
     }
 }

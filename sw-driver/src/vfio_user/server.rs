@@ -6,7 +6,7 @@
 
 use super::channel::{Broken, Channel, Message};
 use super::function::{Function, Host};
-use super::message::{flags, parse_version, version_body, Capabilities, Command, Header, MAJOR};
+use super::message::{flags, parse_version, version_answer, Capabilities, Command, Header, MAJOR};
 use super::served::{Reply, Served};
 use crate::config_space::Layout;
 use crate::{irq, Error, Result};
@@ -222,7 +222,7 @@ fn agree(served: &mut Served, message: &Message) -> std::result::Result<Reply, E
         return Err(Errno::OPNOTSUPP);
     }
     served.client = capabilities;
-    Ok(version_body(served.own.clone()).into())
+    Ok(version_answer(version.minor, served.own.clone()).into())
 }
 
 fn error_header(request: &Header, error: Errno) -> Header {

@@ -13,8 +13,8 @@ pub const MINOR: u16 = 1;
 pub const MAX_DATA: usize = 1 << 20;
 /// Bytes of a message: the data, and more than any fixed part needs.
 pub const MAX_MESSAGE: usize = MAX_DATA + 256;
-/// File descriptors in one message.
-pub const MAX_FDS: usize = 64;
+/// File descriptors in one message: as many as QEMU accepts to be announced.
+pub const MAX_FDS: usize = 16;
 /// Bytes that a client should map at once: a page.
 const PAGE_BYTES: u64 = 4096;
 

@@ -9,19 +9,17 @@ pub fn owner_of(root: &Path, file: &Path) -> String {
     for entry in fs::read_dir(root.join("proc")).into_iter().flatten().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
         let opened = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
-        if pid != std::process::id() && opened.into_iter().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file))
-        {
+        if opened.into_iter().any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file)) {
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            found.push((pid, format!("{} (process {pid})", name.trim())));
+            let own = if pid == std::process::id() { "this program, " } else { "" };
+            found.push((pid, format!("{own}{} (process {pid})", name.trim())));
         }
     }
     found.sort();
-    match found.is_empty() {
-        true => {
-            "another program (root sees which: `fuser` with the path ".to_string() + &file.display().to_string() + ")"
-        }
-        false => found.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", "),
+    if found.is_empty() {
+        return format!("another program, which `sudo fuser {}` names", file.display());
     }
+    found.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -37,7 +35,10 @@ mod tests {
         machine.program(99, "dpdk", "dev/vfio/17");
         let owner = owner_of(machine.root(), &machine.root().join("dev/vfio/17"));
         assert_eq!(owner, "dpdk (process 99), spindled (process 4711)");
+        machine.program(std::process::id(), "test", "dev/vfio/18");
+        let both = owner_of(machine.root(), &machine.root().join("dev/vfio/18"));
+        assert!(both.contains("qemu (process 12)") && both.contains("this program, test (process"), "{both}");
         let unknown = owner_of(machine.root(), &machine.root().join("dev/vfio/19"));
-        assert!(unknown.starts_with("another program (root sees which"), "{unknown}");
+        assert!(unknown.starts_with("another program, which `sudo fuser "), "{unknown}");
     }
 }

@@ -48,6 +48,7 @@ const CRATES: &[Uses] = &[
         "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-tests", &["spindle", "spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core",
         "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-hart", "spindle-sdk", "spindle-sim"], &[]),
+    ("spindle-guest", DRIVER, &[]),
     ("xtask", &[], &[]),
 ];
 const RTL: &[&str] = &["spindle-contract", "spindle-verilog"];

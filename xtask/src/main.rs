@@ -21,6 +21,7 @@ mod setup;
 mod skips;
 mod synth;
 mod test;
+mod vm;
 mod yosys;
 
 use anyhow::Result;
@@ -66,6 +67,8 @@ enum Command {
     Figures(figures::Options),
     /// Draw the pictures of README and docs.
     Pictures(pictures::Options),
+    /// Boot a stock Debian kernel in QEMU, and use the served NIC there through VFIO and sysfs. Fetches packages, without root.
+    Vm(vm::Options),
 }
 
 fn main() -> std::process::ExitCode {
@@ -90,6 +93,7 @@ fn main() -> std::process::ExitCode {
             Command::Report(options) => report::run(&options),
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
+            Command::Vm(options) => vm::run(&options),
         }
     };
     match run() {

@@ -40,7 +40,7 @@ impl Presence {
     }
 }
 
-/// A BAR, mapped. Its owner alone reaches it: while a reset borrows the card nobody reads or writes a register.
+/// A BAR, mapped. Its owner alone reaches it: a reset borrows the card, so that no program accesses a register meanwhile.
 #[derive(Debug)]
 pub(crate) struct MappedBar {
     start: *mut u32,

@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// The forms of an address, as a sentence's end.
 pub const FORMS: &str =
-    "0000:65:00.0 (a card that is bound to vfio-pci), sysfs:0000:65:00.0 (one without a driver, for root), unix:/run/nic0.sock (a served card, or spindled's)";
+    "0000:65:00.0 (a card that is bound to vfio-pci), sysfs:0000:65:00.0 (one without a driver, for root), \
+     unix:/run/nic0.sock (a served card, or spindled's)";
 
 /// Opens the card at an address.
 ///

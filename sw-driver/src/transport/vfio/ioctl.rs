@@ -174,7 +174,7 @@ pub fn iommu_info(container: BorrowedFd) -> io::Result<IommuInfo> {
     }
 }
 
-/// Reads `vfio_iommu_type1_info` with its chain of capabilities. Offsets that lead nowhere end the chain.
+/// Reads VFIO's structure of an IOMMU of type 1, with its chain of capabilities. Offsets that lead nowhere end the chain.
 fn parse_iommu_info(answer: &[u8]) -> IommuInfo {
     let word = |at: usize| answer.get(at..at + 4).map(|bytes| u32::from_ne_bytes(bytes.try_into().expect("4 bytes")));
     let long = |at: usize| answer.get(at..at + 8).map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("8 bytes")));

@@ -99,7 +99,8 @@ impl Container {
             return Ok(());
         }
         Err(Error::Memory(format!(
-            "the IOMMU cannot map {:#x} to {:#x} at the program's own addresses, its last one is {:#x}; use memory that the library allocates",
+            "the IOMMU cannot map {:#x} to {:#x} at the program's own addresses, its last one is {:#x}; \
+             use memory that the library allocates",
             range.start,
             range.end,
             ranges.iter().map(|usable| *usable.end()).max().unwrap_or(0)

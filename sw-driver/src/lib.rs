@@ -23,6 +23,7 @@
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
 //! | [`stats`] | counters and fault reports |
+//! | [`tap`] | TAP interfaces of Linux |
 //! | [`transport`] | the ways to a card |
 //!
 //! ```
@@ -57,6 +58,7 @@ pub mod rule;
 pub mod rule_table;
 pub mod rvma;
 pub mod stats;
+pub mod tap;
 pub mod trace;
 pub mod transport;
 pub mod vfio_user;

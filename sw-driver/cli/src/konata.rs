@@ -28,7 +28,7 @@ const THREADS: usize = 2;
 pub struct Konata {
     disassembly: Disassembly,
     hpus: usize,
-    file: BufWriter<Box<dyn Write>>,
+    file: BufWriter<Box<dyn Write + Send>>,
     instructions: Vec<Retired>,
 }
 
@@ -48,7 +48,7 @@ fn stages(retired: &Retired) -> Vec<(u64, &'static str)> {
 
 impl Konata {
     /// Starts a trace in an output that is open; a cluster has `hpus` HPUs.
-    pub fn new(output: Box<dyn Write>, disassembly: Disassembly, hpus: usize) -> Konata {
+    pub fn new(output: Box<dyn Write + Send>, disassembly: Disassembly, hpus: usize) -> Konata {
         Konata { disassembly, hpus, file: BufWriter::new(output), instructions: Vec::new() }
     }
 

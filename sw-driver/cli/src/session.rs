@@ -1,9 +1,9 @@
 //! A NIC, emitted, built, simulated and opened by the driver.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use spindle::Device;
 use spindle_contract::params::Config;
-use spindle_harness::{Progress, Source};
+use spindle_harness::Progress;
 use spindle_sim::{Options, SimDevice, SimHandle};
 use std::time::Instant;
 
@@ -17,20 +17,12 @@ pub struct Session {
     pub device: Device<SimHandle, SimHandle>,
 }
 
-/// The Verilog of a NIC for the simulation.
-pub fn source(config: &Config) -> Result<Source> {
-    let design =
-        spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
-    Ok(Source::new(design.top, files))
-}
-
 impl Session {
     /// Emits, builds, resets and opens a NIC, with a line on standard error for each step.
     pub fn open(config: Config, options: Options) -> Result<Session> {
         let step = |text: &str| eprintln!("spindle: {text}");
         step(&format!("emitting the NIC of configuration `{}`", config.name));
-        let source = source(&config)?;
+        let source = spindle_sim::source(&config)?;
         let start = Instant::now();
         // Before the card is made, so that the user sees the progress of a build.
         spindle_sim::model(&source.clone().with_trace(options.trace), &Progress::stderr("spindle"))?;

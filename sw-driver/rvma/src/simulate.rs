@@ -7,8 +7,8 @@ use crate::session::{Member, Session};
 use anyhow::Result;
 use spindle::{Bar, HostMemory};
 use spindle_contract::params::Config;
-use spindle_harness::{Progress, Source};
-use spindle_sim::host_memory::Backing;
+use spindle_harness::Progress;
+use spindle_sim::transport::ProcessMemory;
 use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
 use std::ffi::c_int;
 use std::ops::Range;
@@ -31,92 +31,73 @@ pub struct Wire {
     seed: u64,
 }
 
-/// Memory of this program, at its own addresses.
-#[derive(Debug)]
-struct ProcessMemory;
-
-impl Backing for ProcessMemory {
-    fn read(&self, address: u64) -> u8 {
-        // SAFETY: the caller of RVMA_Register promises that the range can be read and written until it is deregistered or
-        // the network is shut down, and the simulation reads only within it. Volatile, because the program may look at
-        // the bytes between two calls.
-        unsafe { (address as usize as *const u8).read_volatile() }
-    }
-
-    fn write(&self, address: u64, byte: u8) {
-        // SAFETY: as in `read`.
-        unsafe { (address as usize as *mut u8).write_volatile(byte) }
-    }
-}
-
 /// A NIC of a simulated network.
-struct SimulatedCard(NetworkNode);
+struct SimulatedCard {
+    node: NetworkNode,
+    process: Arc<ProcessMemory>,
+}
 
 impl Bar for SimulatedCard {
     fn read32(&mut self, address: u32) -> spindle::Result<u32> {
-        self.0.read32(address)
+        self.node.read32(address)
     }
 
     fn write32(&mut self, address: u32, value: u32) -> spindle::Result<()> {
-        self.0.write32(address, value)
+        self.node.write32(address, value)
     }
 }
 
 impl HostMemory for SimulatedCard {
     fn alloc(&mut self, bytes: usize, align: usize) -> spindle::Result<u64> {
-        self.0.alloc(bytes, align)
+        self.node.alloc(bytes, align)
     }
 
     fn free(&mut self, address: u64) -> spindle::Result<()> {
-        self.0.free(address)
+        self.node.free(address)
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> spindle::Result<()> {
-        self.0.read(address, bytes)
+        self.node.read(address, bytes)
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> spindle::Result<()> {
-        self.0.write(address, bytes)
+        self.node.write(address, bytes)
     }
 }
 
 impl Card for SimulatedCard {
     fn map(&mut self, range: &Range<u64>) {
-        self.0.card().sim().memory().memory.map(range.clone(), Arc::new(ProcessMemory));
+        self.node.card().sim().memory().memory.map(range.clone(), self.process.clone());
     }
 
     fn unmap(&mut self, range: &Range<u64>) {
-        self.0.card().sim().memory().memory.unmap(range);
+        self.node.card().sim().memory().memory.unmap(range);
     }
 
     fn refuse(&mut self, pages: &[Range<u64>]) {
-        self.0.card().sim().memory().failing = pages.to_vec();
+        self.node.card().sim().memory().failing = pages.to_vec();
     }
 
     /// All NICs of the network go on.
     fn pass(&mut self, cycles: u64) {
-        self.0.network().run(cycles);
+        self.node.network().run(cycles);
     }
-}
-
-fn source() -> Result<Source> {
-    let design = spindle_nic::emit(&CONFIG)?;
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
-    Ok(Source::new(design.top, files))
 }
 
 impl Session {
     /// Builds and opens so many simulated NICs.
     pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
-        let source = source()?;
+        let source = spindle_sim::source(&CONFIG)?;
         // The first program on a machine waits for minutes; its user sees why.
         spindle_sim::model(&source, &Progress::stderr("rvma"))?;
         let card = |seed| SimDevice::new(&source, &CONFIG, Options { seed, ..Options::default() });
         let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
+        let process = Arc::new(ProcessMemory::open()?);
         let member = |number| {
             let node = network.node(number);
             node.card().sim().set_tracing(false);
-            Member { card: SharedCard::new(SimulatedCard(node)), address: address(number) }
+            let card = SimulatedCard { node, process: process.clone() };
+            Member { card: SharedCard::new(card), address: address(number) }
         };
         // A turn over the longest path.
         let round_trip = 2 * (wire.latency + (wire.paths - 1) * wire.step) + IN_THE_NICS;

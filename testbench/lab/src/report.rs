@@ -15,7 +15,7 @@ use anyhow::{anyhow, ensure, Context, Result};
 use measure::Figure;
 use serde_json::{json, Map, Value};
 use spindle::Device;
-use spindle_cli::session::{self, Session};
+use spindle_cli::session::Session;
 use spindle_cli::table::table;
 use spindle_contract::params::Config;
 use spindle_harness::{Model, Source};
@@ -169,7 +169,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
         processor(&mut report, &config, arguments.bench.as_deref());
     }
     progress(&format!("building the model of configuration `{}`", config.name));
-    let source = session::source(&config);
+    let source = spindle_sim::source(&config);
     for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(spin::MEASUREMENTS) {
         if !arguments.wants(keys) {
             continue;
@@ -252,7 +252,7 @@ fn verilog(config: &Config) -> Result<Vec<Figure>> {
 
 /// Builds the model of the default configuration from nothing, and times it.
 fn simulation() -> Result<Vec<Figure>> {
-    let source = session::source(&Config::SIM)?;
+    let source = spindle_sim::source(&Config::SIM)?;
     let cache = tempfile::tempdir().context("cannot make a folder for the model")?;
     let usual = std::env::var_os("SPINDLE_CACHE");
     std::env::set_var("SPINDLE_CACHE", cache.path());

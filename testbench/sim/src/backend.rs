@@ -2,8 +2,8 @@
 
 use crate::SimDevice;
 use spindle::{Bar, Error, HostMemory, Result};
-use std::cell::{Cell, RefCell, RefMut};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where allocation starts: above 4 GiB, so that an address cut to 32 bits is noticed.
 const FIRST_ADDRESS: u64 = 0x1_4000_0000;
@@ -14,22 +14,20 @@ const GUARD: u64 = 4096;
 /// same card. A register access moves the simulation on until it is answered, as it would take time on a real bus.
 #[derive(Clone)]
 pub struct SimHandle {
-    sim: Rc<RefCell<SimDevice>>,
-    next: Rc<Cell<u64>>,
+    sim: Arc<Mutex<SimDevice>>,
+    next: Arc<AtomicU64>,
 }
 
 impl SimHandle {
     /// The handle of this card.
     pub fn new(sim: SimDevice) -> Self {
-        SimHandle { sim: Rc::new(RefCell::new(sim)), next: Rc::new(Cell::new(FIRST_ADDRESS)) }
+        SimHandle { sim: Arc::new(Mutex::new(sim)), next: Arc::new(AtomicU64::new(FIRST_ADDRESS)) }
     }
 
-    /// The card itself.
-    ///
-    /// # Panics
-    /// If the result of an earlier call is still held.
-    pub fn sim(&self) -> RefMut<'_, SimDevice> {
-        self.sim.borrow_mut()
+    /// The card itself. Other threads wait while it is held, and so would a second call of the same thread.
+    pub fn sim(&self) -> MutexGuard<'_, SimDevice> {
+        // A panic of another holder is that of a test or of the model, which is reported there.
+        self.sim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -54,9 +52,10 @@ impl HostMemory for SimHandle {
                 "{bytes} bytes aligned to {align} cannot be allocated; ask for at least one byte and a power of two"
             )));
         }
-        let start = self.next.get().next_multiple_of(align as u64);
-        self.next.set(start + bytes as u64 + GUARD);
-        Ok(start)
+        let start = |next: u64| next.next_multiple_of(align as u64);
+        let after = |next| Some(start(next) + bytes as u64 + GUARD);
+        let before = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after);
+        Ok(start(before.expect("every allocation has a place after it")))
     }
 
     /// Addresses are never used again, so that a late write of the card is no write to other memory.
@@ -65,7 +64,7 @@ impl HostMemory for SimHandle {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        self.sim.borrow_mut().memory().read(address, bytes);
+        self.sim().memory().read(address, bytes);
         Ok(())
     }
 

@@ -18,7 +18,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 /// Gets every instruction that retires.
-pub type RetiredSink = Box<dyn FnMut(&Retired)>;
+pub type RetiredSink = Box<dyn FnMut(&Retired) + Send>;
+
+/// Gets the interrupt vectors, a bit each, that the card requests in a cycle.
+pub type InterruptSink = Box<dyn FnMut(u16) + Send>;
+
+/// Cycles of reset.
+const RESET_CYCLES: u64 = 4;
 
 /// Cycles after which a register access that no one answers is given up. The NIC itself gives up after 1024.
 const BAR_PATIENCE: u64 = 4096;
@@ -73,6 +79,26 @@ struct Rx {
     valid: Port,
 }
 
+/// The port `irq`, a level for each vector: a vector is requested when its level rises.
+struct IrqPort {
+    level: Port,
+    last: u16,
+}
+
+impl IrqPort {
+    fn new(model: &Model) -> Result<Self> {
+        Ok(IrqPort { level: model.port("irq")?, last: 0 })
+    }
+
+    /// The vectors that are requested in this cycle.
+    fn sample(&mut self, model: &Model) -> u16 {
+        let level = model.get(self.level) as u16;
+        let risen = level & !self.last;
+        self.last = level;
+        risen
+    }
+}
+
 /// Ports of the BAR.
 struct BarPorts {
     awaddr: Port,
@@ -100,7 +126,10 @@ pub struct SimDevice {
     config: Config,
     rx: Rx,
     bar: BarPorts,
+    irq: IrqPort,
+    interrupts: Option<InterruptSink>,
     tx: StreamSink,
+    tx_pace: Pace,
     trace_valid: Port,
     trace_tags: Port,
     lanes: Vec<Lane>,
@@ -116,6 +145,8 @@ pub struct SimDevice {
     tx_bubbles: u64,
     trace: TraceLog,
     tracing: bool,
+    /// Handlers that have begun and not ended.
+    handlers: i32,
     retirement: Option<RetirementPorts>,
     retired: Option<RetiredSink>,
     cycle: u64,
@@ -174,16 +205,20 @@ impl SimDevice {
         } else {
             Pace::percent(options.seed, options.tx_ready_percent)
         };
-        let tx = StreamSink::new(&model, "tx")?.with_pace(pace);
+        let tx = StreamSink::new(&model, "tx")?.with_pace(pace.clone());
+        let irq = IrqPort::new(&model)?;
         let memory = HostMemory::new(&model, "host", options.seed, options.host_latency)?;
         let retirement = if config.rvfi { Some(RetirementPorts::new(&model, config.total_hpus())?) } else { None };
-        model.reset(4);
+        model.reset(RESET_CYCLES);
         Ok(Self {
             model,
             config: *config,
             rx,
             bar,
+            irq,
+            interrupts: None,
             tx,
+            tx_pace: pace,
             trace_valid,
             trace_tags,
             lanes,
@@ -198,12 +233,44 @@ impl SimDevice {
             tx_bubbles: 0,
             trace: TraceLog::default(),
             tracing: true,
+            handlers: 0,
             retirement,
             retired: None,
             cycle: 0,
             last_rx_beat: 0,
             arrivals: Vec::new(),
         })
+    }
+
+    /// Resets the card, as PCI does: frames and transactions under way are lost, in the card and on its ports; memories of the
+    /// card keep what they hold. Host memory and the settings of this value stay.
+    ///
+    /// # Errors
+    /// The model has not the ports of a NIC, which [`SimDevice::new`] has found.
+    pub fn reset(&mut self) -> Result<()> {
+        let bar = &self.bar;
+        for valid in [bar.arvalid, bar.awvalid, bar.wvalid, bar.rready, bar.bready, self.rx.valid] {
+            self.model.set(valid, 0);
+        }
+        self.memory.forget(&mut self.model);
+        self.tx = StreamSink::new(&self.model, "tx")?.with_pace(self.tx_pace.clone());
+        self.irq = IrqPort::new(&self.model)?;
+        self.incoming.clear();
+        self.handlers = 0;
+        (self.position, self.gap, self.idle, self.tx_first) = (0, 0, true, None);
+        self.model.reset(RESET_CYCLES);
+        self.cycle += RESET_CYCLES;
+        Ok(())
+    }
+
+    /// Calls `sink` with the interrupts that the card requests from now on, in their cycle; `None` ends it.
+    pub fn set_interrupts(&mut self, sink: Option<InterruptSink>) {
+        self.interrupts = sink;
+    }
+
+    /// Nothing is under way: no frame enters or leaves, host memory owes no answer, and no handler runs.
+    pub fn quiet(&self) -> bool {
+        self.incoming.is_empty() && self.tx_first.is_none() && self.memory.idle() && self.handlers == 0
     }
 
     /// Queues a frame.
@@ -225,7 +292,7 @@ impl SimDevice {
         self.incoming.len()
     }
 
-    /// Cycles since reset.
+    /// Cycles since the first reset.
     pub fn cycle(&self) -> u64 {
         self.cycle
     }
@@ -320,15 +387,19 @@ impl SimDevice {
         self.model.eval();
         self.sample_tx();
         self.memory.sample(&self.model);
+        if self.model.is_set(self.trace_valid) {
+            self.sample_trace();
+        }
         if self.tracing {
-            if self.model.is_set(self.trace_valid) {
-                self.sample_trace();
-            }
             let (trace, cycle) = (&mut self.trace, self.cycle);
             self.fates.sample(&self.model, |frame, step| trace.push_fate(FateEvent { cycle, frame, step }));
         }
         if let (Some(ports), Some(sink)) = (&self.retirement, &mut self.retired) {
             ports.sample(&self.model, self.cycle, sink);
+        }
+        let requested = self.irq.sample(&self.model);
+        if let (true, Some(sink)) = (requested != 0, &mut self.interrupts) {
+            sink(requested);
         }
         self.model.tick();
         self.cycle += 1;
@@ -388,6 +459,14 @@ impl SimDevice {
         let tags = self.model.get_bytes(self.trace_tags);
         for (i, lane) in self.lanes.iter().enumerate() {
             if valid[i / 8] >> (i % 8) & 1 == 1 {
+                match lane.point {
+                    reasons::T_HANDLER_START => self.handlers += 1,
+                    reasons::T_HANDLER_END => self.handlers -= 1,
+                    _ => {}
+                }
+                if !self.tracing {
+                    continue;
+                }
                 let frame = u16::from_le_bytes([tags[2 * i], tags[2 * i + 1]]);
                 self.trace.push(Event { cycle: self.cycle, point: lane.point, unit: lane.unit, frame });
                 if lane.point == reasons::T_HANDLER_START {

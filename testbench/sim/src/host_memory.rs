@@ -18,12 +18,19 @@ use std::sync::Arc;
 
 pub(crate) const PAGE: u64 = 4096;
 
-/// Bytes that lie elsewhere than in a [`SparseMemory`], at addresses of their own: memory of the program that simulates.
+/// A card may not reach these bytes: its access is answered with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreachable;
+
+/// Result of an access of a card to memory.
+pub type Reached = std::result::Result<(), Unreachable>;
+
+/// Bytes that lie elsewhere than in a [`SparseMemory`], at addresses of their own: memory of a program.
 pub trait Backing: std::fmt::Debug + Send + Sync {
-    /// The byte at an address of the range that it was mapped for.
-    fn read(&self, address: u64) -> u8;
-    /// Writes it.
-    fn write(&self, address: u64, byte: u8);
+    /// Reads bytes of the range that the backing was mapped for.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Reached;
+    /// Writes them, in ascending order.
+    fn write(&self, address: u64, bytes: &[u8]) -> Reached;
 }
 
 /// Memory of 2^64 bytes, zero until written.
@@ -31,29 +38,53 @@ pub trait Backing: std::fmt::Debug + Send + Sync {
 pub struct SparseMemory {
     pages: HashMap<u64, Box<[u8]>>,
     mapped: Vec<(Range<u64>, Arc<dyn Backing>)>,
+    /// There is nothing but what is mapped.
+    only_mapped: bool,
 }
 
 impl SparseMemory {
-    /// Copies memory from `address` on into `out`.
+    /// No memory but what is mapped: other addresses cannot be reached.
+    pub fn only_mapped() -> Self {
+        SparseMemory { only_mapped: true, ..SparseMemory::default() }
+    }
+
+    /// Copies memory from `address` on into `out`; bytes that cannot be reached are zero.
     pub fn read(&self, address: u64, out: &mut [u8]) {
-        let (mut at, mut rest) = (address, &mut *out);
+        if self.try_read(address, out).is_err() {
+            out.fill(0);
+        }
+    }
+
+    /// Copies memory from `address` on into `out`, as a card does.
+    ///
+    /// # Errors
+    /// Some of the bytes cannot be reached.
+    pub fn try_read(&self, address: u64, out: &mut [u8]) -> Reached {
+        let (mut at, mut rest) = (address, out);
         while !rest.is_empty() {
-            let (part, after) = rest.split_at_mut(rest.len().min((PAGE - at % PAGE) as usize));
-            match self.pages.get(&(at / PAGE)) {
-                Some(page) => part.copy_from_slice(&page[(at % PAGE) as usize..][..part.len()]),
-                None => part.fill(0),
+            let (length, backing) = self.part(at, rest.len());
+            let (part, after) = rest.split_at_mut(length);
+            match (backing, self.pages.get(&(at / PAGE))) {
+                (Some(backing), _) => backing.read(at, part)?,
+                (None, _) if self.only_mapped => return Err(Unreachable),
+                (None, Some(page)) => part.copy_from_slice(&page[(at % PAGE) as usize..][..length]),
+                (None, None) => part.fill(0),
             }
-            at = at.wrapping_add(part.len() as u64);
+            at = at.wrapping_add(length as u64);
             rest = after;
         }
-        if !self.mapped.is_empty() {
-            for (i, byte) in out.iter_mut().enumerate() {
-                let at = address.wrapping_add(i as u64);
-                if let Some(backing) = self.backing(at) {
-                    *byte = backing.read(at);
-                }
-            }
+        Ok(())
+    }
+
+    /// The bytes from `address` on that lie in one place, `length` at most, and that place if it is no page of this memory.
+    fn part(&self, address: u64, length: usize) -> (usize, Option<&dyn Backing>) {
+        if let Some((range, backing)) = self.mapped.iter().find(|(range, _)| range.contains(&address)) {
+            return (length.min((range.end - address) as usize), Some(backing.as_ref()));
         }
+        let in_page = PAGE - address % PAGE;
+        let starts = self.mapped.iter().map(|(range, _)| range.start);
+        let to_mapped = starts.filter(|start| *start > address).map(|start| start - address).min();
+        (length.min(in_page.min(to_mapped.unwrap_or(in_page)) as usize), None)
     }
 
     /// `length` bytes from `address` on.
@@ -63,23 +94,50 @@ impl SparseMemory {
         out
     }
 
-    /// Writes `data` from `address` on.
+    /// Writes `data` from `address` on; bytes that cannot be reached are left out.
     pub fn write(&mut self, address: u64, data: &[u8]) {
-        let bytes = data.iter().enumerate().map(|(i, byte)| (address.wrapping_add(i as u64), *byte));
-        self.write_bytes(&bytes.collect::<Vec<_>>());
+        let _ = self.try_write(address, data);
     }
 
-    /// Writes bytes, each to its address: a page is looked up once for those that follow each other in it.
-    fn write_bytes(&mut self, bytes: &[(u64, u8)]) {
-        for part in bytes.chunk_by(|a, b| a.0 / PAGE == b.0 / PAGE) {
-            let page = self.pages.entry(part[0].0 / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice());
-            for (address, byte) in part {
-                match self.mapped.iter().find(|(range, _)| range.contains(address)) {
-                    Some((_, backing)) => backing.write(*address, *byte),
-                    None => page[(address % PAGE) as usize] = *byte,
-                }
+    /// Writes `data` from `address` on, in ascending order, as a card does.
+    ///
+    /// # Errors
+    /// Some of the bytes cannot be reached; those before them are written.
+    pub fn try_write(&mut self, address: u64, data: &[u8]) -> Reached {
+        let (mut at, mut rest) = (address, data);
+        while !rest.is_empty() {
+            let (length, backing) = self.part(at, rest.len());
+            let (part, after) = rest.split_at(length);
+            match backing {
+                Some(backing) => backing.write(at, part)?,
+                None if self.only_mapped => return Err(Unreachable),
+                None => self.page(at)[(at % PAGE) as usize..][..length].copy_from_slice(part),
             }
+            at = at.wrapping_add(length as u64);
+            rest = after;
         }
+        Ok(())
+    }
+
+    /// The page of this memory that holds an address.
+    fn page(&mut self, address: u64) -> &mut [u8] {
+        self.pages.entry(address / PAGE).or_insert_with(|| vec![0; PAGE as usize].into_boxed_slice())
+    }
+
+    /// Writes bytes, each to its address: those that follow each other at once.
+    fn write_bytes(&mut self, bytes: &[(u64, u8)]) -> Reached {
+        let mut run = Vec::with_capacity(bytes.len());
+        for part in bytes.chunk_by(|a, b| a.0.wrapping_add(1) == b.0) {
+            run.clear();
+            run.extend(part.iter().map(|(_, byte)| *byte));
+            self.try_write(part[0].0, &run)?;
+        }
+        Ok(())
+    }
+
+    /// Whether these bytes, each at its address, can be reached.
+    fn reaches(&self, bytes: &[(u64, u8)]) -> bool {
+        !self.only_mapped || bytes.iter().all(|(address, _)| self.part(*address, 1).1.is_some())
     }
 
     /// Lets a range of addresses stand for bytes that lie elsewhere.
@@ -87,13 +145,10 @@ impl SparseMemory {
         self.mapped.push((range, backing));
     }
 
-    /// Undoes [`SparseMemory::map`] for this range.
-    pub fn unmap(&mut self, range: &Range<u64>) {
-        self.mapped.retain(|(mapped, _)| mapped != range);
-    }
-
-    fn backing(&self, address: u64) -> Option<&dyn Backing> {
-        self.mapped.iter().find(|(range, _)| range.contains(&address)).map(|(_, backing)| backing.as_ref())
+    /// Undoes one [`SparseMemory::map`] of this range; whether there was one.
+    pub fn unmap(&mut self, range: &Range<u64>) -> bool {
+        let found = self.mapped.iter().rposition(|(mapped, _)| mapped == range);
+        found.map(|place| self.mapped.remove(place)).is_some()
     }
 
     /// Every byte that is not zero, in the order of addresses.
@@ -286,6 +341,21 @@ impl HostMemory {
             && self.read.as_ref().is_none_or(HostReads::idle)
     }
 
+    /// Forgets all that is under way, as the card does that is reset in this cycle.
+    pub(crate) fn forget(&mut self, model: &mut Model) {
+        for valid in [self.write.bvalid, self.write.awready, self.write.wready] {
+            model.set(valid, 0);
+        }
+        self.addresses.clear();
+        self.open_data = DataBurst::default();
+        self.data.clear();
+        self.pending.clear();
+        (self.offered, self.held_address, self.held_beat) = (None, None, None);
+        if let Some(read) = &mut self.read {
+            read.forget(model);
+        }
+    }
+
     /// Sets the model's inputs for this cycle.
     pub fn drive(&mut self, model: &mut Model) {
         let addresses_open = self.pending.len() + self.addresses.len() < self.most_open;
@@ -329,7 +399,8 @@ impl HostMemory {
             let mut burst = self.pending.remove(i).burst;
             burst.response_cycle = now;
             if !burst.failed && !self.posted {
-                self.memory.write_bytes(&burst.bytes);
+                // That the bytes can be reached was found before the response was offered.
+                let _ = self.memory.write_bytes(&burst.bytes);
             }
             if self.keep_log {
                 self.log.push(burst);
@@ -439,10 +510,10 @@ impl HostMemory {
                     .extend((0..BEAT_BYTES).filter(|b| strobe >> b & 1 == 1).map(|b| (line + b as u64, beat[b])));
             }
             burst.data_cycle = data.cycle;
-            burst.failed =
-                burst.bytes.iter().any(|(address, _)| self.failing.iter().any(|range| range.contains(address)));
+            let fails = |address: &u64| self.failing.iter().any(|range| range.contains(address));
+            burst.failed = burst.bytes.iter().any(|(address, _)| fails(address)) || !self.memory.reaches(&burst.bytes);
             if !burst.failed && self.posted {
-                self.memory.write_bytes(&burst.bytes);
+                burst.failed = self.memory.write_bytes(&burst.bytes).is_err();
             }
             let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
             let due = data.cycle.max(burst.address_cycle) + self.timing.response_min.max(1) + self.next_random() % span;

@@ -95,6 +95,14 @@ impl HostReads {
         self.open.is_empty()
     }
 
+    /// Forgets all that is under way.
+    pub fn forget(&mut self, model: &mut Model) {
+        model.set(self.rvalid, 0);
+        model.set(self.arready, 0);
+        self.open.clear();
+        (self.offered, self.held) = (None, None);
+    }
+
     /// Bursts whose last beat has not been taken.
     pub fn in_flight(&self) -> usize {
         self.open.len()
@@ -109,9 +117,9 @@ impl HostReads {
             if *due <= now {
                 let address = line_of(burst.address).wrapping_add((beat * BEAT_BYTES) as u64);
                 let mut line = [0; BEAT_BYTES];
-                memory.read(address, &mut line);
                 let touched = address..address.saturating_add(BEAT_BYTES as u64);
-                let failed = failing.iter().any(|range| range.start < touched.end && touched.start < range.end);
+                let failed = failing.iter().any(|range| range.start < touched.end && touched.start < range.end)
+                    || memory.try_read(address, &mut line).is_err();
                 self.offered = Some(Offered { line, failed });
             }
         }

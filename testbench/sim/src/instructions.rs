@@ -86,7 +86,7 @@ impl Disassembly {
 pub struct Tracer {
     disassembly: Disassembly,
     hpus: usize,
-    file: BufWriter<Box<dyn Write>>,
+    file: BufWriter<Box<dyn Write + Send>>,
     /// The first error; what comes after it is not written.
     result: Result<(), std::io::Error>,
     lines: u64,
@@ -100,7 +100,7 @@ impl Tracer {
     }
 
     /// Starts a trace in an output that is open; a cluster has `hpus` HPUs.
-    pub fn new(output: Box<dyn Write>, disassembly: Disassembly, hpus: usize) -> Tracer {
+    pub fn new(output: Box<dyn Write + Send>, disassembly: Disassembly, hpus: usize) -> Tracer {
         let mut file = BufWriter::new(output);
         let result = writeln!(
             file,

@@ -1,6 +1,7 @@
 //! The models of cards: loaded from the cache, or linked into the program by the feature `linked`.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use spindle_contract::params::Config;
 use spindle_harness::{Library, Model, Progress, Source};
 use std::sync::Arc;
 
@@ -15,6 +16,17 @@ mod linked {
     pub fn link() {
         spindle_harness::linked::link(MODELS);
     }
+}
+
+/// The text of the NIC of a configuration.
+///
+/// # Errors
+/// The configuration has a parameter that the NIC refuses.
+pub fn source(config: &Config) -> Result<Source> {
+    let design =
+        spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
+    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
+    Ok(Source::new(design.top, files))
 }
 
 /// The model of `source`: the linked one, or that of the cache, or a new one, whose build `progress` shows.

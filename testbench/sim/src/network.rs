@@ -9,9 +9,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::{Bar, HostMemory, Node, Result};
 use spindle_contract::params::SPINDLE_PORT;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// How frames choose among the paths of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,24 +115,36 @@ pub fn address(number: usize) -> Node {
 
 struct Cards {
     cards: Vec<SimHandle>,
+    /// Cycle of the network in which each NIC counts its cycle 0.
+    starts: Vec<u64>,
     wire: Wire,
     /// Frames that each NIC got, in their order, if they are kept.
     received: Option<Vec<Vec<Vec<u8>>>>,
 }
 
 impl Cards {
+    /// The cycle of the network to which a NIC has come.
+    fn time(&self, i: usize) -> u64 {
+        self.starts[i] + self.cards[i].sim().cycle()
+    }
+
+    /// The cycle to which the first of all NICs has come.
+    fn now(&self) -> u64 {
+        (0..self.cards.len()).map(|i| self.time(i)).max().unwrap_or(0)
+    }
+
     /// Moves every NIC on to this cycle.
     fn catch_up(&mut self, cycle: u64) {
         loop {
             // The one with the smallest time goes on, so that no frame arrives in a past that is over.
-            let after = (0..self.cards.len()).min_by_key(|i| self.cards[*i].sim().cycle());
-            let Some(i) = after.filter(|i| self.cards[*i].sim().cycle() < cycle) else { return };
+            let after = (0..self.cards.len()).min_by_key(|i| self.time(*i));
+            let Some(i) = after.filter(|i| self.time(*i) < cycle) else { return };
             self.step(i);
         }
     }
 
     fn step(&mut self, i: usize) {
-        let now = self.cards[i].sim().cycle();
+        let now = self.time(i);
         while let Some(entry) = self.wire.flying.first_entry() {
             if entry.key().0 > now {
                 break;
@@ -153,7 +164,7 @@ impl Cards {
         if self.cards[i].sim().sent_count() > 0 {
             let sent = self.cards[i].sim().take_sent();
             for frame in sent {
-                self.wire.send(frame.bytes, frame.last, self.cards.len());
+                self.wire.send(frame.bytes, self.starts[i] + frame.last, self.cards.len());
             }
         }
     }
@@ -161,53 +172,87 @@ impl Cards {
 
 /// NICs on a wire.
 #[derive(Clone)]
-pub struct Network(Rc<RefCell<Cards>>);
+pub struct Network(Arc<Mutex<Cards>>);
+
+/// A network that ends when its last NIC is dropped.
+pub(crate) struct WeakNetwork(Weak<Mutex<Cards>>);
+
+impl WeakNetwork {
+    /// The network, if it still lives.
+    pub fn upgrade(&self) -> Option<Network> {
+        self.0.upgrade().map(Network)
+    }
+}
 
 impl Network {
     /// Joins NICs after reset; their numbers are their places in the list.
     pub fn new(cards: Vec<SimDevice>, options: WireOptions) -> Self {
         let random = ChaCha8Rng::seed_from_u64(options.seed);
         let wire = Wire { options, random, flying: BTreeMap::new(), counts: WireCounts::default() };
-        let cards = cards.into_iter().map(SimHandle::new).collect();
-        Network(Rc::new(RefCell::new(Cards { cards, wire, received: None })))
+        let cards: Vec<_> = cards.into_iter().map(SimHandle::new).collect();
+        let starts = vec![0; cards.len()];
+        Network(Arc::new(Mutex::new(Cards { cards, starts, wire, received: None })))
+    }
+
+    /// Adds a NIC after reset, whose cycle 0 is the present cycle of the others; its number is the next one.
+    pub fn join(&self, card: SimDevice) -> NetworkNode {
+        let mut cards = self.lock();
+        let start = cards.now();
+        cards.starts.push(start);
+        cards.cards.push(SimHandle::new(card));
+        if let Some(received) = &mut cards.received {
+            received.push(vec![]);
+        }
+        let number = cards.cards.len() - 1;
+        drop(cards);
+        self.node(number)
+    }
+
+    /// A handle that does not keep the network alive.
+    pub(crate) fn downgrade(&self) -> WeakNetwork {
+        WeakNetwork(Arc::downgrade(&self.0))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Cards> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The NIC of this number, for its driver.
     pub fn node(&self, number: usize) -> NetworkNode {
-        NetworkNode { card: self.0.borrow().cards[number].clone(), number, network: self.clone() }
+        NetworkNode { card: self.lock().cards[number].clone(), number, network: self.clone() }
     }
 
     /// How many NICs there are.
     pub fn nodes(&self) -> usize {
-        self.0.borrow().cards.len()
+        self.lock().cards.len()
     }
 
     /// Changes what the wire does to frames that leave from now on.
     pub fn set_wire(&self, change: impl FnOnce(&mut WireOptions)) {
-        change(&mut self.0.borrow_mut().wire.options);
+        change(&mut self.lock().wire.options);
     }
 
     /// What became of the frames so far.
     pub fn counts(&self) -> WireCounts {
-        self.0.borrow().wire.counts
+        self.lock().wire.counts
     }
 
     /// Keeps the frames that NICs get from now on.
     pub fn keep_received(&self) {
-        let nodes = self.nodes();
-        self.0.borrow_mut().received = Some(vec![vec![]; nodes]);
+        let mut cards = self.lock();
+        cards.received = Some(vec![vec![]; cards.cards.len()]);
     }
 
     /// The frames that a NIC got since they were last taken, in their order.
     pub fn take_received(&self, number: usize) -> Vec<Vec<u8>> {
-        self.0.borrow_mut().received.as_mut().map(|frames| std::mem::take(&mut frames[number])).unwrap_or_default()
+        self.lock().received.as_mut().map(|frames| std::mem::take(&mut frames[number])).unwrap_or_default()
     }
 
     /// Moves all NICs on by so many cycles.
     pub fn run(&self, cycles: u64) {
-        let mut cards = self.0.borrow_mut();
-        let now = cards.cards.iter().map(|card| card.sim().cycle()).max().unwrap_or(0);
-        cards.catch_up(now + cycles);
+        let mut cards = self.lock();
+        let end = cards.now() + cycles;
+        cards.catch_up(end);
     }
 }
 
@@ -235,26 +280,24 @@ impl NetworkNode {
         &self.network
     }
 
-    /// The others go on as far as this one has come by an access.
-    fn others(&self) {
-        let now = self.card.sim().cycle();
-        let mut cards = self.network.0.borrow_mut();
+    /// An access, after which the others go on as far as this one has come. No other thread moves a NIC meanwhile.
+    fn access<T>(&mut self, access: impl FnOnce(&mut SimHandle) -> T) -> T {
+        let mut cards = self.network.lock();
+        let result = access(&mut self.card);
+        let now = cards.time(self.number);
         cards.collect(self.number);
         cards.catch_up(now);
+        result
     }
 }
 
 impl Bar for NetworkNode {
     fn read32(&mut self, address: u32) -> Result<u32> {
-        let value = self.card.read32(address);
-        self.others();
-        value
+        self.access(|card| card.read32(address))
     }
 
     fn write32(&mut self, address: u32, value: u32) -> Result<()> {
-        let done = self.card.write32(address, value);
-        self.others();
-        done
+        self.access(|card| card.write32(address, value))
     }
 }
 

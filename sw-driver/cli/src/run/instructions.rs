@@ -6,9 +6,8 @@ use crate::konata::Konata;
 use crate::session::Session;
 use anyhow::{Context, Result};
 use spindle_sim::instructions::{Disassembly, Tracer};
-use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Default)]
 struct Writers {
@@ -20,7 +19,7 @@ struct Writers {
 pub struct InstructionTraces {
     text: Option<(Slot, PathBuf)>,
     konata: Option<(Slot, PathBuf)>,
-    writers: Rc<RefCell<Writers>>,
+    writers: Arc<Mutex<Writers>>,
 }
 
 impl InstructionTraces {
@@ -43,7 +42,7 @@ impl InstructionTraces {
         if let Some((slot, _)) = &konata {
             writers.konata = Some(Konata::new(outputs.stream(*slot)?, disassembly, hpus));
         }
-        Ok(InstructionTraces { text, konata, writers: Rc::new(RefCell::new(writers)) })
+        Ok(InstructionTraces { text, konata, writers: Arc::new(Mutex::new(writers)) })
     }
 
     /// Writes every instruction that retires from now on.
@@ -53,7 +52,7 @@ impl InstructionTraces {
         }
         let sink = self.writers.clone();
         session.card.sim().set_retired(Some(Box::new(move |retired| {
-            let writers = &mut *sink.borrow_mut();
+            let writers = &mut *sink.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(text) = &mut writers.text {
                 text.retired(retired);
             }
@@ -70,7 +69,8 @@ impl InstructionTraces {
     /// The traces are still in use, which is a defect of the program.
     pub fn finish(self, session: &Session, outputs: &mut Outputs, note: Option<&str>) -> Result<()> {
         session.card.sim().set_retired(None);
-        let writers = Rc::into_inner(self.writers).context("the instruction traces are still in use")?.into_inner();
+        let writers = Arc::into_inner(self.writers).context("the instruction traces are still in use")?;
+        let writers = writers.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let (Some((slot, path)), Some(tracer)) = (self.text, writers.text) {
             let mut instructions = 0;
             let written = outputs.write(slot, |_| {

@@ -183,7 +183,7 @@ impl Outputs {
     ///
     /// # Errors
     /// The system has no file handle left.
-    pub fn stream(&self, slot: Slot) -> Result<Box<dyn Write>> {
+    pub fn stream(&self, slot: Slot) -> Result<Box<dyn Write + Send>> {
         Ok(match &self.outputs[slot.0].target {
             Some(Target::Temporary(file, _)) => Box::new(file.as_file().try_clone()?),
             Some(Target::Direct(file)) => Box::new(file.try_clone()?),

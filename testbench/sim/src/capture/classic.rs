@@ -43,7 +43,8 @@ pub(super) fn read(file: &[u8], collector: &mut RrMux) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn write<'a>(output: &mut dyn Write, packets: impl IntoIterator<Item = Annotated<'a>>) -> Result<()> {
+/// Begins a file: time stamps of nanoseconds, Ethernet.
+pub(super) fn begin<W: Write>(output: W) -> Result<PcapWriter<W>> {
     let header = PcapHeader {
         ts_resolution: TsResolution::NanoSecond,
         datalink: DataLink::ETHERNET,
@@ -51,7 +52,11 @@ pub(super) fn write<'a>(output: &mut dyn Write, packets: impl IntoIterator<Item 
         snaplen: LONGEST as u32,
         ..PcapHeader::default()
     };
-    let mut writer = PcapWriter::with_header(output, header)?;
+    Ok(PcapWriter::with_header(output, header)?)
+}
+
+pub(super) fn write<'a>(output: &mut dyn Write, packets: impl IntoIterator<Item = Annotated<'a>>) -> Result<()> {
+    let mut writer = begin(output)?;
     for packet in packets {
         writer.write_packet(&PcapPacket::new(packet.time, packet.bytes.len() as u32, packet.bytes))?;
     }

@@ -14,7 +14,7 @@ use anyhow::{bail, Context, Result};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Longest packet that a capture may hold; a longer one is taken for damage.
@@ -176,6 +176,40 @@ impl RrMux {
             bail!("packet {number} is damaged: it holds {length} bytes of a frame of {}", found.original);
         }
         self.packets.push(Captured { time: found.time, bytes: found.bytes.to_vec() });
+        Ok(())
+    }
+}
+
+/// A classic pcap file that grows packet by packet, and can be read meanwhile.
+pub struct Growing {
+    path: PathBuf,
+    writer: pcap_file::pcap::PcapWriter<File>,
+}
+
+impl Growing {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// The name asks for pcapng, or the file cannot be written.
+    pub fn create(path: &Path) -> Result<Growing> {
+        if Format::of(path) == Format::PcapNg {
+            bail!(
+                "{} would be a pcapng file, which is written at once; give a name that ends in .pcap",
+                path.display()
+            );
+        }
+        let cannot = || format!("cannot write {}", path.display());
+        let file = File::create(path).with_context(cannot)?;
+        Ok(Growing { path: path.into(), writer: classic::begin(file).with_context(cannot)? })
+    }
+
+    /// Adds a packet.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn push(&mut self, time: Duration, bytes: &[u8]) -> Result<()> {
+        let packet = pcap_file::pcap::PcapPacket::new(time, bytes.len() as u32, bytes);
+        self.writer.write_packet(&packet).with_context(|| format!("cannot write {}", self.path.display()))?;
         Ok(())
     }
 }

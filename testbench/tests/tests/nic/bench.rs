@@ -35,9 +35,7 @@ pub fn emit(config: Config) -> Design {
 
 /// The text of a NIC.
 fn source(config: Config) -> Source {
-    let design = emit(config);
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text));
-    Source::new(design.top, files.collect())
+    spindle_sim::source(&config).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// The text of the NIC under test, elaborated once.

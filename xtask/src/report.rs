@@ -58,6 +58,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let routed = if options.no_pnr || !results.exists() { Value::Null } else { read(&results)? };
     add_routed(object, &routed);
     object.insert("place_and_route".into(), routed);
+    let results = target_folder().join("vm/vm.json");
+    add_machine(object, &if results.exists() { read(&results)? } else { Value::Null });
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("report: {}; `cargo xtask figures --from {0}` takes it into README and docs", path.display());
@@ -130,6 +132,17 @@ fn add_routed(report: &mut Map<String, Value>, routed: &Value) {
     }
 }
 
+/// Enters `host.vm_seconds` of the last `cargo xtask vm`, which is opt-in: `null` without one, or if a check failed.
+fn add_machine(report: &mut Map<String, Value>, machine: &Value) {
+    let seconds = machine["host"]["vm_seconds"].clone();
+    if seconds.is_null() {
+        let why = if machine.is_null() { "`cargo xtask vm` was not run" } else { "a check of `cargo xtask vm` failed" };
+        let missing = report.entry("missing").or_insert_with(|| json!({}));
+        missing["host.vm_seconds"] = why.into();
+    }
+    report.entry("host").or_insert_with(|| json!({}))["vm_seconds"] = seconds;
+}
+
 fn read(path: &std::path::Path) -> Result<Value> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))
@@ -160,6 +173,19 @@ mod tests {
         assert!(report["missing"]["area.xc7.hpu.dsp"].as_str().unwrap().contains("no valid mapping"));
         assert!(report["missing"]["area.xc7.rvma.lut"].as_str().unwrap().contains("left it out"));
         assert_eq!((report["missing"].get("area.xcup.rvma.levels"), &report["missing"]["a"]), (None, &json!("b")));
+    }
+
+    #[test]
+    fn the_time_of_the_machine_is_that_of_its_last_run() {
+        let mut report = json!({"host": {"ring_put_cycles": 8}}).as_object().unwrap().clone();
+        add_machine(&mut report, &Value::Null);
+        assert_eq!((&report["host"]["vm_seconds"], &report["host"]["ring_put_cycles"]), (&Value::Null, &json!(8)));
+        assert_eq!(report["missing"]["host.vm_seconds"], "`cargo xtask vm` was not run");
+        let mut report = Map::new();
+        add_machine(&mut report, &json!({"host": {"vm_seconds": 7.5}}));
+        assert_eq!((&report["host"]["vm_seconds"], report.get("missing")), (&json!(7.5), None));
+        add_machine(&mut report, &json!({"host": {"vm_checks": 19}}));
+        assert_eq!(report["missing"]["host.vm_seconds"], "a check of `cargo xtask vm` failed");
     }
 
     #[test]

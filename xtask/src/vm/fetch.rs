@@ -157,7 +157,6 @@ fn configuration(folder: &Path) -> String {
          Dir::Cache \"{folder}/cache\";\nDir::Etc::sourcelist \"{folder}/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\n\
          Dir::Etc::preferences \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\nAPT::Architecture \"amd64\";\n\
          APT::Architectures {{ \"amd64\"; }};\nAPT::Sandbox::User \"\";\nAPT::Default-Release \"{}\";\n\
-         APT::Update::Post-Invoke-Success \"\";\n#clear APT::Update::Post-Invoke-Success;\n#clear APT::Update::Post-Invoke;\n\
          Acquire::Languages \"none\";\nAcquire::IndexTargets::deb::DEP-11::DefaultEnabled \"false\";\n",
         SUITES[1]
     )

@@ -1,6 +1,7 @@
 //! Who this NIC is, and the nodes that it puts to.
 
 use crate::{Bar, Device, Error, HostMemory, Result};
+use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::registers::node;
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 
@@ -13,6 +14,13 @@ pub struct Node {
     pub ip: [u8; 4],
     /// UDP port of its Spindle transport.
     pub port: u16,
+}
+
+impl Node {
+    /// The addresses that a node has by its number, where the network has no other plan: 02:00:00:00:01:n and 10.78.0.n.
+    pub fn numbered(number: u8) -> Node {
+        Node { mac: [2, 0, 0, 0, 1, number], ip: [10, 78, 0, number], port: SPINDLE_PORT }
+    }
 }
 
 /// Low 32 and high 16 bits of a MAC address.
@@ -34,6 +42,16 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             self.bar.write32(node::BASE + register, value)?;
         }
         Ok(())
+    }
+
+    /// Number, MAC and IPv4 address of this NIC; all 0 after reset.
+    pub fn own_addresses(&mut self) -> Result<(u32, [u8; 6], [u8; 4])> {
+        let mut read = |offset: u32| self.bar.read32(node::BASE + offset);
+        let (nid, low, high, ip) =
+            (read(node::LOCAL_NID)?, read(node::LOCAL_MAC_LO)?, read(node::LOCAL_MAC_HI)?, read(node::LOCAL_IP)?);
+        let [.., a, b] = high.to_be_bytes();
+        let [c, d, e, f] = low.to_be_bytes();
+        Ok((nid, [a, b, c, d, e, f], ip.to_be_bytes()))
     }
 
     /// Enters a node into the node table, or takes it out: handlers name it by this number.

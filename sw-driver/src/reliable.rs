@@ -64,6 +64,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write(SendControl::ZERO.with_retries(retries.into()).with_sequenced(reliability.is_some()))
     }
 
+    /// Whether the card numbers its puts and sends them until they are acknowledged ([`Device::set_reliability`]).
+    pub fn sends_reliably(&mut self) -> Result<bool> {
+        Ok(self.bar.read::<SendControl>()?.sequenced())
+    }
+
     /// Limits how long puts and gets of this card find no buffer: one that is refused for lack of a buffer, or
     /// because its destination is busy, `cycles` after it began to leave, rounded up to 1024, has failed, and its
     /// event has the refusal. `None`, as after reset: the card sends it again until the destination takes it. Holds

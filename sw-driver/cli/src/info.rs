@@ -1,5 +1,6 @@
 //! `spindle info` and `spindle handlers`.
 
+use crate::card;
 use crate::table::table;
 use anyhow::Result;
 use spindle_contract::descriptors::MATCH_FIELDS;
@@ -8,8 +9,29 @@ use spindle_contract::params::{MATCH_BYTES, MATCH_WORDS, WORD_TERMS};
 use spindle_contract::reasons::DROP_REASONS;
 use spindle_sdk::SHIPPED;
 
+/// Arguments of `spindle info`.
+#[derive(clap::Args)]
+pub struct InfoArguments {
+    /// Print what a card is as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows the card, if one is named; else lists configurations, fields and reasons.
+///
+/// # Errors
+/// The card cannot be opened or does not answer.
+pub fn info(arguments: &InfoArguments, card: Option<&str>) -> Result<()> {
+    let variable = std::env::var(card::address::VARIABLE).is_ok_and(|address| !address.is_empty());
+    if card.is_some() || variable || arguments.json {
+        return card::info(card, arguments.json);
+    }
+    lists();
+    Ok(())
+}
+
 /// Lists configurations, fields and reasons.
-pub fn info() -> Result<()> {
+fn lists() {
     let kib = |bytes: usize| format!("{} KiB", bytes >> 10);
     let rows = Config::ALL.map(|c| {
         [
@@ -50,7 +72,6 @@ pub fn info() -> Result<()> {
     println!("{}\n", table(["field", "bits", "meaning"], rows, false));
     let rows = DROP_REASONS.iter().map(|(name, doc)| [(*name).to_owned(), (*doc).to_owned()]);
     println!("{}", table(["dropped for", "when"], rows, false));
-    Ok(())
 }
 
 /// Lists the shipped handlers.

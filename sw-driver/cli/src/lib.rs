@@ -4,9 +4,13 @@
 //! bench or of the RTL is built.
 
 pub mod build;
+pub mod card;
 pub mod config;
+pub mod generate;
 pub mod info;
 pub mod laboratory;
+pub mod message_field;
+pub mod prints;
 pub mod table;
 
 #[cfg(feature = "sim")]
@@ -22,13 +26,9 @@ pub mod fpspin_host;
 #[cfg(feature = "sim")]
 pub mod konata;
 #[cfg(feature = "sim")]
-pub mod message_field;
-#[cfg(feature = "sim")]
 pub mod pictures;
 #[cfg(feature = "sim")]
 pub mod play;
-#[cfg(feature = "sim")]
-pub mod prints;
 #[cfg(feature = "sim")]
 pub mod run;
 #[cfg(feature = "sim")]

@@ -1,8 +1,8 @@
 //! The `spindle` command: builds handlers, runs them on the cycle-accurate NIC, exports the NIC as Verilog.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use spindle_cli::laboratory::{self, Passed};
-use spindle_cli::{build, info};
+use spindle_cli::{build, card, generate, info};
 #[cfg(feature = "sim")]
 use spindle_cli::{export, run};
 use std::process::ExitCode;
@@ -10,6 +10,10 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "spindle", version, about = "An FPGA SmartNIC with sPIN handlers and RVMA mailboxes.")]
 struct Arguments {
+    /// Card for commands that use one: 0000:65:00.0, sysfs:0000:65:00.0 or unix:/run/spindle/nic0.sock [default: that of
+    /// the variable SPINDLE_CARD, else the only card].
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    card: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -32,14 +36,29 @@ enum Command {
     Hart(Passed),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(Passed),
-    /// List the configurations, the fields of the rule language and the drop reasons.
-    Info,
+    /// Show a card, if --card or SPINDLE_CARD names one; else list the configurations, the fields of the rule language and the
+    /// drop reasons.
+    Info(info::InfoArguments),
     /// List the handlers that come with this program.
     Handlers,
+    #[command(flatten)]
+    Card(card::CardCommand),
+    /// Print the completions of a shell: `spindle completions bash > /usr/share/bash-completion/completions/spindle`.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write a man page for each command into a folder.
+    Man {
+        /// The folder.
+        folder: std::path::PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let Arguments { card, command } = Arguments::parse();
+    let card = card.as_deref();
+    let result = match command {
         #[cfg(feature = "sim")]
         Command::Run(arguments) => run::run(&arguments).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "sim")]
@@ -49,8 +68,13 @@ fn main() -> ExitCode {
         Command::Compat(passed) => laboratory::start("spindle-lab", &["compat"], &passed),
         Command::Hart(passed) => laboratory::start("spindle-hart", &[], &passed),
         Command::Report(passed) => laboratory::start("spindle-lab", &["report"], &passed),
-        Command::Info => info::info().map(|()| ExitCode::SUCCESS),
+        Command::Info(arguments) => info::info(&arguments, card).map(|()| ExitCode::SUCCESS),
         Command::Handlers => info::handlers().map(|()| ExitCode::SUCCESS),
+        Command::Card(command) => command.run(card).map(|()| ExitCode::SUCCESS),
+        Command::Completions { shell } => {
+            generate::completions(shell, Arguments::command()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Man { folder } => generate::man(&folder, Arguments::command()).map(|()| ExitCode::SUCCESS),
     };
     match result {
         Ok(status) => status,

@@ -18,6 +18,11 @@ pub struct MessageFieldArguments {
 }
 
 impl MessageFieldArguments {
+    /// Place and end as they were given, if both were.
+    pub fn texts(&self) -> Option<(&str, &str)> {
+        self.message_field.as_deref().zip(self.message_end.as_deref())
+    }
+
     /// The rule of messages that a field names, for frames of these rules; `None` if the options are not given.
     pub fn rule(&self, rules: &[Rule]) -> Result<Option<MessageRule>> {
         match (&self.message_field, &self.message_end) {

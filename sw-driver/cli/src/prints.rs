@@ -52,6 +52,11 @@ impl Lines {
         }
     }
 
+    /// Lines that are complete, once.
+    pub fn drain(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.done)
+    }
+
     /// All lines; unfinished ones come last.
     pub fn finish(self) -> Vec<Line> {
         let rest = self.open.into_iter().map(|(speaker, text)| line(speaker, &text));

@@ -48,6 +48,11 @@ fn page(command: Command, name: String) -> Result<(String, Vec<u8>)> {
     let command = command.display_name(&name).bin_name(usage);
     let mut text = Vec::new();
     // No date: the pages of one source are equal.
-    clap_mangen::Man::new(command).date("").render(&mut text).context("cannot make a man page")?;
+    clap_mangen::Man::new(command)
+        .date("")
+        .source("Spindle")
+        .manual("Spindle")
+        .render(&mut text)
+        .context("cannot make a man page")?;
     Ok((file, text))
 }

@@ -43,19 +43,28 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// What the ring holds. It is frozen meanwhile, so what passes while it is read is not recorded.
     pub fn trace(&mut self) -> Result<Trace> {
-        self.trace_since(0)
-    }
-
-    /// What the ring holds from this record on; the first since [`Device::start_trace`] is record 0. With the number of
-    /// records read and lost so far, a program follows the ring. It is frozen while it is read.
-    pub fn trace_since(&mut self, first: u32) -> Result<Trace> {
         let control: Control = self.bar.read()?;
         self.bar.write(control.with_freeze(true))?;
-        let written = self.bar.read32(trace::BASE + trace::WRITTEN)?;
-        let oldest = written.saturating_sub(TRACE_RECORDS as u32).max(first);
-        let records = (oldest..written).map(|number| self.trace_record(number)).collect::<Result<_>>()?;
+        let trace = self.trace_since(0);
         self.bar.write(control)?;
-        Ok(Trace { records, lost: oldest - first })
+        trace
+    }
+
+    /// What the ring holds from this record on, while it goes on; the first since [`Device::start_trace`] is record 0.
+    /// With the number of records read and lost so far, a program follows the ring and misses nothing, as long as it
+    /// reads faster than packets pass.
+    pub fn trace_since(&mut self, first: u32) -> Result<Trace> {
+        let oldest = |written: u32| written.saturating_sub(TRACE_RECORDS as u32).max(first);
+        let written = self.bar.read32(trace::BASE + trace::WRITTEN)?;
+        let start = oldest(written);
+        let mut records = (start..written).map(|number| self.trace_record(number)).collect::<Result<Vec<_>>>()?;
+        if records.is_empty() {
+            return Ok(Trace { records, lost: start - first });
+        }
+        // What was overwritten while it was read is not believed.
+        let valid = oldest(self.bar.read32(trace::BASE + trace::WRITTEN)?).min(written);
+        records.drain(..(valid - start) as usize);
+        Ok(Trace { records, lost: valid - first })
     }
 
     fn trace_record(&mut self, number: u32) -> Result<TraceRecord> {

@@ -167,6 +167,11 @@ pub fn load(
     let plural = if count == 1 { "" } else { "s" };
     writeln!(out, "context {}: {}, {count} rule{plural}, process {}", context.0, checked.name, options.process)?;
     out.flush()?;
+    if !arguments.stay && live.identity.transport == "vfio-user" {
+        eprintln!(
+            "spindle: the context stays if the server of the card keeps its state (`spindle serve --keep`, spindled)"
+        );
+    }
     if arguments.stay {
         stay(live, out, stop)?;
         unload_one(live, context, &Patience::new(&Stop::default(), Some(UNLOAD_SECONDS)), out)?;

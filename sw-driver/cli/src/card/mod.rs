@@ -62,6 +62,10 @@ pub fn address(given: Option<&str>) -> Result<String> {
 /// There is no such card, or it cannot be opened.
 pub fn open(given: Option<&str>) -> Result<SharedCard> {
     let address = address(given)?;
+    #[cfg(feature = "sim")]
+    if address.starts_with(spindle_sim::transport::PREFIX) {
+        return spindle_sim::transport::open(&address);
+    }
     spindle::transport::open(&address).with_context(|| format!("cannot open the card {address}"))
 }
 

@@ -10,6 +10,7 @@ pub mod generate;
 pub mod info;
 pub mod laboratory;
 pub mod message_field;
+pub mod netdev;
 pub mod prints;
 pub mod table;
 
@@ -31,6 +32,8 @@ pub mod pictures;
 pub mod play;
 #[cfg(feature = "sim")]
 pub mod run;
+#[cfg(feature = "sim")]
+pub mod serve;
 #[cfg(feature = "sim")]
 pub mod session;
 #[cfg(feature = "sim")]

@@ -2,9 +2,9 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 use spindle_cli::laboratory::{self, Passed};
-use spindle_cli::{build, card, generate, info};
+use spindle_cli::{build, card, generate, info, netdev};
 #[cfg(feature = "sim")]
-use spindle_cli::{export, run};
+use spindle_cli::{export, run, serve};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -26,6 +26,14 @@ enum Command {
     /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
     #[cfg(feature = "sim")]
     Export(export::ExportArguments),
+    /// Serve the simulated NIC as a PCI function to other programs, over vfio-user.
+    #[cfg(feature = "sim")]
+    Serve(serve::ServeArguments),
+    /// Have a served card record a wave.
+    #[cfg(feature = "sim")]
+    Wave(serve::WaveArguments),
+    /// Make a card a network interface of Linux, over TAP.
+    Netdev(netdev::NetdevArguments),
     /// Play real traffic and a put through the NIC, compare every byte, show the latency of every stage.
     Demo(Passed),
     /// Compile a handler to an ELF image; report its size and its stack.
@@ -56,6 +64,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
     let Arguments { card, command } = Arguments::parse();
     let card = card.as_deref();
     let result = match command {
@@ -63,6 +72,11 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "sim")]
         Command::Export(arguments) => export::export(&arguments).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "sim")]
+        Command::Serve(arguments) => serve::serve(&arguments).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "sim")]
+        Command::Wave(arguments) => serve::wave(&arguments, card).map(|()| ExitCode::SUCCESS),
+        Command::Netdev(arguments) => netdev::command(&arguments, card).map(|()| ExitCode::SUCCESS),
         Command::Demo(passed) => laboratory::start("spindle-lab", &["demo"], &passed),
         Command::Build(arguments) => build::build(&arguments).map(|()| ExitCode::SUCCESS),
         Command::Compat(passed) => laboratory::start("spindle-lab", &["compat"], &passed),

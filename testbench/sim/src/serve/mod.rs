@@ -103,11 +103,13 @@ pub struct NicServer {
 }
 
 impl NicServer {
-    /// Listens, opens the wire and builds the model, whose first build takes minutes. Sockets that a server left are replaced.
+    /// Builds the model, which takes minutes the first time, listens, and opens the wire. Sockets that a server left are replaced.
     ///
     /// # Errors
     /// Another server has the socket, the wire cannot be opened, or the model cannot be built.
     pub fn open(options: &ServeOptions) -> Result<NicServer> {
+        // A client that comes while a model is built would wait for minutes.
+        let sim = device(&options.config, Options { trace: options.waves, seed: options.seed, ..Options::default() })?;
         let host = Host::new(pci::VECTORS);
         let server = Server::bind(&options.socket, Layout::CARD, host.clone())?;
         let wire: Box<dyn Wire + Send> = match &options.end {
@@ -120,7 +122,6 @@ impl NicServer {
             End::Link(path) => Box::new(Link::open(path)?),
         };
         let control = Control::bind(&options.socket)?;
-        let sim = device(&options.config, Options { trace: options.waves, seed: options.seed, ..Options::default() })?;
         let function = NicFunction::new(sim, &host, wire, options.time, options.keep);
         Ok(NicServer { server, function, control, mode: options.time, idle: 0 })
     }

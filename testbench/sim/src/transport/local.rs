@@ -1,7 +1,7 @@
 //! A simulated card of this process, as a transport.
 
 use super::memory::{Arena, ProcessMemory};
-use crate::host_memory::SparseMemory;
+use crate::host_memory::{SparseMemory, PAGE};
 use crate::NetworkNode;
 use rustix::event::{eventfd, EventfdFlags};
 use spindle::dma::{Arenas, SharedMemory};
@@ -11,9 +11,9 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the memory that is allocated lies for the card: above 4 GiB, so that an address cut to 32 bits is noticed, and where
+/// Where the memory that is allocated lies for the card, as over vfio-user: above 4 GiB, so that an address cut to 32 bits is noticed, and where
 /// no memory of the program is.
-const FIRST_ADDRESS: u64 = 0x1_4000_0000;
+const FIRST_ADDRESS: u64 = 4 << 30;
 
 /// The eventfds of the vectors that someone waits for.
 type Eventfds = Arc<Mutex<[Option<OwnedFd>; pci::VECTORS]>>;
@@ -25,6 +25,8 @@ pub struct LocalCard {
     arenas: Arenas,
     next: u64,
     process: Option<Arc<ProcessMemory>>,
+    /// Ranges of the program's memory that the card reaches.
+    mapped: Vec<Range<u64>>,
     eventfds: Eventfds,
 }
 
@@ -44,6 +46,7 @@ impl LocalCard {
             arenas: Arenas::default(),
             next: FIRST_ADDRESS,
             process: None,
+            mapped: Vec::new(),
             eventfds,
         }
     }
@@ -59,6 +62,11 @@ impl LocalCard {
         }
         Ok(self.process.clone().expect("it has been opened"))
     }
+}
+
+/// The pages in which a range lies.
+fn pages(range: &Range<u64>) -> Range<u64> {
+    range.start & !(PAGE - 1)..range.end.next_multiple_of(PAGE)
 }
 
 /// Adds one to the eventfds of these vectors.
@@ -122,20 +130,24 @@ impl Card for LocalCard {
         Identity { address: self.address.clone(), transport: "sim", pci: None }
     }
 
+    /// The card reaches whole pages, as after an IOMMU: it reads whole beats.
     fn map(&mut self, range: &Range<u64>) -> Result<()> {
         let process = self.process_memory()?;
-        self.node.card().sim().memory().memory.map(range.clone(), process);
+        self.node.card().sim().memory().memory.map(pages(range), process);
+        self.mapped.push(range.clone());
         Ok(())
     }
 
     fn unmap(&mut self, range: &Range<u64>) -> Result<()> {
-        match self.node.card().sim().memory().memory.unmap(range) {
-            true => Ok(()),
-            false => Err(Error::Memory(format!(
+        let Some(place) = self.mapped.iter().position(|mapped| mapped == range) else {
+            return Err(Error::Memory(format!(
                 "{:#x} to {:#x} was not mapped for the card; unmap what was mapped",
                 range.start, range.end
-            ))),
-        }
+            )));
+        };
+        self.mapped.swap_remove(place);
+        self.node.card().sim().memory().memory.unmap(&pages(range));
+        Ok(())
     }
 
     fn vectors(&self) -> usize {

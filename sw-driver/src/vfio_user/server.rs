@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Requests that one call of [`Server::service`] handles at most: a client that floods the server does not stop its caller.
 const MOST_REQUESTS: usize = 64;
+/// How long a client that is refused may take for its first message.
+const REFUSAL_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
 /// Clients that wait for their refusal.
 const MOST_REFUSED: usize = 4;
 
@@ -78,10 +80,20 @@ impl Server {
         Ok(Server { listener: None, path: None, served, client, refused: Vec::new() })
     }
 
-    /// Announces to clients that BAR 0 is the doorbell page of this process, and the addresses that they may use.
-    pub fn announce(&mut self, process: usize, window: std::ops::Range<u64>) {
-        self.served.own.process = Some(process);
+    /// Announces to clients the process whose share the function is, if it is no whole card, and the addresses that they may use.
+    pub fn announce(&mut self, process: Option<usize>, window: std::ops::Range<u64>) {
+        self.served.own.process = process;
         self.served.own.window = Some([window.start, window.end]);
+    }
+
+    /// Refuses a client for whom there is no function: its first message is answered with `EBUSY`, if it comes within a moment.
+    pub fn refuse(stream: UnixStream) -> std::io::Result<()> {
+        let mut channel = Channel::new(stream)?;
+        irq::ready(channel.fd(), PollFlags::IN, REFUSAL_WAIT)?;
+        if let Ok(Some(message)) = channel.receive() {
+            let _ = channel.send(error_header(&message.header, Errno::BUSY), &[], Vec::new());
+        }
+        Ok(())
     }
 
     /// Whether a client is connected.
@@ -108,7 +120,7 @@ impl Server {
             return false;
         }
         self.accept();
-        self.refuse();
+        self.refuse_others();
         self.ring_doorbells(function);
         self.serve_client(function);
         true
@@ -133,7 +145,7 @@ impl Server {
     }
 
     /// Answers the first message of those who came while a client was connected.
-    fn refuse(&mut self) {
+    fn refuse_others(&mut self) {
         self.refused.retain_mut(|channel| match channel.receive() {
             Ok(None) => true,
             Ok(Some(message)) => {

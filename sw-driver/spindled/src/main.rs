@@ -1,0 +1,97 @@
+//! The command `spindled`.
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use spindle::Node;
+use spindled::card::Station;
+use spindled::control::{parse_ip, parse_mac};
+use spindled::{Daemon, Options, Quota};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// Owns a card and gives each client process its share of it.
+#[derive(Parser, Debug)]
+#[command(version)]
+struct Arguments {
+    /// Address of the card: 0000:65:00.0, or unix:/run/nic0.sock of a served card.
+    #[arg(long)]
+    card: String,
+    /// Folder of the sockets card.sock, admin.sock and control.sock.
+    #[arg(long, default_value = "/run/spindle")]
+    socket: PathBuf,
+    /// Number, MAC and IPv4 address of the card: 1,02:00:00:00:00:01,10.0.0.1. Without it, `set_station` sets them later.
+    #[arg(long, value_parser = parse_station)]
+    station: Option<Station>,
+    /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2,4791. May be given several times.
+    #[arg(long, value_parser = parse_node)]
+    node: Vec<(usize, Node)>,
+    /// Cycles of a packet and its acknowledgement: a put that is not acknowledged for four times as long is sent again.
+    #[arg(long, default_value_t = 4096)]
+    round_trip: u64,
+    /// Mailboxes of a client.
+    #[arg(long, default_value_t = Quota::default().mailboxes)]
+    mailboxes: usize,
+    /// Buffers that a client has posted by doorbell.
+    #[arg(long, default_value_t = Quota::default().buffers)]
+    buffers: u64,
+    /// Maps of memory of a client.
+    #[arg(long, default_value_t = Quota::default().maps)]
+    maps: usize,
+    /// Bytes that a client has mapped.
+    #[arg(long, default_value_t = Quota::default().bytes)]
+    bytes: u64,
+    /// Cycles of the card for each INC_EPOCH and CLOSE of a client.
+    #[arg(long, default_value_t = Quota::default().reclaim_cycles)]
+    reclaim_cycles: u64,
+}
+
+fn parse_station(text: &str) -> Result<Station, String> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [nid, mac, ip] = parts[..] else {
+        return Err("give number, MAC and IPv4 address, such as 1,02:00:00:00:00:01,10.0.0.1".into());
+    };
+    let nid = nid.parse().map_err(|_| format!("`{nid}` is no number of a node"))?;
+    Ok(Station { nid, mac: parse_mac(mac)?, ip: parse_ip(ip)? })
+}
+
+fn parse_node(text: &str) -> Result<(usize, Node), String> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [number, mac, ip, port] = parts[..] else {
+        return Err("give number, MAC, IPv4 address and port, such as 2,02:00:00:00:00:02,10.0.0.2,4791".into());
+    };
+    let number = number.parse().map_err(|_| format!("`{number}` is no number of a node"))?;
+    let port = port.parse().map_err(|_| format!("`{port}` is no UDP port"))?;
+    Ok((number, Node { mac: parse_mac(mac)?, ip: parse_ip(ip)?, port }))
+}
+
+impl Arguments {
+    fn options(self) -> Options {
+        let quota = Quota {
+            mailboxes: self.mailboxes,
+            buffers: self.buffers,
+            maps: self.maps,
+            bytes: self.bytes,
+            reclaim_cycles: self.reclaim_cycles,
+            ..Quota::default()
+        };
+        let Arguments { socket, station, node, round_trip, .. } = self;
+        Options { sockets: socket, station, nodes: node, round_trip, quota }
+    }
+}
+
+fn main() -> Result<()> {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
+    let arguments = Arguments::parse();
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+        signal_hook::flag::register(signal, ends.clone()).context("cannot handle signals")?;
+    }
+    let card = spindle::open(&arguments.card)?;
+    let address = arguments.card.clone();
+    let mut daemon = Daemon::new(card, arguments.options())?;
+    log::info!("the card {address} is served");
+    daemon.run(|| ends.load(Ordering::Relaxed))?;
+    log::info!("ends");
+    Ok(())
+}

@@ -18,7 +18,7 @@ const ABSENT: &[&str] =
     &["testbench", "packet-engine", "hpu-core", "rvma-lut", "rtl/verilog", "rtl/blocks", "rtl/nic", "xtask"];
 
 /// The crates that are built in the copy.
-const BUILT: &[&str] = &["spindle", "spindle-cli", "spindle-rvma", "spindle-sdk"];
+const BUILT: &[&str] = &["spindle", "spindled", "spindle-cli", "spindle-rvma", "spindle-sdk"];
 
 /// A crate, the crates of the project that it may use, and those that only its feature `sim` may use.
 type Uses = (&'static str, &'static [&'static str], &'static [&'static str]);
@@ -38,6 +38,7 @@ const CRATES: &[Uses] = &[
     ("spindle", &["spindle-contract"], &[]),
     ("spindle-rvma", DRIVER, &["spindle-harness", "spindle-nic", "spindle-sim"]),
     ("spindle-sdk", DRIVER, &[]),
+    ("spindled", DRIVER, &[]),
     ("spindle-cli", &["spindle", "spindle-contract", "spindle-sdk"],
         &["spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
     ("spindle-model", &["spindle-contract"], &[]),

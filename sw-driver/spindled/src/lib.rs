@@ -4,7 +4,7 @@
 //!
 //! | of the client's function | is |
 //! |---|---|
-//! | BAR 0 | at the card's own addresses: the global page, read-only, and the doorbell page of the process; no other page answers |
+//! | BAR 0 | at the card's own addresses: the doorbell page of the process; read-only, the global page, the counters of the RVMA engine and the last refusal; nothing else answers |
 //! | MSI-X | the card's vector numbers; the vector of the process fires |
 //! | DMA_MAP | memory of the client on the card, in the client's window of addresses, registered as a region of the process |
 //! | GET_REGION_IO_FDS | an eventfd that writes KICK, without the daemon where the card's transport can |

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use spindle::vfio_user::{Doorbell, Function, Host, MapRequest};
 use spindle::Access;
 use spindle_contract::pci::{TIME_CYCLE, TIME_MODE, TIME_MOST, TIME_REGION_BYTES, TIME_RUN};
-use spindle_contract::registers::{doorbell, global, rvma, PAGE};
+use spindle_contract::registers::{doorbell, global, node, rvma, PAGE};
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -77,8 +77,12 @@ impl Share<'_> {
     /// Whether the client may access a register outside of its doorbell page.
     fn may(&self, address: u32, writes: bool) -> bool {
         if self.client.process != ADMIN {
-            // The registers that tell what the card is, and its time.
-            return !writes && address < global::BASE + PAGE;
+            // What the card is, its time, and what a process has to look up of its puts.
+            let counters = rvma::BASE + rvma::PLACED_PACKETS..rvma::BASE + PAGE;
+            let readable = address < global::BASE + PAGE
+                || counters.contains(&address)
+                || address == node::BASE + node::LAST_REFUSAL;
+            return !writes && readable;
         }
         let guarded = match address - address % PAGE {
             rvma::BASE => (rvma::REGION_FIRST..=rvma::UNCHECKED + 4).contains(&(address % PAGE)),

@@ -36,8 +36,8 @@ fn questions_are_answered_and_the_card_is_set_up() {
     assert_eq!(ask(&control, &other), json!({ "ok": {} }));
     assert_eq!(ask(&control, &json!({ "request": "identify" }))["ok"]["station"]["ip"], "10.0.0.5");
     assert_eq!(ask(&control, &json!({ "request": "nodes" }))["ok"][0]["number"], 2);
-    let local = setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::LOCAL_NID)).copied();
-    assert_eq!(local, Some(5));
+    let local = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::LOCAL_NID)).copied();
+    soon("the card has its number: writes are posted", || local() == Some(5));
     assert!(ask(&control, &json!({ "request": "stats" }))["ok"]["mailboxes"].is_u64());
 
     let (share, process) = setup.share();

@@ -10,6 +10,11 @@ pub const VARIABLE: &str = "SPINDLE_CARD";
 /// How an address is written.
 const FORMS: &str = "0000:65:00.0 (VFIO), sysfs:0000:65:00.0, unix:/run/spindle/nic0.sock (a served card)";
 
+/// Sockets of spindled: the card for its administrator, shares of the same card, and requests in JSON.
+const ADMINISTRATOR: &str = "admin.sock";
+const SHARES: &str = "card.sock";
+const REQUESTS: &str = "control.sock";
+
 /// Folders in which cards are found.
 pub struct Places {
     /// PCI functions of the machine.
@@ -30,9 +35,11 @@ impl Places {
         let mut functions: Vec<String> =
             names(&self.functions).into_iter().filter(|name| is_address(name) && self.is_ours(name)).collect();
         functions.sort();
-        let mut sockets: Vec<String> = names(&self.sockets)
+        let names_of_sockets = names(&self.sockets);
+        let has_daemon = names_of_sockets.iter().any(|name| name == ADMINISTRATOR);
+        let mut sockets: Vec<String> = names_of_sockets
             .into_iter()
-            .filter(|name| name.ends_with(".sock"))
+            .filter(|name| name.ends_with(".sock") && name != REQUESTS && !(has_daemon && name == SHARES))
             .map(|name| format!("unix:{}", self.sockets.join(name).display()))
             .collect();
         sockets.sort();
@@ -115,6 +122,13 @@ mod tests {
         let run = folder.path().join("run");
         let list = format!("0000:65:00.0, unix:{0}/nic0.sock, unix:{0}/nic1.sock", run.display());
         assert!(error.contains("several cards") && error.ends_with(&list), "{error}");
+    }
+
+    #[test]
+    fn a_card_of_spindled_is_one_card() {
+        let (folder, places) = machine(&[], &["card.sock", "admin.sock", "control.sock"]);
+        let administrator = format!("unix:{}", folder.path().join("run/admin.sock").display());
+        assert_eq!(places.choose(None, None).unwrap(), administrator);
     }
 
     #[test]

@@ -122,6 +122,8 @@ impl Known {
         known.xtask.extend(xtask.get_subcommands().map(|command| command.get_name().to_owned()));
         let main = sources.iter().find(|source| source.path.ends_with("sw-driver/cli/src/main.rs"));
         known.spindle = variants(main.context("the lint reads the commands of spindle in sw-driver/cli/src/main.rs")?);
+        let on_cards = sources.iter().find(|source| source.path.ends_with("sw-driver/cli/src/card/mod.rs"));
+        known.spindle.extend(on_cards.map(variants).unwrap_or_default());
         Ok(known)
     }
 
@@ -231,16 +233,20 @@ fn options(source: &Source) -> Vec<String> {
     options
 }
 
-/// Names of the variants of the enum `Command`, as clap names them.
+/// Names of the variants of the enum of commands, as clap names them.
 fn variants(main: &Source) -> BTreeSet<String> {
     let lines = main.lines.iter().map(|line| line.code.as_str());
-    let body =
-        lines.skip_while(|code| !code.starts_with("enum Command")).skip(1).take_while(|code| !code.starts_with('}'));
+    let body = lines.skip_while(|code| !is_commands(code)).skip(1).take_while(|code| !code.starts_with('}'));
     let name = |code: &str| {
         let word: String = code.trim().chars().take_while(char::is_ascii_alphanumeric).collect();
         word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| word.to_lowercase())
     };
     body.filter_map(name).chain(["help".to_owned()]).collect()
+}
+
+/// Whether the enum of a program's commands, or of its commands on cards, begins here.
+fn is_commands(code: &str) -> bool {
+    ["enum Command", "pub enum CardCommand"].iter().any(|start| code.starts_with(start))
 }
 
 #[cfg(test)]
@@ -252,12 +258,13 @@ mod tests {
     fn names_that_the_project_lacks_are_found() {
         let main = "enum Command {\n    Run(X),\n}\nstruct X {\n    #[arg(long)]\n    all_of: bool,\n}\n";
         let code = "pub struct HeaderMatcher { rx: u8 } // `put_done`\n";
-        let page = "`HeaderMatcher` `rx_valid` `HeaderMatcher::gone` `spindle run` `spindle fly` `cargo xtask demo` \n\
+        let page = "`HeaderMatcher` `rx_valid` `HeaderMatcher::gone` `spindle run` `spindle reset` `spindle fly` `cargo xtask demo` \n\
                     `cargo xtask fly` `--all-of` `--none-of` `docs/a.md` `docs/gone.md` see rtl/a/matcher.rs and rtl/a/b.rs\n\
                     `matcher.rs` `other.rs` `my_tool` `cargo run -p spindle-x` `spindle-a`\n";
         let manifest = source("rtl/a/Cargo.toml", "[package]\nname = \"spindle-a\"\n");
         let sources = [
             source("sw-driver/cli/src/main.rs", main),
+            source("sw-driver/cli/src/card/mod.rs", "pub enum CardCommand {\n    Reset,\n}\n"),
             source("rtl/a/matcher.rs", code),
             source("docs/a.md", page),
             manifest,

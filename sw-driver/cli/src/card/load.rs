@@ -29,8 +29,8 @@ pub struct LoadArguments {
     name: Option<String>,
     #[command(flatten)]
     options: OptionArguments,
-    /// Keep the card, print what handlers print and their faults, and unload the context at Ctrl-C. A card behind VFIO
-    /// needs this: the kernel resets the card when its last user leaves.
+    /// Keep the card, print what handlers print and their faults, and unload the context at Ctrl-C. A card of VFIO
+    /// needs this option: the kernel resets the card when its last user leaves.
     #[arg(long)]
     stay: bool,
 }

@@ -121,4 +121,7 @@ pub enum Error {
         /// Its error, as a sentence.
         why: String,
     },
+    /// A library of cards reports an error of its own.
+    #[error("{0}")]
+    Plugin(String),
 }

@@ -16,6 +16,7 @@
 //! | [`frames`] | whole frames to the host and from the host |
 //! | [`image`] | reads handler images (ELF) and refuses what the card cannot run |
 //! | [`context`] | places images, installs and activates execution contexts |
+//! | [`plugin`] | cards of a shared library |
 //! | [`print`](mod@print) | what handlers print |
 //! | [`receive_map`] | what has arrived of a buffer that is not complete |
 //! | [`resident`] | contexts and rules that outlive the program that loaded them |
@@ -48,6 +49,7 @@ pub mod image;
 pub mod irq;
 pub mod nodes;
 pub mod peer;
+pub mod plugin;
 pub mod print;
 pub mod put;
 pub mod receive_map;

@@ -5,16 +5,19 @@
  * when the threshold of the window is reached, the NIC writes a completion record after the data and continues with
  * the next buffer. The receiver need not make a call in between.
  *
- *     RVMA_Network *net = RVMA_Simulate(2, NULL);      (simulated NICs: rvma_sim.h)
- *     RVMA_Nic *nic = RVMA_Open(net, 0, 0);
+ *     RVMA_Nic *nic = RVMA_Open("0000:65:00.0", 1, NULL);
+ *     RVMA_Register(nic, memory, sizeof *memory);
  *     RVMA_Win win = RVMA_Init_window(nic, 0x100, key, size, RVMA_EPOCH_BYTES);
- *     RVMA_Register(nic, buffer, size);
- *     RVMA_Post_buffer(buffer, size, &record, win);
- *     RVMA_Wait(nic, &record, RVMA_FOREVER);
+ *     RVMA_Post_buffer(memory->buffer, size, &memory->record, win);
+ *     RVMA_Wait(nic, &memory->record, RVMA_FOREVER);
  *
- * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. A network and
- * everything on it belongs to the thread that opened it. Handles are checked: the use of one after RVMA_Shutdown,
- * on another thread, or of a value that was never a handle is RVMA_ERR_ARGUMENT.
+ * A call that fails returns NULL or a negative number; RVMA_Error() returns the reason, a sentence. Any thread may use
+ * any handle; several threads may wait at once. Handles are checked: the use of one after RVMA_Close or RVMA_Shutdown,
+ * or of a value that was never a handle is RVMA_ERR_ARGUMENT.
+ *
+ * Limits of time are in nanoseconds of the card's clock, rounded up to its cycles. The time of a simulated card in this
+ * program (`sim:`) moves only in calls that wait or access the card; that of a served card moves more slowly than the
+ * host's. Of a real card it is the host's. RVMA_FOREVER is no limit; such a wait ends if the card is gone.
  */
 #ifndef RVMA_H
 #define RVMA_H
@@ -31,7 +34,7 @@ typedef enum {
     /* the command is refused in the present state: the window is closed, memory is not registered or in use */
     RVMA_ERR_REFUSED = -2,
     RVMA_ERR_TIMEOUT = -3,  /* the limit of a wait was reached */
-    RVMA_ERR_DEVICE = -4,   /* the NIC does not answer, or answers with an error */
+    RVMA_ERR_DEVICE = -4,   /* the card cannot be opened, does not answer, answers with an error, or is gone */
     /* a put did not arrive: the destination refused it, had no buffer within the put limit, or does not answer */
     RVMA_ERR_PUT = -5
 } RVMA_Status;
@@ -94,8 +97,24 @@ typedef struct {
     uint16_t next; /* ordinal of the next message */
 } RVMA_Stream;
 
-/* NICs on a wire. rvma_sim.h makes simulated ones. */
+/* Addresses of a node on the wire. */
+typedef struct {
+    uint8_t mac[6];
+    uint8_t ip[4];
+    uint16_t port; /* UDP port of its Spindle transport */
+} RVMA_Node;
+
+/* How a card is opened. All zeros, as if the options were NULL: node 0 of 16 nodes with the addresses of their numbers. */
+typedef struct {
+    uint32_t node;            /* the card's own number in the network, 0 to 255 */
+    uint32_t nodes;           /* nodes 0 to `nodes` - 1 are known from the beginning, its own among them; 0: 16 */
+    const RVMA_Node *table;   /* their addresses, `nodes` of them; NULL: those of RVMA_Node_address */
+    uint64_t round_trip_ns;   /* time of a packet and its acknowledgement while nothing waits; 0: 64,000 */
+} RVMA_Options;
+
+/* Simulated NICs on a wire of their own: rvma_sim.h. */
 typedef struct RVMA_Network RVMA_Network;
+/* A process of a card. */
 typedef struct RVMA_Nic RVMA_Nic;
 typedef struct RVMA_Window *RVMA_Win;
 /* A put or get that was posted by a process. 0 is none. */
@@ -110,19 +129,38 @@ typedef uint32_t RVMA_Map;
 
 /* ---- NICs ----------------------------------------------------------------------------------------------------------------- */
 
-/* A process of a node, which has its own windows. Freed with the network. */
-RVMA_Nic *RVMA_Open(RVMA_Network *network, int node, int process);
+/* Opens a process of a card: 0 to 63, each with windows, memory and puts of its own. The address is
+ *
+ *     0000:65:00.0         a card that is bound to vfio-pci
+ *     sysfs:0000:65:00.0   a card without an IOMMU, by the files of its PCI function
+ *     unix:PATH            a served card (`spindle serve`), or one of the daemon
+ *     sim:CONFIG           a simulated card in this program; needs librvma-sim.so beside librvma.so. All cards of one
+ *                          CONFIG are nodes of one network; each number of a node is opened once
+ *
+ * The first process of a card opens it and sets it up for the network; further ones of this program share it, and
+ * must have the same options. `options` may be NULL. NULL with RVMA_ERR_ARGUMENT or RVMA_ERR_DEVICE's reason if the
+ * card does not exist, is in use by another program, or has no such process. */
+RVMA_Nic *RVMA_Open(const char *address, int process, const RVMA_Options *options);
+/* Closes a NIC with its windows; its buffers are taken back, and the memory is the program's alone. The last NIC of a
+ * card closes the card. NULL is ignored. */
+RVMA_Status RVMA_Close(RVMA_Nic *nic);
+/* A process of a node of a network of rvma_sim.h. */
+RVMA_Nic *RVMA_Open_node(RVMA_Network *network, int node, int process);
 /* Closes a network and frees all NICs and windows on it: their handles are dead. NULL is ignored. */
 RVMA_Status RVMA_Shutdown(RVMA_Network *network);
-/* Limits the time in which puts and gets of the node of `nic` find no buffer. A put or get that is refused for lack
- * of a buffer, or because the destination is busy, `cycles` (1 to 33,553,408, rounded up to 1024) after it began to
- * leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason. RVMA_FOREVER, the default: the put or get is
- * sent again until the destination takes it. Holds for all processes of the node, and for puts and gets that begin
- * to leave after the call. */
-RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t cycles);
+/* Enters a node into the card's table of nodes, or takes it out (NULL). Holds for all processes of the card. */
+RVMA_Status RVMA_Set_node(RVMA_Nic *nic, uint16_t nid, const RVMA_Node *node);
+/* The addresses that node `nid`, 0 to 255, has where the program names no others: 02:00:00:00:01:nid, 10.78.0.nid. */
+RVMA_Status RVMA_Node_address(uint16_t nid, RVMA_Node *node);
+/* Limits the time in which puts and gets of the card of `nic` find no buffer. A put or get that is refused for lack
+ * of a buffer, or because the destination is busy, `limit_ns` (rounded up to 1024 cycles, at most 33,553,408 cycles,
+ * which are 134 ms at 250 MHz) after it began to leave has failed: RVMA_Wait_put returns RVMA_ERR_PUT and the reason.
+ * RVMA_FOREVER, the default: the put or get is sent again until the destination takes it. Holds for all processes of
+ * the card, and for puts and gets that begin to leave after the call. */
+RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t limit_ns);
 
 /* Permits the NIC to access memory of this program for the process: buffers, records, and what is put. The memory
- * must stay until it is deregistered or the network is shut down. The NIC has 16 regions of whole pages of 4 KiB for
+ * must stay until it is deregistered or the NIC is closed. The NIC has 16 regions of whole pages of 4 KiB for
  * a process; memory whose pages overlap or touch each other shares one. */
 RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
 /* Undoes one RVMA_Register of the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it:
@@ -167,9 +205,10 @@ int RVMA_Win_get_buf_ptrs(RVMA_Win win, void *notification_ptrs[], int count);
 /* Address of the buffer that was completed `back` buffers before the last one; buffers completed after that one are
  * forgotten. NULL: the NIC does not remember that buffer. */
 void *RVMA_Win_rewind(RVMA_Win win, int back);
-/* Waits for a record, at most `limit` cycles. A program may also read `status`; simulated NICs need RVMA_Run between
- * two reads. */
-RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit);
+/* Waits for a record. A program may also read `status` itself; the time of simulated cards in the program moves by
+ * calls only, so it calls RVMA_Wait with some limit between two reads. A wait looks at the record for 20 µs,
+ * with the processor's instructions for it where it has them (UMWAIT, WFE), then sleeps between looks. */
+RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit_ns);
 
 /* ---- Sending -------------------------------------------------------------------------------------------------------------- */
 
@@ -193,12 +232,12 @@ RVMA_Status RVMA_Get(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uin
 /* As RVMA_Get, from the oldest buffer that is not complete. */
 RVMA_Status RVMA_Get_active(RVMA_Nic *nic, int64_t size, const RVMA_Addr *src_addr, uint64_t virtual_addr, RVMA_Key key,
                             uint64_t offset, uint64_t reply_addr, RVMA_Key reply_key, uint64_t reply_offset, RVMA_Op *op);
-/* Waits until every byte of a put has arrived and its memory may be used again, at most `limit` cycles. Each put is
+/* Waits until every byte of a put has arrived and its memory may be used again. Each put is
  * waited for once, if at all, before 30,000 others have followed it: a second wait, and one for an operation that
  * this process never posted, is RVMA_ERR_ARGUMENT at once. After RVMA_ERR_TIMEOUT, whose reason names the last
  * refusal of the put, it may be waited for again. A get is over when its source has taken it; its answer is a put
  * into the window of the reply. */
-RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit);
+RVMA_Status RVMA_Wait_put(RVMA_Nic *nic, RVMA_Op op, uint64_t limit_ns);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------------------- */
 

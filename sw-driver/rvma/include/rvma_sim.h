@@ -1,7 +1,8 @@
 /* Simulated NICs for programs that use rvma.h.
  *
  * The NICs are the emitted hardware, simulated cycle by cycle. Time passes for them only in calls of rvma.h and of this
- * header. The library has these calls if it was built with its feature `sim`, which is the default.
+ * header. The library has these calls if it was built with its feature `sim`, which is the default. A program that needs
+ * no wire of its own kind opens simulated cards by RVMA_Open("sim:CONFIG", ...), with every library.
  */
 #ifndef RVMA_SIM_H
 #define RVMA_SIM_H

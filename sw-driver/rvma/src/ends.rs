@@ -1,7 +1,7 @@
 //! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each
 //! ended into the process's event ring.
 
-use crate::session::Driver;
+use crate::node::Node;
 use anyhow::Result;
 use spindle::put::Put;
 use spindle::{Error, EventKind, EventRing};
@@ -9,6 +9,7 @@ use spindle_contract::wire::nack;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Ends that are kept until the program waits for them.
 const KEPT: u64 = 30_000;
@@ -16,7 +17,7 @@ const KEPT: u64 = 30_000;
 const COUNT_BITS: u32 = 24;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// A put or get that was posted, as `RVMA_Op` names it: the process of the network in the upper 8 bits, then a count from 1.
+/// A put or get that was posted, as `RVMA_Op` names it: a number of the open process in the upper 8 bits, then a count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op(pub u32);
 
@@ -83,10 +84,16 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// No operation yet. `process` is the process's number in the network.
-    pub fn new(ring: EventRing, process: usize) -> Ends {
-        let tag = (process as u32) << COUNT_BITS;
+    /// No operation yet.
+    pub fn new(ring: EventRing) -> Ends {
+        static OPENED: AtomicU32 = AtomicU32::new(0);
+        let tag = OPENED.fetch_add(1, Ordering::Relaxed) << COUNT_BITS;
         Ends { ring, tag, posted: 0, fates: BTreeMap::new(), numbers: HashMap::new() }
+    }
+
+    /// The ring, at the end of the process.
+    pub fn into_ring(self) -> EventRing {
+        self.ring
     }
 
     /// Keeps a put or get that the NIC has taken.
@@ -104,8 +111,8 @@ impl Ends {
     }
 
     /// Reads the events that the NIC has written.
-    pub fn read(&mut self, driver: &Driver) -> Result<()> {
-        while let Some(event) = driver.borrow_mut().poll_event(&mut self.ring)? {
+    pub fn read(&mut self, node: &Node) -> Result<()> {
+        while let Some(event) = node.driver().poll_event(&mut self.ring)? {
             if let EventKind::Put { number, acknowledged, refusal, .. } = event.kind {
                 if let Some(ordinal) = self.numbers.remove(&number) {
                     let end = if acknowledged { Ok(()) } else { Err(PutFailed { refusal }) };

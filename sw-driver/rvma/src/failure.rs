@@ -1,7 +1,7 @@
 //! Calls that fail: a status for the program, and a sentence for `RVMA_Error`.
 
 use crate::ends::PutFailed;
-use crate::session::Refused;
+use crate::node::Refused;
 use anyhow::{anyhow, Result};
 use spindle::Error;
 use std::cell::{Cell, RefCell};

@@ -1,17 +1,18 @@
-//! Handles of networks, NICs and windows: values that a table of the thread knows, never addresses that are followed.
+//! Handles of networks, NICs and windows: values that a table of the program knows, never addresses that are followed.
 //!
 //! Each handle is a number of its own, mixed to a value that no address and no small number is likely to have. The
 //! handle of what was shut down is never given out again, so its use is an error, as is the use of a value that was
-//! never a handle.
+//! never a handle. Any thread may use any handle. What is removed while another thread uses it ends with that use.
 
 use crate::failure::argument;
-use crate::session::{Nic, OpenWindow, Session};
+use crate::node::lock;
+use crate::process::Nic;
+use crate::session::Session;
+use crate::window::OpenWindow;
 use anyhow::Result;
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::mem::ManuallyDrop;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// `RVMA_Network`; only pointers to it exist, and none is followed.
 #[repr(C)]
@@ -25,34 +26,39 @@ pub struct NicHandle([u8; 0]);
 #[repr(C)]
 pub struct WindowHandle([u8; 0]);
 
-/// A NIC, and the handle of its network.
+/// A NIC, and the handles that own it.
 pub struct LiveNic {
+    /// 0: it was opened by its address.
     network: usize,
+    handle: usize,
     /// The NIC.
     pub nic: Nic,
 }
 
-/// A window, and the handle of its network.
+/// A window, and the handles that own it.
 struct LiveWindow {
     network: usize,
-    window: Rc<OpenWindow>,
+    nic: usize,
+    window: Arc<OpenWindow>,
 }
 
-/// What a thread has open.
+/// What the program has open.
 #[derive(Default)]
 struct Table {
-    networks: HashMap<usize, Rc<Session>>,
-    nics: HashMap<usize, Rc<LiveNic>>,
+    networks: HashMap<usize, Arc<Session>>,
+    nics: HashMap<usize, Arc<LiveNic>>,
     windows: HashMap<usize, LiveWindow>,
 }
 
-thread_local! {
-    // Not dropped with the thread: a simulation uses other variables of the thread, which may be gone then.
-    static TABLE: ManuallyDrop<RefCell<Table>> = ManuallyDrop::default();
+/// Not dropped at the end of the program: other threads may still use it.
+static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+
+fn with<T>(call: impl FnOnce(&mut Table) -> T) -> T {
+    call(lock(&TABLE).get_or_insert_default())
 }
 
 /// A value that no handle of the program has had.
-fn fresh() -> usize {
+pub fn fresh() -> usize {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     // The finaliser of SplitMix64, a bijection that maps 0 alone to 0.
     let mut value = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -61,34 +67,35 @@ fn fresh() -> usize {
     (value ^ value >> 31) as usize
 }
 
-fn dead(what: &str, handle: usize) -> anyhow::Error {
+/// The error of a handle that no table knows.
+pub fn dead(what: &str, handle: usize) -> anyhow::Error {
     argument(if handle == 0 {
         format!("{what} is NULL")
     } else {
-        format!("{what} is no live handle of this thread: its network was shut down, or it was never opened")
+        format!("{what} is no live handle: it was closed or its network shut down, or it was never opened")
     })
 }
 
 /// Keeps a network.
 pub fn add_network(session: Session) -> *mut NetworkHandle {
     let handle = fresh();
-    TABLE.with(|table| table.borrow_mut().networks.insert(handle, Rc::new(session)));
+    with(|table| table.networks.insert(handle, Arc::new(session)));
     handle as *mut NetworkHandle
 }
 
-/// Keeps a NIC of a network.
+/// Keeps a NIC of a network, or of no network.
 pub fn add_nic(network: *mut NetworkHandle, nic: Nic) -> *mut NicHandle {
     let handle = fresh();
-    let live = Rc::new(LiveNic { network: network as usize, nic });
-    TABLE.with(|table| table.borrow_mut().nics.insert(handle, live));
+    let live = Arc::new(LiveNic { network: network as usize, handle, nic });
+    with(|table| table.nics.insert(handle, live));
     handle as *mut NicHandle
 }
 
 /// Keeps a window of a NIC.
 pub fn add_window(nic: &LiveNic, window: OpenWindow) -> *mut WindowHandle {
     let handle = fresh();
-    let live = LiveWindow { network: nic.network, window: Rc::new(window) };
-    TABLE.with(|table| table.borrow_mut().windows.insert(handle, live));
+    let live = LiveWindow { network: nic.network, nic: nic.handle, window: Arc::new(window) };
+    with(|table| table.windows.insert(handle, live));
     handle as *mut WindowHandle
 }
 
@@ -96,8 +103,8 @@ pub fn add_window(nic: &LiveNic, window: OpenWindow) -> *mut WindowHandle {
 ///
 /// # Errors
 /// The handle is not live.
-pub fn network(handle: *mut NetworkHandle) -> Result<Rc<Session>> {
-    let found = TABLE.with(|table| table.borrow().networks.get(&(handle as usize)).cloned());
+pub fn network(handle: *mut NetworkHandle) -> Result<Arc<Session>> {
+    let found = with(|table| table.networks.get(&(handle as usize)).cloned());
     found.ok_or_else(|| dead("the network", handle as usize))
 }
 
@@ -105,8 +112,8 @@ pub fn network(handle: *mut NetworkHandle) -> Result<Rc<Session>> {
 ///
 /// # Errors
 /// The handle is not live.
-pub fn nic(handle: *mut NicHandle) -> Result<Rc<LiveNic>> {
-    let found = TABLE.with(|table| table.borrow().nics.get(&(handle as usize)).cloned());
+pub fn nic(handle: *mut NicHandle) -> Result<Arc<LiveNic>> {
+    let found = with(|table| table.nics.get(&(handle as usize)).cloned());
     found.ok_or_else(|| dead("the NIC", handle as usize))
 }
 
@@ -114,9 +121,20 @@ pub fn nic(handle: *mut NicHandle) -> Result<Rc<LiveNic>> {
 ///
 /// # Errors
 /// The handle is not live.
-pub fn window(handle: *mut WindowHandle) -> Result<Rc<OpenWindow>> {
-    let found = TABLE.with(|table| table.borrow().windows.get(&(handle as usize)).map(|live| live.window.clone()));
+pub fn window(handle: *mut WindowHandle) -> Result<Arc<OpenWindow>> {
+    let found = with(|table| table.windows.get(&(handle as usize)).map(|live| live.window.clone()));
     found.ok_or_else(|| dead("the window", handle as usize))
+}
+
+/// Takes the windows and NICs out that match; they are dropped when the table is free again.
+fn take(
+    table: &mut Table,
+    windows: impl Fn(&LiveWindow) -> bool,
+    nics: impl Fn(&LiveNic) -> bool,
+) -> (Vec<LiveWindow>, Vec<Arc<LiveNic>>) {
+    let windows = table.windows.extract_if(|_, live| windows(live)).map(|(_, live)| live).collect();
+    let nics = table.nics.extract_if(|_, live| nics(live)).map(|(_, live)| live).collect();
+    (windows, nics)
 }
 
 /// Takes a network out, with all NICs and windows on it.
@@ -125,15 +143,24 @@ pub fn window(handle: *mut WindowHandle) -> Result<Rc<OpenWindow>> {
 /// The handle is not live.
 pub fn remove_network(handle: *mut NetworkHandle) -> Result<()> {
     let handle = handle as usize;
-    let removed = TABLE.with(|table| {
-        let mut table = table.borrow_mut();
+    let removed = with(|table| {
         let session = table.networks.remove(&handle)?;
-        let windows: Vec<LiveWindow> =
-            table.windows.extract_if(|_, live| live.network == handle).map(|(_, live)| live).collect();
-        let nics: Vec<Rc<LiveNic>> =
-            table.nics.extract_if(|_, live| live.network == handle).map(|(_, live)| live).collect();
-        Some((session, windows, nics))
+        let parts = take(table, |live| live.network == handle, |live| live.network == handle);
+        Some((parts, session))
     });
-    // Dropped here, when the table is free again.
     removed.map(drop).ok_or_else(|| dead("the network", handle))
+}
+
+/// Takes a NIC out, with all windows on it.
+///
+/// # Errors
+/// The handle is not live.
+pub fn remove_nic(handle: *mut NicHandle) -> Result<()> {
+    let handle = handle as usize;
+    let (windows, nics) = with(|table| take(table, |live| live.nic == handle, |live| live.handle == handle));
+    drop(windows);
+    if nics.is_empty() {
+        return Err(dead("the NIC", handle));
+    }
+    Ok(())
 }

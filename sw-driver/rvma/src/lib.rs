@@ -1,4 +1,4 @@
-//! The calls of `include/rvma.h`: RVMA for C programs, over any card that implements [`Card`].
+//! The calls of `include/rvma.h`: RVMA for C programs, over any card that implements [`spindle::Card`].
 //!
 //! Every call catches errors and panics and keeps a sentence for `RVMA_Error`. [`Session`] has the same for Rust, without
 //! pointers. The default feature `sim` adds the simulated networks of `include/rvma_sim.h`; without it, the library is built
@@ -6,19 +6,29 @@
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the names of the RVMA paper")]
 
-mod card;
+mod cards;
+mod clock;
 mod ends;
 mod failure;
 mod handles;
 mod memory;
+mod monitor;
 mod network;
+mod node;
+#[cfg(not(feature = "sim"))]
+mod plugin;
+mod process;
 mod receiving;
 mod sending;
 mod session;
 #[cfg(feature = "sim")]
 mod simulate;
+mod window;
 
-pub use card::{Card, SharedCard};
+pub use cards::{open, Options};
 pub use ends::{Op, PutFailed};
 pub use handles::{add_network, NetworkHandle};
-pub use session::{Member, Nic, OpenWindow, Refused, Session};
+pub use node::{Node, Refused};
+pub use process::Nic;
+pub use session::{Member, Session};
+pub use window::OpenWindow;

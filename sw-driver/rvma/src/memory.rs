@@ -1,29 +1,23 @@
-//! Memory of this program, as the cards reach it: at its own addresses, and only where it was registered.
+//! Memory of this program that the processes of a node have registered, and buffers that are posted.
 
-use crate::card::Card;
 use spindle::rvma::Posted;
+use spindle::{Card, Result};
 use spindle_contract::wire;
 use std::ops::Range;
 
-/// Bytes of a page.
-const PAGE: u64 = 4096;
-
-/// Memory that the processes of a node have registered. An access to a page of which
-/// nothing is registered any more fails, as behind an IOMMU.
+/// Memory that the processes of a node have registered.
 #[derive(Default)]
 pub struct NodeMemory {
     /// By process, in the order of their calls.
     registered: Vec<(usize, Range<u64>)>,
-    /// Pages that were deregistered.
-    gone: Vec<u64>,
 }
 
 impl NodeMemory {
     /// Maps a range.
-    pub fn register(&mut self, card: &mut dyn Card, process: usize, range: Range<u64>) {
-        card.map(&range);
+    pub fn register(&mut self, card: &mut dyn Card, process: usize, range: Range<u64>) -> Result<()> {
+        card.map(&range)?;
         self.registered.push((process, range));
-        self.refuse(card);
+        Ok(())
     }
 
     /// Whether a process has registered exactly this range.
@@ -44,34 +38,22 @@ impl NodeMemory {
     }
 
     /// Takes a range of a process back.
-    pub fn deregister(&mut self, card: &mut dyn Card, process: usize, range: &Range<u64>) {
-        let Some(at) = self.registered.iter().position(|known| known.0 == process && known.1 == *range) else { return };
-        self.registered.remove(at);
-        card.unmap(range);
-        for (_, same) in self.registered.iter().filter(|known| known.1 == *range) {
-            card.map(same);
+    pub fn deregister(&mut self, card: &mut dyn Card, process: usize, range: &Range<u64>) -> Result<()> {
+        match self.registered.iter().position(|known| known.0 == process && known.1 == *range) {
+            Some(at) => {
+                self.registered.remove(at);
+                card.unmap(range)
+            }
+            None => Ok(()),
         }
-        self.gone.extend(range.start / PAGE..range.end.div_ceil(PAGE));
-        self.gone.sort_unstable();
-        self.gone.dedup();
-        self.refuse(card);
     }
 
-    /// Has accesses to the pages fail of which nothing is registered any more.
-    fn refuse(&mut self, card: &mut dyn Card) {
-        let registered = &self.registered;
-        self.gone.retain(|page| {
-            let bytes = page * PAGE..(page + 1) * PAGE;
-            !registered.iter().any(|(_, range)| range.start < bytes.end && bytes.start < range.end)
-        });
-        let mut failing: Vec<Range<u64>> = Vec::new();
-        for page in &self.gone {
-            match failing.last_mut() {
-                Some(last) if last.end == page * PAGE => last.end += PAGE,
-                _ => failing.push(page * PAGE..(page + 1) * PAGE),
-            }
+    /// Takes back what a process has registered.
+    pub fn forget(&mut self, card: &mut dyn Card, process: usize) {
+        for (_, range) in self.registered.extract_if(.., |known| known.0 == process) {
+            // The card is closed, or gone: there is nothing left to undo.
+            let _ = card.unmap(&range);
         }
-        card.refuse(&failing);
     }
 }
 

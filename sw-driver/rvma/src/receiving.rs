@@ -242,8 +242,9 @@ pub unsafe extern "C" fn RVMA_Wait(nic: *mut NicHandle, notification: *const Rec
         if notification.is_null() {
             return Err(argument("the record is NULL"));
         }
-        // SAFETY: it points to a record, of which the NIC writes bytes meanwhile.
-        let there = || unsafe { (&raw const (*notification).status).read_volatile() } != 0;
-        nic.nic.wait("a completion record", limit, there)
+        // SAFETY: it points to a record.
+        let byte = unsafe { &raw const (*notification).status };
+        // SAFETY: the caller's record stays.
+        unsafe { nic.nic.wait_byte("a completion record", byte, limit) }
     })
 }

@@ -3,8 +3,8 @@
 use crate::ends::Op;
 use crate::failure::{argument, given, small, status};
 use crate::handles::{self, NicHandle};
+use crate::process::Nic;
 use crate::receiving::no_kind;
-use crate::session::Nic;
 use anyhow::Result;
 use spindle::put::{Kind, Reply, Target};
 use std::ffi::{c_int, c_void};
@@ -28,7 +28,7 @@ pub struct Stream {
 /// A window of another node.
 fn target(nic: &Nic, to: &Addr, address: u64, key: u32, offset: u64, kind: Kind) -> Result<Target> {
     nic.check(to.nid.into(), to.pid.into())?;
-    // A network has fewer nodes than 256.
+    // A node table has fewer entries than 257.
     let node = to.nid as u8;
     Ok(Target { node, process: to.pid, address, key, offset: small(offset, "the offset")?, kind })
 }

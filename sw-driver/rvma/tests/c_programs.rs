@@ -67,7 +67,13 @@ int main() {
     if (RVMA_Simulate(0, nullptr) || wrong("1 to 16")) return 1;
     RVMA_Wire wire = {2.0, 0, 1, 1, 1, 1};
     if (RVMA_Simulate(1, &wire) || wrong("between 0 and 1")) return 2;
-    if (RVMA_Open(nullptr, 0, 0) || wrong("NULL")) return 3;
+    if (RVMA_Open_node(nullptr, 0, 0) || wrong("NULL")) return 3;
+    if (RVMA_Open(nullptr, 0, nullptr) || wrong("NULL")) return 3;
+    RVMA_Options far = {256, 0, nullptr, 0}, many = {0, 257, nullptr, 0}, alone = {3, 2, nullptr, 0};
+    if (RVMA_Open("sim:", 0, &far) || wrong("no node 256")) return 3;
+    if (RVMA_Open("sim:", 0, &many) || wrong("257 nodes are too many")) return 3;
+    if (RVMA_Open("sim:nothing", 0, nullptr) || wrong("sim:sim")) return 3;
+    if (RVMA_Open("sim:", 0, &alone) || wrong("is to be node 3, and 2 nodes are given")) return 3;
     if (RVMA_Put(nullptr, &to, 8, &to, 0, 0, 0, nullptr) != RVMA_ERR_ARGUMENT || wrong("NULL")) return 4;
     if (RVMA_Post_buffer(&to, 8, nullptr, nullptr) != RVMA_ERR_ARGUMENT) return 5;
     if (RVMA_Win_get_epoch(nullptr) >= 0 || RVMA_Win_rewind(nullptr, 0) != nullptr) return 6;

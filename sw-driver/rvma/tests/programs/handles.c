@@ -11,7 +11,7 @@ int main(void) {
     CHECK(RVMA_Shutdown(NULL) == RVMA_SUCCESS);
     RVMA_Network *network = RVMA_Simulate(1, NULL);
     CHECK(network != NULL);
-    RVMA_Nic *nic = RVMA_Open(network, 0, PROCESS);
+    RVMA_Nic *nic = RVMA_Open_node(network, 0, PROCESS);
     CHECK(nic != NULL && RVMA_Register(nic, &memory, sizeof memory) == RVMA_SUCCESS);
     RVMA_Win win = RVMA_Init_window(nic, 1, 1, 64, RVMA_EPOCH_BYTES), open = RVMA_Init_window(nic, 2, 1, 64, RVMA_EPOCH_BYTES);
     CHECK(win != NULL && open != NULL);
@@ -20,7 +20,7 @@ int main(void) {
 
     /* A closed window. Its map can still be read and given back. */
     CHECK(RVMA_Close_win(win) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(nic, &memory.record, 10000) == RVMA_SUCCESS && memory.record.status == RVMA_CANCELLED);
+    CHECK(RVMA_Wait(nic, &memory.record, 40000) == RVMA_SUCCESS && memory.record.status == RVMA_CANCELLED);
     FAILS(RVMA_Close_win(win), RVMA_ERR_REFUSED, "closed");
     FAILS(RVMA_Post_buffer(memory.bytes, 64, &memory.record, win), RVMA_ERR_REFUSED, "closed");
     FAILS(RVMA_Win_inc_epoch(win), RVMA_ERR_REFUSED, "closed");
@@ -49,7 +49,7 @@ int main(void) {
     CHECK(copy != NULL);
     strcpy(copy, kept);
     for (int i = 0; i < 40000; i++) {
-        CHECK(RVMA_Open(network, 100 + i, 0) == NULL);
+        CHECK(RVMA_Open_node(network, 100 + i, 0) == NULL);
         CHECK(i > 10000 || strstr(RVMA_Error(), "there is no node") != NULL);
     }
     CHECK(strstr(RVMA_Error(), "keeps no more sentences") != NULL);
@@ -63,13 +63,13 @@ int main(void) {
     CHECK(RVMA_Shutdown(network) == RVMA_SUCCESS);
     CHECK(RVMA_Shutdown(network) == RVMA_ERR_ARGUMENT);
     CHECK(RVMA_Run(network, 10) == RVMA_ERR_ARGUMENT);
-    CHECK(RVMA_Open(network, 0, PROCESS) == NULL);
+    CHECK(RVMA_Open_node(network, 0, PROCESS) == NULL);
     CHECK(RVMA_Register(nic, &memory, sizeof memory) == RVMA_ERR_ARGUMENT);
-    CHECK(RVMA_Wait(nic, &memory.record, 10) == RVMA_ERR_ARGUMENT);
+    CHECK(RVMA_Wait(nic, &memory.record, 40) == RVMA_ERR_ARGUMENT);
     CHECK(RVMA_Init_window(nic, 3, 1, 64, RVMA_EPOCH_BYTES) == NULL);
     CHECK(RVMA_Post_buffer(memory.bytes, 64, &memory.record, open) == RVMA_ERR_ARGUMENT);
     CHECK(RVMA_Close_win(open) == RVMA_ERR_ARGUMENT && RVMA_Close_win(win) == RVMA_ERR_ARGUMENT);
-    CHECK(RVMA_Open(next, 0, PROCESS) != NULL);
+    CHECK(RVMA_Open_node(next, 0, PROCESS) != NULL);
     CHECK(RVMA_Shutdown(next) == RVMA_SUCCESS);
     return 0;
 }

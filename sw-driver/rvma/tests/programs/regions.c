@@ -15,7 +15,7 @@ int main(void) {
     memset(sent, 3, sizeof sent);
     RVMA_Network *network = RVMA_Simulate(2, NULL);
     CHECK(network != NULL);
-    RVMA_Nic *receiver = RVMA_Open(network, 1, PROCESS), *sender = RVMA_Open(network, 0, PROCESS);
+    RVMA_Nic *receiver = RVMA_Open_node(network, 1, PROCESS), *sender = RVMA_Open_node(network, 0, PROCESS);
     CHECK(receiver && sender);
     RVMA_Addr to = {1, PROCESS};
     RVMA_Op op;
@@ -28,8 +28,8 @@ int main(void) {
         CHECK(RVMA_Register(receiver, page(base, i), PAGE) == RVMA_SUCCESS);
         CHECK(RVMA_Post_buffer(page(base, i), SIZE, record(page(base, i)), win) == RVMA_SUCCESS);
         CHECK(RVMA_Put(sender, sent, SIZE, &to, 9, 9, 0, &op) == RVMA_SUCCESS);
-        CHECK(RVMA_Wait(receiver, record(page(base, i)), 100000) == RVMA_SUCCESS);
-        CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait(receiver, record(page(base, i)), 400000) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
         CHECK(memcmp(page(base, i), sent, SIZE) == 0);
     }
     FAILS(RVMA_Register(receiver, page(base, REGIONS), PAGE), RVMA_ERR_ARGUMENT, "would need 17 regions, and can have 16");
@@ -49,7 +49,7 @@ int main(void) {
     CHECK(RVMA_Post_buffer(buffer, SIZE, record(notes), win) == RVMA_SUCCESS);
     FAILS(RVMA_Deregister(receiver, buffer, PAGE), RVMA_ERR_REFUSED, "posted to a window");
     FAILS(RVMA_Deregister(receiver, notes, PAGE), RVMA_ERR_REFUSED, "posted to a window");
-    CHECK(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS && RVMA_Wait(receiver, record(notes), 10000) == RVMA_SUCCESS);
+    CHECK(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS && RVMA_Wait(receiver, record(notes), 40000) == RVMA_SUCCESS);
     CHECK(RVMA_Deregister(receiver, buffer, PAGE) == RVMA_SUCCESS);
 
     /* Not while a put reads it, unless another registration holds the same bytes. */
@@ -60,8 +60,8 @@ int main(void) {
     FAILS(RVMA_Deregister(sender, sent, sizeof sent), RVMA_ERR_REFUSED, "put");
     memset(page(base, 7), 0, SIZE);
     CHECK(RVMA_Post_buffer(page(base, 7), SIZE, record(page(base, 7)), win) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait_put(sender, op, 200000) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(receiver, record(page(base, 7)), 100000) == RVMA_SUCCESS && memcmp(page(base, 7), sent, SIZE) == 0);
+    CHECK(RVMA_Wait_put(sender, op, 800000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(receiver, record(page(base, 7)), 400000) == RVMA_SUCCESS && memcmp(page(base, 7), sent, SIZE) == 0);
     CHECK(RVMA_Deregister(sender, sent, sizeof sent) == RVMA_SUCCESS);
     FAILS(RVMA_Put(sender, sent, SIZE, &to, 9, 9, 0, &op), RVMA_ERR_REFUSED, "registered");
 
@@ -75,20 +75,20 @@ int main(void) {
     RVMA_Win replies = RVMA_Init_window(sender, 5, 5, 100, RVMA_EPOCH_BYTES);
     CHECK(replies != NULL && RVMA_Post_buffer(bytes, 100, answered, replies) == RVMA_SUCCESS);
     CHECK(RVMA_Get(sender, 100, &to, 9, 9, 0, 5, 5, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(sender, answered, 100000) == RVMA_SUCCESS && memcmp(bytes, sent, 100) == 0);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(sender, answered, 400000) == RVMA_SUCCESS && memcmp(bytes, sent, 100) == 0);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
     CHECK(RVMA_Post_buffer(bytes, 100, answered, replies) == RVMA_SUCCESS);
     memset(bytes, 1, 100);
     CHECK(RVMA_Deregister(receiver, page(base, 7), PAGE) == RVMA_SUCCESS);
     CHECK(RVMA_Get(sender, 100, &to, 9, 9, 0, 5, 5, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(sender, answered, 100000) == RVMA_ERR_TIMEOUT);
+    CHECK(RVMA_Wait(sender, answered, 400000) == RVMA_ERR_TIMEOUT);
     CHECK(bytes[0] == 1 && bytes[99] == 1);
 
     /* The same memory, registered again, is reached again. */
     memset(page(base, 7), 8, SIZE);
     CHECK(RVMA_Register(receiver, page(base, 7), PAGE) == RVMA_SUCCESS);
     CHECK(RVMA_Get(sender, 100, &to, 9, 9, 0, 5, 5, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(sender, answered, 100000) == RVMA_SUCCESS && bytes[0] == 8 && bytes[99] == 8);
+    CHECK(RVMA_Wait(sender, answered, 400000) == RVMA_SUCCESS && bytes[0] == 8 && bytes[99] == 8);
 
     /* Half a page that was taken back is not reached, though the NIC still reaches the other half. */
     unsigned char *half = page(base, 8);
@@ -98,12 +98,12 @@ int main(void) {
     RVMA_Win halves = RVMA_Init_window(receiver, 10, 9, 100, RVMA_EPOCH_BYTES);
     CHECK(halves != NULL && RVMA_Post_buffer(half, 100, record(half), halves) == RVMA_SUCCESS);
     CHECK(RVMA_Put(sender, bytes, 100, &to, 10, 9, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(receiver, record(half), 100000) == RVMA_SUCCESS && half[0] == 8);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(receiver, record(half), 400000) == RVMA_SUCCESS && half[0] == 8);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
     CHECK(RVMA_Deregister(receiver, half, PAGE / 2) == RVMA_SUCCESS);
     CHECK(RVMA_Post_buffer(bytes, 100, answered, replies) == RVMA_SUCCESS);
     CHECK(RVMA_Get(sender, 100, &to, 10, 9, 0, 5, 5, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(sender, answered, 100000) == RVMA_SUCCESS && bytes[0] == 0 && bytes[99] == 0);
+    CHECK(RVMA_Wait(sender, answered, 400000) == RVMA_SUCCESS && bytes[0] == 0 && bytes[99] == 0);
     CHECK(RVMA_Shutdown(network) == RVMA_SUCCESS);
     free(raw);
     return 0;

@@ -11,7 +11,7 @@ static struct {
 int main(void) {
     RVMA_Network *network = RVMA_Simulate(2, NULL);
     CHECK(network != NULL);
-    RVMA_Nic *sender = RVMA_Open(network, 0, PROCESS), *receiver = RVMA_Open(network, 1, PROCESS);
+    RVMA_Nic *sender = RVMA_Open_node(network, 0, PROCESS), *receiver = RVMA_Open_node(network, 1, PROCESS);
     CHECK(sender && receiver);
     memset(sent, 9, sizeof sent);
     CHECK(RVMA_Register(sender, sent, sizeof sent) == RVMA_SUCCESS);
@@ -23,12 +23,12 @@ int main(void) {
     RVMA_Win ops = RVMA_Init_window(receiver, 1, 1, 3, RVMA_EPOCH_OPS);
     CHECK(ops != NULL && RVMA_Post_buffer(memory.bytes[0], SIZE, &memory.records[0], ops) == RVMA_SUCCESS);
     CHECK(RVMA_Put(sender, NULL, 0, &to, 1, 1, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 1, 1, 0, NULL) == RVMA_SUCCESS);
-    FAILS(RVMA_Wait(receiver, &memory.records[0], 20000), RVMA_ERR_TIMEOUT, "completion record");
+    FAILS(RVMA_Wait(receiver, &memory.records[0], 80000), RVMA_ERR_TIMEOUT, "completion record");
     CHECK(RVMA_Put(sender, sent + 7, 0, &to, 1, 1, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(receiver, &memory.records[0], 20000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(receiver, &memory.records[0], 80000) == RVMA_SUCCESS);
     CHECK(memory.records[0].status == RVMA_DONE && memory.records[0].length == SIZE);
     CHECK(memcmp(memory.bytes[0], sent, SIZE) == 0);
     FAILS(RVMA_Get(sender, 0, &to, 1, 1, 0, 2, 2, 0, NULL), RVMA_ERR_ARGUMENT, "get of no bytes");
@@ -41,13 +41,13 @@ int main(void) {
     for (int i = 0; i < 2; i++) {
         int size = i * SIZE;
         CHECK(RVMA_Put(sender, sent, size, &to, 7, 1, 0, &op) == RVMA_SUCCESS);
-        CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
         CHECK(RVMA_Put_to(sender, sent, size, &to, 8, 1, 0, RVMA_MANAGED, 0, &op) == RVMA_SUCCESS);
-        CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+        CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
         CHECK(i == 1 || (memory.records[2].status == 0 && memory.records[3].status == 0));
     }
     for (int i = 2; i < 4; i++) {
-        CHECK(RVMA_Wait(receiver, &memory.records[i], 20000) == RVMA_SUCCESS && memory.records[i].length == SIZE);
+        CHECK(RVMA_Wait(receiver, &memory.records[i], 80000) == RVMA_SUCCESS && memory.records[i].length == SIZE);
         CHECK(memory.records[i].status == RVMA_DONE && memcmp(memory.bytes[i], sent, SIZE) == 0);
     }
 
@@ -67,10 +67,10 @@ int main(void) {
     RVMA_Win spills = RVMA_Init_window_with(receiver, 4, 1, SIZE, RVMA_EPOCH_BYTES, RVMA_BOUND, RVMA_SPILL);
     CHECK(spills != NULL);
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 77, 5, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 4, 1, 0, &op) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait_put(sender, op, 100000) == RVMA_SUCCESS);
-    CHECK(RVMA_Wait(receiver, &memory.records[1], 20000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(receiver, &memory.records[1], 80000) == RVMA_SUCCESS);
     CHECK(memory.records[1].length == 2 * (HEADER + SIZE));
     CHECK(memcmp(memory.bytes[1] + HEADER, sent, SIZE) == 0);
     CHECK(memcmp(memory.bytes[1] + HEADER + SIZE + HEADER, sent, SIZE) == 0);
@@ -81,9 +81,9 @@ int main(void) {
     RVMA_Win silent = RVMA_Init_window_with(receiver, 6, 1, SIZE, RVMA_EPOCH_BYTES, RVMA_BOUND, RVMA_SILENT);
     CHECK(loud && silent);
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 5, 2, 0, &op) == RVMA_SUCCESS);
-    FAILS(RVMA_Wait_put(sender, op, 50000), RVMA_ERR_PUT, "key");
+    FAILS(RVMA_Wait_put(sender, op, 200000), RVMA_ERR_PUT, "key");
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 6, 2, 0, &op) == RVMA_SUCCESS);
-    FAILS(RVMA_Wait_put(sender, op, 50000), RVMA_ERR_TIMEOUT, "no refusal has been reported");
+    FAILS(RVMA_Wait_put(sender, op, 200000), RVMA_ERR_TIMEOUT, "no refusal has been reported");
     CHECK(RVMA_Shutdown(network) == RVMA_SUCCESS);
     return 0;
 }

@@ -14,8 +14,17 @@ use std::time::Instant;
 use toml::{Table, Value as Toml};
 
 /// Folders that the copy lacks.
-const ABSENT: &[&str] =
-    &["testbench", "packet-engine", "hpu-core", "rvma-lut", "rtl/verilog", "rtl/blocks", "rtl/nic", "xtask"];
+const ABSENT: &[&str] = &[
+    "testbench",
+    "packet-engine",
+    "hpu-core",
+    "rvma-lut",
+    "rtl/verilog",
+    "rtl/blocks",
+    "rtl/nic",
+    "sw-driver/rvma-sim",
+    "xtask",
+];
 
 /// The crates that are built in the copy.
 const BUILT: &[&str] = &["spindle", "spindled", "spindle-cli", "spindle-rvma", "spindle-sdk"];

@@ -63,7 +63,7 @@ pub fn open(address: &str, options: &Options) -> Result<Arc<Node>> {
             return Ok(node);
         }
     }
-    let card = if simulated { simulate(address, options.number)? } else { transport(address)? };
+    let card = if simulated { simulate(address, options.number)? } else { spindle::transport::open(address)? };
     let mhz = card.lock().read32(global::BASE + global::CLOCK_MHZ)?;
     let round_trip = if options.round_trip == 0 { ROUND_TRIP } else { options.round_trip };
     let place = Place { number, nodes, round_trip: Clock::new(mhz).cycles(round_trip), incarnation: incarnation() };
@@ -88,9 +88,4 @@ fn simulate(address: &str, node: u32) -> Result<SharedCard> {
 #[cfg(not(feature = "sim"))]
 fn simulate(address: &str, node: u32) -> Result<SharedCard> {
     Ok(SharedCard::new(crate::plugin::open(address, node)?))
-}
-
-/// A card of another kind.
-fn transport(address: &str) -> Result<SharedCard> {
-    argument(format!("there is no transport for {address}; use sim:CONFIG"))
 }

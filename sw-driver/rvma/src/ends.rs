@@ -1,16 +1,19 @@
 //! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each
 //! ended into the process's event ring.
 
+use crate::contexts::Event;
 use crate::node::Node;
 use anyhow::Result;
 use spindle::put::Put;
 use spindle::{Error, EventKind, EventRing};
 use spindle_contract::wire::nack;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Events that are kept until the program takes them.
+const KEPT_EVENTS: usize = 65_536;
 /// Ends that are kept until the program waits for them.
 const KEPT: u64 = 30_000;
 /// Bits of an operation's number that count; the bits above name the process.
@@ -81,6 +84,10 @@ pub struct Ends {
     fates: BTreeMap<u64, Fate>,
     /// Ordinals of those under way, by their numbers on the NIC.
     numbers: HashMap<u16, u64>,
+    /// Events for the program.
+    events: VecDeque<Event>,
+    /// Events that found no room after those.
+    lost: u32,
 }
 
 impl Ends {
@@ -88,7 +95,7 @@ impl Ends {
     pub fn new(ring: EventRing) -> Ends {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let tag = OPENED.fetch_add(1, Ordering::Relaxed) << COUNT_BITS;
-        Ends { ring, tag, posted: 0, fates: BTreeMap::new(), numbers: HashMap::new() }
+        Ends { ring, tag, posted: 0, fates: BTreeMap::new(), numbers: HashMap::new(), events: VecDeque::new(), lost: 0 }
     }
 
     /// The ring, at the end of the process.
@@ -119,8 +126,25 @@ impl Ends {
                     self.fates.insert(ordinal, Fate::Ended(end));
                 }
             }
+            if let Some(event) = Event::of(&event) {
+                if self.events.len() < KEPT_EVENTS {
+                    self.events.push_back(event);
+                } else {
+                    self.lost = self.lost.saturating_add(1);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The oldest event for the program.
+    pub fn take_event(&mut self) -> Option<Event> {
+        let lost = std::mem::take(&mut self.lost);
+        let event = self.events.pop_front();
+        if lost > 0 {
+            self.events.push_back(Event::lost(lost));
+        }
+        event
     }
 
     /// Keeps a refusal of the put or get with this number on the NIC.

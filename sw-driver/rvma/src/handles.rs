@@ -4,6 +4,7 @@
 //! handle of what was shut down is never given out again, so its use is an error, as is the use of a value that was
 //! never a handle. Any thread may use any handle. What is removed while another thread uses it ends with that use.
 
+use crate::contexts::Context;
 use crate::failure::argument;
 use crate::node::lock;
 use crate::process::Nic;
@@ -25,6 +26,16 @@ pub struct NicHandle([u8; 0]);
 /// `struct RVMA_Window`, likewise.
 #[repr(C)]
 pub struct WindowHandle([u8; 0]);
+
+/// `struct SPIN_Context_handle`, likewise.
+#[repr(C)]
+pub struct ContextHandle([u8; 0]);
+
+/// A context and its NIC.
+struct LiveContext {
+    nic: Arc<LiveNic>,
+    context: Arc<Context>,
+}
 
 /// A NIC, and the handles that own it.
 pub struct LiveNic {
@@ -48,6 +59,7 @@ struct Table {
     networks: HashMap<usize, Arc<Session>>,
     nics: HashMap<usize, Arc<LiveNic>>,
     windows: HashMap<usize, LiveWindow>,
+    contexts: HashMap<usize, LiveContext>,
 }
 
 /// Not dropped at the end of the program: other threads may still use it.
@@ -99,6 +111,41 @@ pub fn add_window(nic: &LiveNic, window: OpenWindow) -> *mut WindowHandle {
     handle as *mut WindowHandle
 }
 
+/// Keeps a context of a NIC.
+pub fn add_context(nic: &Arc<LiveNic>, context: Context) -> *mut ContextHandle {
+    let handle = fresh();
+    let live = LiveContext { nic: nic.clone(), context: Arc::new(context) };
+    with(|table| table.contexts.insert(handle, live));
+    handle as *mut ContextHandle
+}
+
+/// The context of a handle.
+///
+/// # Errors
+/// The handle is not live.
+pub fn context(handle: *mut ContextHandle) -> Result<Arc<Context>> {
+    Ok(context_and_nic(handle)?.1)
+}
+
+/// The context of a handle, and its NIC.
+///
+/// # Errors
+/// The handle is not live.
+pub fn context_and_nic(handle: *mut ContextHandle) -> Result<(Arc<LiveNic>, Arc<Context>)> {
+    let known = |live: &LiveContext| (live.nic.clone(), live.context.clone());
+    let found = with(|table| table.contexts.get(&(handle as usize)).map(known));
+    found.ok_or_else(|| dead("the context", handle as usize))
+}
+
+/// Takes a context out.
+///
+/// # Errors
+/// The handle is not live.
+pub fn remove_context(handle: *mut ContextHandle) -> Result<()> {
+    let removed = with(|table| table.contexts.remove(&(handle as usize)));
+    removed.map(drop).ok_or_else(|| dead("the context", handle as usize))
+}
+
 /// The network of a handle.
 ///
 /// # Errors
@@ -126,18 +173,23 @@ pub fn window(handle: *mut WindowHandle) -> Result<Arc<OpenWindow>> {
     found.ok_or_else(|| dead("the window", handle as usize))
 }
 
-/// Takes the windows and NICs out that match; they are dropped when the table is free again.
-fn take(
-    table: &mut Table,
-    windows: impl Fn(&LiveWindow) -> bool,
-    nics: impl Fn(&LiveNic) -> bool,
-) -> (Vec<LiveWindow>, Vec<Arc<LiveNic>>) {
-    let windows = table.windows.extract_if(|_, live| windows(live)).map(|(_, live)| live).collect();
-    let nics = table.nics.extract_if(|_, live| nics(live)).map(|(_, live)| live).collect();
-    (windows, nics)
+/// What is taken out of the table, in the order in which it ends.
+struct Taken {
+    windows: Vec<LiveWindow>,
+    contexts: Vec<LiveContext>,
+    nics: Vec<Arc<LiveNic>>,
 }
 
-/// Takes a network out, with all NICs and windows on it.
+/// Takes NICs out, with their windows and contexts; these are dropped when the table is free again.
+fn take(table: &mut Table, windows: impl Fn(&LiveWindow) -> bool, nics: impl Fn(&LiveNic) -> bool) -> Taken {
+    Taken {
+        windows: table.windows.extract_if(|_, live| windows(live)).map(|(_, live)| live).collect(),
+        contexts: table.contexts.extract_if(|_, live| nics(&live.nic)).map(|(_, live)| live).collect(),
+        nics: table.nics.extract_if(|_, live| nics(live)).map(|(_, live)| live).collect(),
+    }
+}
+
+/// Takes a network out, with all NICs, windows and contexts on it.
 ///
 /// # Errors
 /// The handle is not live.
@@ -145,20 +197,20 @@ pub fn remove_network(handle: *mut NetworkHandle) -> Result<()> {
     let handle = handle as usize;
     let removed = with(|table| {
         let session = table.networks.remove(&handle)?;
-        let parts = take(table, |live| live.network == handle, |live| live.network == handle);
-        Some((parts, session))
+        Some((take(table, |live| live.network == handle, |live| live.network == handle), session))
     });
     removed.map(drop).ok_or_else(|| dead("the network", handle))
 }
 
-/// Takes a NIC out, with all windows on it.
+/// Takes a NIC out, with all windows and contexts on it.
 ///
 /// # Errors
 /// The handle is not live.
 pub fn remove_nic(handle: *mut NicHandle) -> Result<()> {
     let handle = handle as usize;
-    let (windows, nics) = with(|table| take(table, |live| live.nic == handle, |live| live.handle == handle));
-    drop(windows);
+    let Taken { windows, contexts, nics } =
+        with(|table| take(table, |live| live.nic == handle, |live| live.handle == handle));
+    drop((windows, contexts));
     if nics.is_empty() {
         return Err(dead("the NIC", handle));
     }

@@ -1,4 +1,4 @@
-//! The calls of `include/rvma.h`: RVMA for C programs, over any card that implements [`spindle::Card`].
+//! The calls of `include/rvma.h` and `include/spin.h`: RVMA and handlers for C programs, over any card that implements [`spindle::Card`].
 //!
 //! Every call catches errors and panics and keeps a sentence for `RVMA_Error`. [`Session`] has the same for Rust, without
 //! pointers. The default feature `sim` adds the simulated networks of `include/rvma_sim.h`; without it, the library is built
@@ -8,6 +8,7 @@
 
 mod cards;
 mod clock;
+mod contexts;
 mod ends;
 mod failure;
 mod handles;
@@ -23,9 +24,11 @@ mod sending;
 mod session;
 #[cfg(feature = "sim")]
 mod simulate;
+mod spin;
 mod window;
 
 pub use cards::{open, Options};
+pub use contexts::{Context, Event};
 pub use ends::{Op, PutFailed};
 pub use handles::{add_network, NetworkHandle};
 pub use node::{Node, Refused};

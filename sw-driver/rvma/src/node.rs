@@ -5,7 +5,8 @@ use crate::memory::NodeMemory;
 use crate::monitor;
 use crate::process::Process;
 use anyhow::Result;
-use spindle::{Device, Error, Node as Address, SharedCard};
+use spindle::rule_table::Action;
+use spindle::{ContextId, Device, Error, Node as Address, Rule, SharedCard};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -66,12 +67,14 @@ impl Peers {
 
 /// An open card: its driver, what its processes have registered, and the nodes that it knows.
 ///
-/// Locks are taken in this order: `processes`, then those of a process, `memory`, `driver`, and the card's own.
+/// Locks are taken in this order: `processes`, then those of a process, `memory`, `rules`, `driver`, and the card's own.
 pub struct Node {
     card: SharedCard,
     driver: Mutex<OpenCard>,
     memory: Mutex<NodeMemory>,
     peers: Mutex<Peers>,
+    /// Rules of contexts, the first one before the others.
+    rules: Mutex<Vec<(ContextId, Rule, Action)>>,
     /// The processes that are open.
     processes: Mutex<HashMap<usize, Weak<Process>>>,
     clock: Clock,
@@ -87,6 +90,7 @@ impl Node {
             driver: Mutex::new(device),
             memory: Mutex::default(),
             peers: Mutex::new(peers),
+            rules: Mutex::default(),
             processes: Mutex::default(),
             clock,
             by_calls,
@@ -106,6 +110,11 @@ impl Node {
     /// What is registered.
     pub fn memory(&self) -> MutexGuard<'_, NodeMemory> {
         lock(&self.memory)
+    }
+
+    /// Rules of contexts.
+    pub fn rules(&self) -> MutexGuard<'_, Vec<(ContextId, Rule, Action)>> {
+        lock(&self.rules)
     }
 
     /// The processes that are open.

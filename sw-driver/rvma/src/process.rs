@@ -1,5 +1,6 @@
 //! A process of a node: its memory, its puts, its windows.
 
+use crate::contexts::Event;
 use crate::ends::{Ends, Op, PutFailed};
 use crate::memory::PostedBuffers;
 use crate::node::{argument, lock, no_process, refused, Node};
@@ -206,7 +207,7 @@ impl Nic {
         done.ok_or_else(|| self.timeout(what.into(), limit))
     }
 
-    fn timeout(&self, what: String, limit: u64) -> anyhow::Error {
+    pub(crate) fn timeout(&self, what: String, limit: u64) -> anyhow::Error {
         Error::Timeout { what, cycles: self.node().clock().cycles(limit) }.into()
     }
 
@@ -292,6 +293,14 @@ impl Nic {
             ends.refuse(number, code);
         }
         Ok(())
+    }
+
+    /// The oldest event of the process that is not the library's own.
+    pub(crate) fn take_event(&self) -> Result<Option<Event>> {
+        self.own.ends(|ends| {
+            ends.read(self.node())?;
+            Ok(ends.take_event())
+        })
     }
 
     /// Reads what the NIC has reported, so that the ring does not fill.

@@ -68,37 +68,52 @@ pub extern "C" fn RVMA_Init_window_with(
         |_| std::ptr::null_mut(),
         || {
             let nic = handles::nic(nic)?;
-            let counting = match epoch_type {
-                0 => Counting::Bytes,
-                1 => Counting::Operations,
-                other => return Err(argument(format!("there is no epoch type {other}; use RVMA_Epoch_type"))),
-            };
-            let (tagged, managed) = match kind {
-                0 => (false, false),
-                1 => (true, false),
-                2 => (false, true),
-                3 => (true, true),
-                other => return Err(no_kind(other)),
-            };
-            if flags & !(SILENT | SPILL | CATCH_ALL) != 0 {
-                return Err(argument(format!("there are no window flags {flags:#x}; use RVMA_Window_flags")));
-            }
-            let options = WindowOptions {
-                address: virtual_addr,
-                key,
-                threshold: small(epoch_threshold, "the threshold")?,
-                counting,
-                tagged,
-                managed,
-                silent: flags & SILENT != 0,
-                spills: flags & SPILL != 0,
-                catch_all: flags & CATCH_ALL != 0,
-                ..Default::default()
-            };
+            let options = window_options(virtual_addr, key, epoch_threshold, epoch_type, kind, flags)?;
             let window = nic.nic.open_window(&options)?;
             Ok(handles::add_window(&nic, window))
         },
     )
+}
+
+/// The options of a window that a program names.
+///
+/// # Errors
+/// A kind, type or flag that does not exist, or a threshold beyond 32 bits.
+pub fn window_options(
+    virtual_addr: u64,
+    key: u32,
+    epoch_threshold: i64,
+    epoch_type: c_int,
+    kind: c_int,
+    flags: c_uint,
+) -> Result<WindowOptions> {
+    let counting = match epoch_type {
+        0 => Counting::Bytes,
+        1 => Counting::Operations,
+        other => return Err(argument(format!("there is no epoch type {other}; use RVMA_Epoch_type"))),
+    };
+    let (tagged, managed) = match kind {
+        0 => (false, false),
+        1 => (true, false),
+        2 => (false, true),
+        3 => (true, true),
+        other => return Err(no_kind(other)),
+    };
+    if flags & !(SILENT | SPILL | CATCH_ALL) != 0 {
+        return Err(argument(format!("there are no window flags {flags:#x}; use RVMA_Window_flags")));
+    }
+    Ok(WindowOptions {
+        address: virtual_addr,
+        key,
+        threshold: small(epoch_threshold, "the threshold")?,
+        counting,
+        tagged,
+        managed,
+        silent: flags & SILENT != 0,
+        spills: flags & SPILL != 0,
+        catch_all: flags & CATCH_ALL != 0,
+        ..Default::default()
+    })
 }
 
 /// The error of a kind of window that does not exist.

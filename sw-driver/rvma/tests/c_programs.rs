@@ -53,6 +53,22 @@ fn the_example_receives_what_it_puts() {
     assert!(words.ends_with("buffer 2: 6000 bytes, epoch 2\nall bytes have arrived\n"), "{words}");
 }
 
+/// The same program that joins two processes by served cards has both nodes in one process.
+#[test]
+fn two_nodes_in_one_process_exchange_a_mebibyte() {
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange");
+    compile_as(&["cc", "-std=c99"], &folder().join("examples/exchange.c"), &output);
+    let output = good(program(&output).args(["sim:", "0", "sim:", "1"]));
+    let words = String::from_utf8_lossy(&output.stdout);
+    let line = |node| format!("node {node}: 1048576 bytes sent, 1048576 bytes received\n");
+    assert_eq!(words, line(0) + &line(1));
+    // A node that is open, and a card that the program has with other options.
+    let twice =
+        program(Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange").as_path()).args(["sim:x", "0"]).output();
+    let twice = twice.unwrap();
+    assert!(!twice.status.success() && String::from_utf8_lossy(&twice.stderr).contains("sim:sim"));
+}
+
 /// What a program does wrong is an error with a sentence, never a crash.
 #[test]
 fn mistakes_are_errors() {

@@ -1,0 +1,212 @@
+//! Handlers of a process: images in execution contexts, the rules that start them, and what they report.
+
+use crate::node::{refused, Node};
+use crate::process::Nic;
+use anyhow::Result;
+use spindle::rule_table::Action;
+use spindle::{ContextId, ContextOptions, EventKind, Image, Outcome, Rule};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Nanoseconds that [`Context::unload`] waits for live messages.
+const DRAIN: u64 = 1_000_000;
+
+/// An image in an execution context. It ends with its last owner.
+pub struct Context {
+    nic: Nic,
+    id: ContextId,
+    unloaded: AtomicBool,
+}
+
+impl Context {
+    /// Loads an image and activates its context.
+    ///
+    /// # Errors
+    /// The image cannot run on the card, there is no room, or host memory of the options is not registered.
+    pub fn load(nic: &Nic, image: &[u8], options: ContextOptions) -> Result<Context> {
+        let image = Image::parse(image).map_err(spindle::Error::from)?;
+        if let Some((start, bytes)) = options.host_region {
+            if !nic.covers(&(start..start.saturating_add(bytes.into()))) {
+                return refused("the host memory of the context is not registered; register it first");
+            }
+        }
+        let options = ContextOptions { process: nic.process() as u8, ..options };
+        let mut driver = nic.node().driver();
+        let id = driver.install(&image, &options)?;
+        driver.activate(id)?;
+        Ok(Context { nic: nic.clone(), id, unloaded: AtomicBool::new(false) })
+    }
+
+    /// Its number on the card.
+    pub fn number(&self) -> usize {
+        self.id.0
+    }
+
+    /// Likewise, for the driver.
+    pub fn id(&self) -> ContextId {
+        self.id
+    }
+
+    /// Has its handlers run on the frames of a rule.
+    ///
+    /// # Errors
+    /// The card has no room for the rule.
+    pub fn connect(&self, rule: Rule, action: Action) -> Result<()> {
+        self.live()?;
+        self.nic.node().change_rules(|rules| rules.push((self.id, rule, action)))
+    }
+
+    /// Takes its rules back.
+    ///
+    /// # Errors
+    /// The card is gone.
+    pub fn disconnect(&self) -> Result<()> {
+        self.nic.node().change_rules(|rules| rules.retain(|(context, ..)| *context != self.id))
+    }
+
+    /// Bytes of its memory.
+    ///
+    /// # Errors
+    /// They are not in its memory.
+    pub fn read_state(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        self.live()?;
+        Ok(self.nic.node().driver().read_state(self.id, offset, bytes)?)
+    }
+
+    /// Writes bytes of its memory.
+    ///
+    /// # Errors
+    /// They are not in its memory.
+    pub fn write_state(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.live()?;
+        Ok(self.nic.node().driver().write_state(self.id, offset, bytes)?)
+    }
+
+    fn live(&self) -> Result<()> {
+        if self.unloaded.load(Ordering::Acquire) {
+            return refused("the context is unloaded; load the image again");
+        }
+        Ok(())
+    }
+
+    /// Ends the context.
+    ///
+    /// # Errors
+    /// Messages of it are alive.
+    pub fn unload(&self) -> Result<()> {
+        self.live()?;
+        self.disconnect()?;
+        let node = self.nic.node();
+        node.driver().deactivate(self.id)?;
+        let drained = node.until(DRAIN, None, || Ok((node.driver().live_messages(self.id)? == 0).then_some(())))?;
+        if drained.is_none() {
+            return refused(format!(
+                "messages of context {} are alive; unload it again when they have ended",
+                self.id.0
+            ));
+        }
+        node.driver().remove(self.id)?;
+        self.unloaded.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // A context that is unloaded, and a card that is gone, need nothing; live messages keep a context until the next reset.
+        let _ = self.unload();
+    }
+}
+
+impl Node {
+    /// Changes the rules of contexts. Windows' own rules stay, and the rule of mailboxes is the last one.
+    fn change_rules(&self, change: impl FnOnce(&mut Vec<(ContextId, Rule, Action)>)) -> Result<()> {
+        let mut rules = self.rules();
+        let before = rules.clone();
+        change(&mut rules);
+        let mailboxes: Rule = "spindle".parse().map_err(spindle::Error::from)?;
+        let all = rules.iter().map(|(_, rule, action)| (rule, *action)).chain([(&mailboxes, Action::Mailbox)]);
+        let done = self.driver().replace_rules(all);
+        if done.is_err() {
+            *rules = before;
+        }
+        Ok(done?)
+    }
+}
+
+/// `SPIN_Event`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    kind: u8,
+    code: u8,
+    context: u16,
+    id: u32,
+    length: u32,
+    reserved: u32,
+    user: u64,
+    text: [u8; 8],
+}
+
+/// `SPIN_MESSAGE` and the others, in their order.
+const MESSAGE: u8 = 1;
+const FAULT: u8 = 2;
+const PRINT: u8 = 3;
+const USER: u8 = 4;
+const COMPLETE: u8 = 5;
+const BUFFER: u8 = 6;
+const LOST: u8 = 7;
+const OTHER: u8 = 8;
+
+impl Event {
+    /// So many events that the library could not keep.
+    pub fn lost(count: u32) -> Event {
+        Event { kind: LOST, length: count, ..Event::default() }
+    }
+
+    /// The event of a program; `None`: it is the library's own.
+    pub fn of(event: &spindle::Event) -> Option<Event> {
+        let base = Event { context: event.context.0 as u16, ..Event::default() };
+        Some(match &event.kind {
+            EventKind::Put { .. } => return None,
+            EventKind::Message { outcome, id, length, match_bits, .. } => {
+                let code = match outcome {
+                    Outcome::Done => 0,
+                    Outcome::Dropped => 1,
+                    Outcome::Failed => 2,
+                    Outcome::Aged => 3,
+                };
+                Event { kind: MESSAGE, code, id: *id, length: *length, user: *match_bits, ..base }
+            }
+            EventKind::Fault(fault) => {
+                Event { kind: FAULT, code: fault.cause, id: fault.pc, user: fault.address.into(), ..base }
+            }
+            EventKind::Print(print) => {
+                let mut text = [0; 8];
+                let length = print.text.len().min(text.len());
+                text[..length].copy_from_slice(&print.text[..length]);
+                Event { kind: PRINT, length: length as u32, text, ..base }
+            }
+            EventKind::User { user, length } => Event { kind: USER, user: *user, length: *length, ..base },
+            EventKind::Complete { user, length } => Event { kind: COMPLETE, user: *user, length: *length, ..base },
+            EventKind::Buffer { mailbox, status, length, buffer, .. } => {
+                Event { kind: BUFFER, code: *status, id: *mailbox, length: *length, user: *buffer, ..base }
+            }
+            EventKind::Lost(count) => Event::lost(*count),
+            EventKind::Unknown(code) => Event { kind: OTHER, code: *code, ..base },
+            _ => Event { kind: OTHER, ..base },
+        })
+    }
+}
+
+impl Nic {
+    /// The next event of the process that is not the library's own, at most `limit` nanoseconds of the card's time.
+    ///
+    /// # Errors
+    /// None came, or the card is gone.
+    pub fn next_event(&self, limit: u64) -> Result<Event> {
+        match self.node().until(limit, None, || self.take_event())? {
+            Some(event) => Ok(event),
+            None => Err(self.timeout(format!("an event of process {}", self.process()), limit)),
+        }
+    }
+}

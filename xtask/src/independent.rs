@@ -46,7 +46,7 @@ const CRATES: &[Uses] = &[
     ("spindle-nic", &["spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core", "rvma-lut"], &[]),
     ("spindle", &["spindle-contract"], &[]),
     ("spindle-rvma", DRIVER, &["spindle-rvma-sim", "spindle-sim"]),
-    ("spindle-rvma-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sim"], &[]),
+    ("spindle-rvma-sim", &["spindle", "spindle-sim"], &[]),
     ("spindle-sdk", DRIVER, &[]),
     ("spindled", DRIVER, &[]),
     ("spindle-cli", &["spindle", "spindle-contract", "spindle-sdk"],

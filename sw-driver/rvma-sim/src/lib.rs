@@ -1,49 +1,25 @@
-//! Simulated cards for programs that use `librvma`.
+//! Simulated cards for programs that use `librvma`: [`spindle_sim::transport`] as a library of cards.
 //!
-//! [`Simulation`] is a network of emitted NICs, each simulated cycle by cycle in one thread of its own, so that its
-//! cards may be used from every thread. [`open`] opens a card by an address `sim:CONFIG`: all cards of a program with one
-//! configuration are nodes of one network, joined by a faithful wire. As a shared library, `librvma-sim.so`, the crate
-//! exports these through [`spindle::plugin`], so that `librvma` itself needs neither the sources of the hardware nor Verilator.
+//! As a shared library, `librvma-sim.so`, the crate exports its cards through [`spindle::plugin`], so that `librvma` itself needs
+//! neither the sources of the hardware nor Verilator.
 #![warn(missing_docs)]
-
-mod card;
-mod memory;
-mod simulation;
-
-pub use card::SimulatedCard;
-pub use simulation::Simulation;
 
 use spindle::plugin::{Factory, Table};
 use spindle::{Card, Error, Result};
-use spindle_contract::params::Config;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError, Weak};
+use spindle_sim::transport::{self, LocalCard};
 
-/// What an address begins with.
-const SCHEME: &str = "sim:";
+/// Configuration of `sim:` alone.
+const DEFAULT: &str = "sim:sim";
+/// Network of the addresses that name none.
+const NETWORK: &str = "rvma";
 
-/// Networks of the addresses, by configuration, as long as a card of theirs is open.
-static NETWORKS: Mutex<Option<HashMap<&'static str, Weak<Simulation>>>> = Mutex::new(None);
-
-/// Opens a simulated card, `sim:CONFIG` (`sim:` is `sim:sim`), as node `node` of the program's network of this configuration.
+/// Opens a simulated card, `sim:CONFIG` or `sim:CONFIG/NETWORK`, as node `node` of its network in this program.
 ///
 /// # Errors
-/// There is no such configuration, the node is open already, or the model cannot be built.
-pub fn open(address: &str, node: u32) -> Result<SimulatedCard> {
-    let name = address.strip_prefix(SCHEME).unwrap_or(address);
-    let config = Config::by_name(if name.is_empty() { Config::SIM.name } else { name }).ok_or_else(|| {
-        let names: Vec<String> = Config::ALL.iter().map(|config| format!("{SCHEME}{}", config.name)).collect();
-        Error::Argument(format!("there is no simulated card {address}; choose {}", names.join(" or ")))
-    })?;
-    let mut networks = NETWORKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = networks.get_or_insert_default().entry(config.name).or_default();
-    let network = match known.upgrade() {
-        Some(network) => network,
-        None => Simulation::new(config, Default::default(), 0)?,
-    };
-    *known = std::sync::Arc::downgrade(&network);
-    drop(networks);
-    network.add(node)
+/// There is no such configuration, or the model cannot be built.
+pub fn open(address: &str, node: u32) -> Result<LocalCard> {
+    let address = if address == transport::PREFIX { DEFAULT } else { address };
+    transport::open_node(address, NETWORK, node as usize).map_err(|error| Error::Plugin(format!("{error:#}")))
 }
 
 struct SimulatedCards;

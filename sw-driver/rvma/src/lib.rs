@@ -19,6 +19,7 @@ mod node;
 #[cfg(not(feature = "sim"))]
 mod plugin;
 mod process;
+mod program;
 mod receiving;
 mod sending;
 mod session;

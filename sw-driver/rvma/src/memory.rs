@@ -1,21 +1,27 @@
 //! Memory of this program that the processes of a node have registered, and buffers that are posted.
 
+use crate::program::ProgramMemory;
 use spindle::rvma::Posted;
-use spindle::{Card, Result};
+use spindle::Result;
 use spindle_contract::wire;
 use std::ops::Range;
 
 /// Memory that the processes of a node have registered.
-#[derive(Default)]
 pub struct NodeMemory {
+    host: ProgramMemory,
     /// By process, in the order of their calls.
     registered: Vec<(usize, Range<u64>)>,
 }
 
 impl NodeMemory {
+    /// Nothing is registered yet.
+    pub fn new(host: ProgramMemory) -> NodeMemory {
+        NodeMemory { host, registered: Vec::new() }
+    }
+
     /// Maps a range.
-    pub fn register(&mut self, card: &mut dyn Card, process: usize, range: Range<u64>) -> Result<()> {
-        card.map(&range)?;
+    pub fn register(&mut self, process: usize, range: Range<u64>) -> Result<()> {
+        self.host.map(&range)?;
         self.registered.push((process, range));
         Ok(())
     }
@@ -38,21 +44,21 @@ impl NodeMemory {
     }
 
     /// Takes a range of a process back.
-    pub fn deregister(&mut self, card: &mut dyn Card, process: usize, range: &Range<u64>) -> Result<()> {
+    pub fn deregister(&mut self, process: usize, range: &Range<u64>) -> Result<()> {
         match self.registered.iter().position(|known| known.0 == process && known.1 == *range) {
             Some(at) => {
                 self.registered.remove(at);
-                card.unmap(range)
+                self.host.unmap(range)
             }
             None => Ok(()),
         }
     }
 
     /// Takes back what a process has registered.
-    pub fn forget(&mut self, card: &mut dyn Card, process: usize) {
+    pub fn forget(&mut self, process: usize) {
         for (_, range) in self.registered.extract_if(.., |known| known.0 == process) {
             // The card is closed, or gone: there is nothing left to undo.
-            let _ = card.unmap(&range);
+            let _ = self.host.unmap(&range);
         }
     }
 }

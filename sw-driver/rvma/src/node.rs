@@ -4,6 +4,7 @@ use crate::clock::{Clock, FOREVER};
 use crate::memory::NodeMemory;
 use crate::monitor;
 use crate::process::Process;
+use crate::program::ProgramMemory;
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::{ContextId, Device, Error, Node as Address, Rule, SharedCard};
@@ -24,7 +25,7 @@ const CLOCK: Duration = Duration::from_millis(10);
 const ALIVE: Duration = Duration::from_millis(500);
 
 /// The driver of a NIC.
-pub type OpenCard = Device<SharedCard, SharedCard>;
+pub type OpenCard = Device<SharedCard, ProgramMemory>;
 
 /// A call that the library refuses in the NIC's place.
 #[derive(Debug, thiserror::Error)]
@@ -84,11 +85,12 @@ pub struct Node {
 impl Node {
     /// A card that the driver has opened.
     pub fn new(card: SharedCard, device: OpenCard, peers: Peers) -> Arc<Node> {
+        let memory = Mutex::new(NodeMemory::new(device.memory.clone()));
         let (clock, by_calls) = (Clock::new(device.info().clock_mhz), card.lock().time_moves_by_calls());
         Arc::new(Node {
             card,
             driver: Mutex::new(device),
-            memory: Mutex::default(),
+            memory,
             peers: Mutex::new(peers),
             rules: Mutex::default(),
             processes: Mutex::default(),

@@ -60,7 +60,7 @@ impl Drop for Process {
             let _ = driver.close_ring(ends.into_ring());
         }
         let _ = driver.forget_regions(self.number);
-        memory.forget(&mut **self.node.card().lock(), self.number);
+        memory.forget(self.number);
         drop(driver);
         drop(memory);
         self.node.processes().remove(&self.number);
@@ -121,7 +121,7 @@ impl Nic {
         let mut memory = node.memory();
         let mut driver = node.driver();
         driver.register_region(process, range.clone(), Access::ReadWrite)?;
-        let mapped = memory.register(&mut **node.card().lock(), process, range.clone());
+        let mapped = memory.register(process, range.clone());
         if mapped.is_err() {
             driver.deregister_region(process, &range, Access::ReadWrite)?;
         }
@@ -158,7 +158,7 @@ impl Nic {
                 ));
             }
             node.driver().deregister_region(process, range, Access::ReadWrite)?;
-            Ok(memory.deregister(&mut **node.card().lock(), process, range)?)
+            Ok(memory.deregister(process, range)?)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::node::{argument, Node, Peers};
 use crate::process::Nic;
+use crate::program::ProgramMemory;
 use anyhow::Result;
 use spindle::peer::Responses;
 use spindle::reliable::Reliability;
@@ -61,7 +62,7 @@ pub fn open_node(card: SharedCard, place: &Place) -> Result<Arc<Node>> {
         );
         return argument(sentence);
     };
-    let mut device = Device::open(card.clone(), card.clone())?;
+    let mut device = Device::open(card.clone(), ProgramMemory::new(card.clone()))?;
     device.set_identity(place.number.into(), own.mac, own.ip)?;
     for (other, address) in place.nodes.iter().enumerate() {
         device.set_node(other, Some(*address))?;

@@ -6,8 +6,8 @@ use crate::session::{Member, Session};
 use anyhow::Result;
 use spindle::SharedCard;
 use spindle_contract::params::Config;
-use spindle_rvma_sim::Simulation;
-use spindle_sim::{address, Routing, WireOptions};
+use spindle_sim::transport::{self, LocalCard};
+use spindle_sim::{address, Network, Options, Routing, WireOptions};
 use std::ffi::c_int;
 
 /// The NICs that are simulated.
@@ -33,8 +33,12 @@ impl Session {
     /// # Errors
     /// The model cannot be built.
     pub fn simulate(nodes: usize, wire: WireOptions) -> Result<Session> {
-        let simulation = Simulation::new(CONFIG, wire, nodes)?;
-        let member = |number| Member { card: SharedCard::new(simulation.card(number)), address: address(number) };
+        let card = |seed| transport::device(&CONFIG, Options { seed, ..Options::default() });
+        let network = Network::new((0..nodes as u64).map(card).collect::<Result<_>>()?, wire);
+        let member = |number| {
+            let card = LocalCard::new(&format!("node {number}"), network.node(number));
+            Member { card: SharedCard::new(card), address: address(number) }
+        };
         // A turn over the longest path.
         let round_trip = 2 * (wire.latency + (wire.paths - 1) * wire.step) + IN_THE_NICS;
         Session::new((0..nodes).map(member).collect(), round_trip)

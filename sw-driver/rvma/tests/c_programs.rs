@@ -134,12 +134,29 @@ fn kinds_of_windows() {
     runs("windows");
 }
 
+/// An image on a window and on a rule, its variables and events.
+#[test]
+fn handlers_of_a_c_program() {
+    let folder_of_test = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let toolchain = match spindle_sdk::toolchain::Toolchain::find(None) {
+        Ok(toolchain) => toolchain,
+        Err(error) => return spindle_harness::skip(&format!("{error:#}")),
+    };
+    let image = folder_of_test.join("count_handler.elf");
+    let sources = spindle_sdk::toolchain::Sources::one(&folder().join("tests/programs/count_handler.c"));
+    spindle_sdk::handler::compile(&toolchain, &sources, &image).unwrap();
+    let output = folder_of_test.join("spin");
+    compile_as(&["cc", "-std=c99"], &folder().join("tests/programs/spin.c"), &output);
+    good(program(&output).arg(image));
+}
+
 /// A call that the header does not declare, or that the library does not have, is noticed here.
 #[test]
 fn header_and_library_have_the_same_calls() {
     let calls = |text: &str, before: &str| {
-        let mut names: Vec<String> = text
-            .match_indices("RVMA_")
+        let mut names: Vec<String> = ["RVMA_", "SPIN_"]
+            .iter()
+            .flat_map(|prefix| text.match_indices(prefix))
             .filter(|(at, _)| text[..*at].ends_with(before))
             .filter_map(|(at, _)| {
                 let name: String = text[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -152,7 +169,7 @@ fn header_and_library_have_the_same_calls() {
     };
     let sources = std::fs::read_dir(folder().join("src")).unwrap();
     let source: String = sources.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
-    let header = ["rvma.h", "rvma_sim.h"].map(|name| folder().join("include").join(name));
+    let header = ["rvma.h", "rvma_sim.h", "spin.h"].map(|name| folder().join("include").join(name));
     let header: String = header.map(|path| std::fs::read_to_string(path).unwrap()).concat();
     // A declaration follows a type and a space or a star; calls that comments mention do not end in a semicolon.
     let code: String = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect();

@@ -8,7 +8,6 @@ use crate::{SimDevice, SimHandle, WireFrame};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::{Bar, HostMemory, Node, Result};
-use spindle_contract::params::SPINDLE_PORT;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -80,9 +79,10 @@ struct Wire {
 
 impl Wire {
     /// A frame leaves, its last beat in this cycle.
-    fn send(&mut self, bytes: Vec<u8>, cycle: u64, nodes: usize) {
+    fn send(&mut self, bytes: Vec<u8>, cycle: u64, numbers: &[usize]) {
         self.counts.sent += 1;
-        let Some(to) = (0..nodes).find(|node| bytes.starts_with(&address(*node).mac)) else {
+        let own = |number: &usize| *number <= u8::MAX.into() && bytes.starts_with(&address(*number).mac);
+        let Some(to) = numbers.iter().position(own) else {
             self.counts.astray += 1;
             return;
         };
@@ -110,11 +110,13 @@ impl Wire {
 
 /// Addresses of a NIC on the wire; number 0 is the first. Their node numbers are the same.
 pub fn address(number: usize) -> Node {
-    Node { mac: [2, 0, 0, 0, 1, number as u8], ip: [10, 78, 0, number as u8], port: SPINDLE_PORT }
+    Node::numbered(number as u8)
 }
 
 struct Cards {
     cards: Vec<SimHandle>,
+    /// Their numbers: the wire delivers to the MAC address of the number.
+    numbers: Vec<usize>,
     /// Cycle of the network in which each NIC counts its cycle 0.
     starts: Vec<u64>,
     wire: Wire,
@@ -164,7 +166,7 @@ impl Cards {
         if self.cards[i].sim().sent_count() > 0 {
             let sent = self.cards[i].sim().take_sent();
             for frame in sent {
-                self.wire.send(frame.bytes, self.starts[i] + frame.last, self.cards.len());
+                self.wire.send(frame.bytes, self.starts[i] + frame.last, &self.numbers);
             }
         }
     }
@@ -190,22 +192,32 @@ impl Network {
         let random = ChaCha8Rng::seed_from_u64(options.seed);
         let wire = Wire { options, random, flying: BTreeMap::new(), counts: WireCounts::default() };
         let cards: Vec<_> = cards.into_iter().map(SimHandle::new).collect();
-        let starts = vec![0; cards.len()];
-        Network(Arc::new(Mutex::new(Cards { cards, starts, wire, received: None })))
+        let (numbers, starts) = ((0..cards.len()).collect(), vec![0; cards.len()]);
+        Network(Arc::new(Mutex::new(Cards { cards, numbers, starts, wire, received: None })))
     }
 
     /// Adds a NIC after reset, whose cycle 0 is the present cycle of the others; its number is the next one.
     pub fn join(&self, card: SimDevice) -> NetworkNode {
+        let number = self.nodes();
+        self.join_as(card, number)
+    }
+
+    /// As [`Network::join`], with a number of the caller's. A NIC that had the number before gets no frames any more.
+    pub fn join_as(&self, card: SimDevice, number: usize) -> NetworkNode {
         let mut cards = self.lock();
+        for known in cards.numbers.iter_mut().filter(|known| **known == number) {
+            *known = usize::MAX;
+        }
+        cards.numbers.push(number);
         let start = cards.now();
         cards.starts.push(start);
         cards.cards.push(SimHandle::new(card));
         if let Some(received) = &mut cards.received {
             received.push(vec![]);
         }
-        let number = cards.cards.len() - 1;
+        let place = cards.cards.len() - 1;
         drop(cards);
-        self.node(number)
+        self.node(place)
     }
 
     /// A handle that does not keep the network alive.
@@ -217,9 +229,9 @@ impl Network {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The NIC of this number, for its driver.
-    pub fn node(&self, number: usize) -> NetworkNode {
-        NetworkNode { card: self.lock().cards[number].clone(), number, network: self.clone() }
+    /// The NIC at this place in the order of joining, for its driver.
+    pub fn node(&self, place: usize) -> NetworkNode {
+        NetworkNode { card: self.lock().cards[place].clone(), place, network: self.clone() }
     }
 
     /// How many NICs there are.
@@ -260,14 +272,14 @@ impl Network {
 #[derive(Clone)]
 pub struct NetworkNode {
     card: SimHandle,
-    number: usize,
+    place: usize,
     network: Network,
 }
 
 impl NetworkNode {
     /// Its number on the wire.
     pub fn number(&self) -> usize {
-        self.number
+        self.network.lock().numbers[self.place]
     }
 
     /// The NIC itself. Frames that are injected here come from nowhere on the wire.
@@ -284,8 +296,8 @@ impl NetworkNode {
     fn access<T>(&mut self, access: impl FnOnce(&mut SimHandle) -> T) -> T {
         let mut cards = self.network.lock();
         let result = access(&mut self.card);
-        let now = cards.time(self.number);
-        cards.collect(self.number);
+        let now = cards.time(self.place);
+        cards.collect(self.place);
         cards.catch_up(now);
         result
     }

@@ -39,7 +39,17 @@ pub fn open(address: &str) -> Result<SharedCard> {
 pub fn open_card(address: &str) -> Result<LocalCard> {
     let (config, network) = parse(address)?;
     let device = device(&config, Options::default())?;
-    Ok(LocalCard::new(address, join(network, device)))
+    Ok(LocalCard::new(address, join(network, device, None)))
+}
+
+/// As [`open_card`], as the node of this number of its network, which has the name `network` if the address names none.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_node(address: &str, network: &str, number: usize) -> Result<LocalCard> {
+    let (config, named) = parse(address)?;
+    let device = device(&config, Options { seed: number as u64, ..Options::default() })?;
+    Ok(LocalCard::new(address, join(named.or(Some(network)), device, Some(number))))
 }
 
 /// A card of a configuration after reset.
@@ -72,17 +82,21 @@ fn parse(address: &str) -> Result<(Config, Option<&str>)> {
 }
 
 /// Puts a card on the wire of this name, the networks of this process' addresses.
-fn join(name: Option<&str>, device: SimDevice) -> NetworkNode {
+fn join(name: Option<&str>, device: SimDevice, number: Option<usize>) -> NetworkNode {
     static NETWORKS: Mutex<BTreeMap<String, WeakNetwork>> = Mutex::new(BTreeMap::new());
-    let alone = |device| Network::new(vec![device], WireOptions::default());
-    let Some(name) = name else { return alone(device).node(0) };
+    let empty = || Network::new(vec![], WireOptions::default());
+    let add = |network: &Network, device| match number {
+        Some(number) => network.join_as(device, number),
+        None => network.join(device),
+    };
+    let Some(name) = name else { return add(&empty(), device) };
     let mut networks = NETWORKS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(network) = networks.get(name).and_then(WeakNetwork::upgrade) {
-        return network.join(device);
+        return add(&network, device);
     }
-    let network = alone(device);
+    let network = empty();
     networks.insert(name.into(), network.downgrade());
-    network.node(0)
+    add(&network, device)
 }
 
 #[cfg(test)]

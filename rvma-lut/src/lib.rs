@@ -26,6 +26,7 @@ pub mod placement;
 mod prelude;
 pub mod registers;
 pub mod rvma_engine;
+pub mod storage;
 pub mod types;
 
 pub use rvma_engine::RvmaEngine;

@@ -23,6 +23,7 @@
 //! | [`rule`] | the rule language and its terms |
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
+//! | [`stock`] | buffers of a window that are posted again and again |
 //! | [`stats`] | counters and fault reports |
 //! | [`tap`] | TAP interfaces of Linux |
 //! | [`transport`] | the ways to a card |
@@ -60,6 +61,7 @@ pub mod rule;
 pub mod rule_table;
 pub mod rvma;
 pub mod stats;
+pub mod stock;
 pub mod tap;
 pub mod trace;
 pub mod transport;
@@ -80,4 +82,5 @@ pub use put::{Kind, Put, Reply, Stream, Target};
 pub use receive_map::{ReceiveMap, Received};
 pub use regions::Access;
 pub use rule::Rule;
+pub use stock::Stock;
 pub use transport::open;

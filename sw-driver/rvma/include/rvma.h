@@ -165,9 +165,8 @@ RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t limit_ns);
 RVMA_Status RVMA_Register(RVMA_Nic *nic, void *memory, int64_t size);
 /* Undoes one RVMA_Register of the same memory and size. Refused with RVMA_ERR_REFUSED while the NIC uses some of it:
  * a buffer or record that is posted and whose record's `status` is 0, or the bytes of a put that is under way. After
- * that the NIC neither reads nor writes the memory, and the program may free it: posts and puts that name it are
- * refused, and a get of another node from a completed buffer in it fails: it gets no answer, or zeros if other
- * memory of the page is registered. */
+ * that posts and puts that name the memory are refused, and the NIC reaches no page of it in which no other memory is
+ * registered: the program may free it. A get of another node from a completed buffer there gets no answer. */
 RVMA_Status RVMA_Deregister(RVMA_Nic *nic, void *memory, int64_t size);
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------------------ */
@@ -209,6 +208,19 @@ void *RVMA_Win_rewind(RVMA_Win win, int back);
  * calls only, so it calls RVMA_Wait with some limit between two reads. A wait looks at the record for 20 µs,
  * with the processor's instructions for it where it has them (UMWAIT, WFE), then sleeps between looks. */
 RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit_ns);
+
+/* A stock of buffers that the library allocates, registers and posts to a window. */
+typedef struct RVMA_Stock RVMA_Stock;
+/* Keeps a window stocked with `count` buffers of `size` bytes, all of them posted at once. They take one region. Post no
+ * other buffers to the window. */
+RVMA_Stock *RVMA_Stock_new(RVMA_Win win, int count, int64_t size);
+/* The oldest complete buffer, and its record if `record` is not NULL. NULL: none came within the limit (RVMA_Error has
+ * "did not come"). The bytes are the program's until it gives the buffer back. */
+void *RVMA_Stock_next(RVMA_Stock *stock, RVMA_Record *record, uint64_t limit_ns);
+/* Posts a buffer of RVMA_Stock_next again. */
+RVMA_Status RVMA_Stock_give(RVMA_Stock *stock, void *buffer);
+/* Closes the window and frees the buffers; NULL is ignored. RVMA_Close does so too. */
+RVMA_Status RVMA_Stock_free(RVMA_Stock *stock);
 
 /* ---- Sending -------------------------------------------------------------------------------------------------------------- */
 

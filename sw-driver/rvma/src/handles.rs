@@ -9,6 +9,7 @@ use crate::failure::argument;
 use crate::node::lock;
 use crate::process::Nic;
 use crate::session::Session;
+use crate::stock::WindowStock;
 use crate::window::OpenWindow;
 use anyhow::Result;
 use std::collections::HashMap;
@@ -30,6 +31,17 @@ pub struct WindowHandle([u8; 0]);
 /// `struct SPIN_Context_handle`, likewise.
 #[repr(C)]
 pub struct ContextHandle([u8; 0]);
+
+/// `RVMA_Stock`, likewise.
+#[repr(C)]
+pub struct StockHandle([u8; 0]);
+
+/// A stock, and the handles that own it.
+struct LiveStock {
+    network: usize,
+    nic: usize,
+    stock: Arc<WindowStock>,
+}
 
 /// A context and its NIC.
 struct LiveContext {
@@ -60,6 +72,7 @@ struct Table {
     nics: HashMap<usize, Arc<LiveNic>>,
     windows: HashMap<usize, LiveWindow>,
     contexts: HashMap<usize, LiveContext>,
+    stocks: HashMap<usize, LiveStock>,
 }
 
 /// Not dropped at the end of the program: other threads may still use it.
@@ -109,6 +122,36 @@ pub fn add_window(nic: &LiveNic, window: OpenWindow) -> *mut WindowHandle {
     let live = LiveWindow { network: nic.network, nic: nic.handle, window: Arc::new(window) };
     with(|table| table.windows.insert(handle, live));
     handle as *mut WindowHandle
+}
+
+/// Keeps a stock of a window.
+///
+/// # Errors
+/// The window's handle is not live any more.
+pub fn add_stock(window: *mut WindowHandle, stock: WindowStock) -> Result<*mut StockHandle> {
+    let handle = fresh();
+    let owners = with(|table| table.windows.get(&(window as usize)).map(|live| (live.network, live.nic)));
+    let (network, nic) = owners.ok_or_else(|| dead("the window", window as usize))?;
+    with(|table| table.stocks.insert(handle, LiveStock { network, nic, stock: Arc::new(stock) }));
+    Ok(handle as *mut StockHandle)
+}
+
+/// The stock of a handle.
+///
+/// # Errors
+/// The handle is not live.
+pub fn stock(handle: *mut StockHandle) -> Result<Arc<WindowStock>> {
+    let found = with(|table| table.stocks.get(&(handle as usize)).map(|live| live.stock.clone()));
+    found.ok_or_else(|| dead("the stock", handle as usize))
+}
+
+/// Takes a stock out.
+///
+/// # Errors
+/// The handle is not live.
+pub fn remove_stock(handle: *mut StockHandle) -> Result<()> {
+    let removed = with(|table| table.stocks.remove(&(handle as usize)));
+    removed.map(drop).ok_or_else(|| dead("the stock", handle as usize))
 }
 
 /// Keeps a context of a NIC.
@@ -175,15 +218,18 @@ pub fn window(handle: *mut WindowHandle) -> Result<Arc<OpenWindow>> {
 
 /// What is taken out of the table, in the order in which it ends.
 struct Taken {
+    stocks: Vec<LiveStock>,
     windows: Vec<LiveWindow>,
     contexts: Vec<LiveContext>,
     nics: Vec<Arc<LiveNic>>,
 }
 
 /// Takes NICs out, with their windows and contexts; these are dropped when the table is free again.
-fn take(table: &mut Table, windows: impl Fn(&LiveWindow) -> bool, nics: impl Fn(&LiveNic) -> bool) -> Taken {
+fn take(table: &mut Table, owned: impl Fn(usize, usize) -> bool) -> Taken {
+    let nics = |live: &LiveNic| owned(live.network, live.handle);
     Taken {
-        windows: table.windows.extract_if(|_, live| windows(live)).map(|(_, live)| live).collect(),
+        stocks: table.stocks.extract_if(|_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
+        windows: table.windows.extract_if(|_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
         contexts: table.contexts.extract_if(|_, live| nics(&live.nic)).map(|(_, live)| live).collect(),
         nics: table.nics.extract_if(|_, live| nics(live)).map(|(_, live)| live).collect(),
     }
@@ -197,7 +243,7 @@ pub fn remove_network(handle: *mut NetworkHandle) -> Result<()> {
     let handle = handle as usize;
     let removed = with(|table| {
         let session = table.networks.remove(&handle)?;
-        Some((take(table, |live| live.network == handle, |live| live.network == handle), session))
+        Some((take(table, |network, _| network == handle), session))
     });
     removed.map(drop).ok_or_else(|| dead("the network", handle))
 }
@@ -208,9 +254,8 @@ pub fn remove_network(handle: *mut NetworkHandle) -> Result<()> {
 /// The handle is not live.
 pub fn remove_nic(handle: *mut NicHandle) -> Result<()> {
     let handle = handle as usize;
-    let Taken { windows, contexts, nics } =
-        with(|table| take(table, |live| live.nic == handle, |live| live.handle == handle));
-    drop((windows, contexts));
+    let Taken { stocks, windows, contexts, nics } = with(|table| take(table, |_, nic| nic == handle));
+    drop((stocks, windows, contexts));
     if nics.is_empty() {
         return Err(dead("the NIC", handle));
     }

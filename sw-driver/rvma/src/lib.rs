@@ -26,6 +26,7 @@ mod session;
 #[cfg(feature = "sim")]
 mod simulate;
 mod spin;
+mod stock;
 mod window;
 
 pub use cards::{open, Options};
@@ -35,4 +36,5 @@ pub use handles::{add_network, NetworkHandle};
 pub use node::{Node, Refused};
 pub use process::Nic;
 pub use session::{Member, Session};
+pub use stock::WindowStock;
 pub use window::OpenWindow;

@@ -4,7 +4,7 @@ use crate::failure::{argument, given, guard, small, status};
 use crate::handles::{self, NicHandle, WindowHandle};
 use anyhow::Result;
 use spindle::receive_map::MAP_WORDS;
-use spindle::rvma::Posted;
+use spindle::rvma::{Completed, Posted};
 use spindle::window::{Counting, WindowOptions};
 use spindle_contract::wire;
 use std::ffi::{c_int, c_uint, c_void};
@@ -17,6 +17,14 @@ pub struct Record {
     reserved: u8,
     epoch: u16,
     buffer: u64,
+}
+
+impl Record {
+    /// What the NIC wrote.
+    pub fn of(completed: &Completed) -> Record {
+        let Completed { length, status, epoch, buffer } = *completed;
+        Record { length, status, reserved: 0, epoch, buffer }
+    }
 }
 
 const _: () = assert!(size_of::<Record>() == wire::RECORD_BYTES);

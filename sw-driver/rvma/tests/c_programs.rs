@@ -88,7 +88,7 @@ int main() {
     RVMA_Options far = {256, 0, nullptr, 0}, many = {0, 257, nullptr, 0}, alone = {3, 2, nullptr, 0};
     if (RVMA_Open("sim:", 0, &far) || wrong("no node 256")) return 3;
     if (RVMA_Open("sim:", 0, &many) || wrong("257 nodes are too many")) return 3;
-    if (RVMA_Open("sim:nothing", 0, nullptr) || wrong("sim:sim")) return 3;
+    if (RVMA_Open("sim:nothing", 0, nullptr) || wrong("no configuration `nothing`")) return 3;
     if (RVMA_Open("sim:", 0, &alone) || wrong("is to be node 3, and 2 nodes are given")) return 3;
     if (RVMA_Put(nullptr, &to, 8, &to, 0, 0, 0, nullptr) != RVMA_ERR_ARGUMENT || wrong("NULL")) return 4;
     if (RVMA_Post_buffer(&to, 8, nullptr, nullptr) != RVMA_ERR_ARGUMENT) return 5;
@@ -132,6 +132,12 @@ fn registered_memory() {
 #[test]
 fn kinds_of_windows() {
     runs("windows");
+}
+
+/// Buffers that are posted again, and threads that wait side by side.
+#[test]
+fn stocks_and_threads() {
+    runs("stock");
 }
 
 /// An image on a window and on a rule, its variables and events.

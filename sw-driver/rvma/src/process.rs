@@ -5,7 +5,7 @@ use crate::ends::{Ends, Op, PutFailed};
 use crate::memory::PostedBuffers;
 use crate::node::{argument, lock, no_process, refused, Node};
 use crate::window::OpenWindow;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use spindle::put::{Put, Reply, Target};
 use spindle::window::WindowOptions;
 use spindle::{Access, Error};
@@ -187,7 +187,10 @@ impl Nic {
     /// # Errors
     /// The options contradict each other, or the NIC refuses them.
     pub fn open_window(&self, options: &WindowOptions) -> Result<OpenWindow> {
-        let window = self.node().driver().open_window(self.process(), options)?;
+        let mut driver = self.node().driver();
+        let mailboxes = driver.info().mailboxes;
+        let window = driver.open_window(self.process(), options);
+        let window = window.with_context(|| format!("a window of the card's {mailboxes} mailboxes"))?;
         Ok(OpenWindow::new(self.clone(), window))
     }
 

@@ -3,7 +3,7 @@
 use crate::memory;
 use crate::node::{argument, lock, refused, OpenCard};
 use crate::process::Nic;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use spindle::rvma::{Posted, Window};
 use spindle::ReceiveMap;
 use spindle_contract::wire;
@@ -32,7 +32,8 @@ impl OpenWindow {
     /// Buffer or record is not registered, or the NIC refuses them.
     pub fn post(&self, posted: Posted) -> Result<()> {
         self.check(&posted)?;
-        self.call(|device, window| device.post(window, posted))?;
+        let full = || format!("a buffer of the card's {} places", self.nic.node().driver().info().posted_buffers);
+        self.call(|device, window| device.post(window, posted)).with_context(full)?;
         lock(self.nic.own().posted()).post(posted);
         Ok(())
     }

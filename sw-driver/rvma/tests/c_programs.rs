@@ -62,11 +62,6 @@ fn two_nodes_in_one_process_exchange_a_mebibyte() {
     let words = String::from_utf8_lossy(&output.stdout);
     let line = |node| format!("node {node}: 1048576 bytes sent, 1048576 bytes received\n");
     assert_eq!(words, line(0) + &line(1));
-    // A node that is open, and a card that the program has with other options.
-    let twice =
-        program(Path::new(env!("CARGO_TARGET_TMPDIR")).join("exchange").as_path()).args(["sim:x", "0"]).output();
-    let twice = twice.unwrap();
-    assert!(!twice.status.success() && String::from_utf8_lossy(&twice.stderr).contains("sim:sim"));
 }
 
 /// What a program does wrong is an error with a sentence, never a crash.

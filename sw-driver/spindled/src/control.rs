@@ -8,7 +8,7 @@
 //! | `{"request":"nodes"}` | the nodes that processes can put to |
 //! | `{"request":"stats"}` | counters of the engines that all processes share |
 //! | `{"request":"set_station","nid":1,"mac":"02:…:01","ip":"10.0.0.1"}` | `{}` |
-//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2","port":4791}` | `{}` |
+//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2"}` | `{}`; `port`, if it is not that of the contract |
 //! | `{"request":"evict","process":3}` | `{}`; the connection of the client ends |
 //!
 //! An answer is `{"ok":…}` or `{"error":"a sentence"}`. A client gets a process by connecting to `card.sock`, and gives it back by closing
@@ -19,6 +19,7 @@ use crate::daemon::Slot;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use spindle::Node;
+use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::registers::rvma;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -71,7 +72,8 @@ pub enum Request {
         mac: String,
         /// IPv4 address.
         ip: String,
-        /// UDP port.
+        /// UDP port of its Spindle transport.
+        #[serde(default = "spindle_port")]
         port: u16,
     },
     /// Ends the connection of a client.
@@ -79,6 +81,10 @@ pub enum Request {
         /// Its process.
         process: usize,
     },
+}
+
+fn spindle_port() -> u16 {
+    SPINDLE_PORT
 }
 
 impl Request {

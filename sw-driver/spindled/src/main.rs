@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use clap::Parser;
 use spindle::Node;
+use spindle_contract::params::SPINDLE_PORT;
 use spindled::card::Station;
 use spindled::control::{parse_ip, parse_mac};
 use spindled::{Daemon, Options, Quota};
@@ -23,7 +24,7 @@ struct Arguments {
     /// Number, MAC and IPv4 address of the card: 1,02:00:00:00:00:01,10.0.0.1. Without it, `set_station` sets them later.
     #[arg(long, value_parser = parse_station)]
     station: Option<Station>,
-    /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2,4791. May be given several times.
+    /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2; a UDP port may follow. May be given several times.
     #[arg(long, value_parser = parse_node)]
     node: Vec<(usize, Node)>,
     /// Cycles of a packet and its acknowledgement: a put that is not acknowledged for four times as long is sent again.
@@ -57,12 +58,13 @@ fn parse_station(text: &str) -> Result<Station, String> {
 
 fn parse_node(text: &str) -> Result<(usize, Node), String> {
     let parts: Vec<&str> = text.split(',').collect();
-    let [number, mac, ip, port] = parts[..] else {
-        return Err("give number, MAC, IPv4 address and port, such as 2,02:00:00:00:00:02,10.0.0.2,4791".into());
+    let ([number, mac, ip], port) = match parts[..] {
+        [number, mac, ip] => ([number, mac, ip], Ok(SPINDLE_PORT)),
+        [number, mac, ip, port] => ([number, mac, ip], port.parse().map_err(|_| format!("`{port}` is no UDP port"))),
+        _ => return Err("give number, MAC and IPv4 address, such as 2,02:00:00:00:00:02,10.0.0.2".into()),
     };
     let number = number.parse().map_err(|_| format!("`{number}` is no number of a node"))?;
-    let port = port.parse().map_err(|_| format!("`{port}` is no UDP port"))?;
-    Ok((number, Node { mac: parse_mac(mac)?, ip: parse_ip(ip)?, port }))
+    Ok((number, Node { mac: parse_mac(mac)?, ip: parse_ip(ip)?, port: port? }))
 }
 
 impl Arguments {

@@ -31,8 +31,7 @@ fn questions_are_answered_and_the_card_is_set_up() {
     assert_eq!(identity["ok"]["station"], Value::Null);
     let station = json!({ "request": "set_station", "nid": 5, "mac": "02:00:00:00:00:05", "ip": "10.0.0.5" });
     assert_eq!(ask(&control, &station), json!({ "ok": {} }));
-    let other =
-        json!({ "request": "set_node", "number": 2, "mac": "02:00:00:00:00:02", "ip": "10.0.0.2", "port": 4791 });
+    let other = json!({ "request": "set_node", "number": 2, "mac": "02:00:00:00:00:02", "ip": "10.0.0.2" });
     assert_eq!(ask(&control, &other), json!({ "ok": {} }));
     assert_eq!(ask(&control, &json!({ "request": "identify" }))["ok"]["station"]["ip"], "10.0.0.5");
     assert_eq!(ask(&control, &json!({ "request": "nodes" }))["ok"][0]["number"], 2);

@@ -12,6 +12,7 @@ pub mod laboratory;
 pub mod message_field;
 pub mod netdev;
 pub mod prints;
+pub mod sentence;
 pub mod table;
 
 #[cfg(feature = "sim")]

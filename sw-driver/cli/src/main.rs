@@ -2,6 +2,7 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 use spindle_cli::laboratory::{self, Passed};
+use spindle_cli::sentence::sentence;
 use spindle_cli::{build, card, generate, info, netdev};
 #[cfg(feature = "sim")]
 use spindle_cli::{export, run, serve};
@@ -63,10 +64,28 @@ enum Command {
     },
 }
 
+/// Exit status of a wrong use of the command line, as of clap.
+const USAGE: u8 = 2;
+
+impl Command {
+    /// Whether `--card` means something for the command.
+    fn uses_card(&self) -> bool {
+        #[cfg(feature = "sim")]
+        if matches!(self, Command::Wave(_)) {
+            return true;
+        }
+        matches!(self, Command::Netdev(_) | Command::Info(_) | Command::Card(_))
+    }
+}
+
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
     let Arguments { card, command } = Arguments::parse();
     let card = card.as_deref();
+    if card.is_some() && !command.uses_card() {
+        eprintln!("spindle: this command uses no card; leave --card out");
+        return ExitCode::from(USAGE);
+    }
     let result = match command {
         #[cfg(feature = "sim")]
         Command::Run(arguments) => run::run(&arguments).map(|()| ExitCode::SUCCESS),
@@ -93,7 +112,7 @@ fn main() -> ExitCode {
     match result {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("spindle: {error:#}");
+            eprintln!("spindle: {}", sentence(&error));
             failure(&error)
         }
     }

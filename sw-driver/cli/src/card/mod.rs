@@ -66,7 +66,7 @@ pub fn open(given: Option<&str>) -> Result<SharedCard> {
     if address.starts_with(spindle_sim::transport::PREFIX) {
         return spindle_sim::transport::open(&address);
     }
-    spindle::transport::open(&address).with_context(|| format!("cannot open the card {address}"))
+    Ok(spindle::transport::open(&address)?)
 }
 
 impl CardCommand {

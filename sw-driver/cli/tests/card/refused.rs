@@ -69,13 +69,15 @@ fn program(arguments: &[&str], words: &[&str]) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}: {:?} {text}", output.status);
     assert!(!text.contains("panicked"), "{text}");
+    assert_eq!(text.trim_end().lines().count(), 1, "one sentence: {text}");
     for word in words {
-        assert!(text.contains(word), "{arguments:?} should say `{word}`: {text}");
+        assert_eq!(text.matches(word).count(), 1, "{arguments:?} should say `{word}` once: {text}");
     }
 }
 
 #[test]
 fn addresses_that_are_none_get_the_forms() {
+    program(&["--card", "unix:/x", "handlers"], &["uses no card; leave --card out"]);
     program(&["stats", "--card", "eth0"], &["eth0", "no address of a card"]);
     program(&["--card", "unix:/nowhere/nic0.sock", "info"], &["/nowhere/nic0.sock"]);
     program(&["--card", "0000:99:00.0", "reset"], &["0000:99:00.0"]);

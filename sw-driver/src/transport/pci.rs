@@ -115,12 +115,9 @@ impl Function {
         found
     }
 
-    /// The shell commands that bind a function to vfio-pci.
+    /// The commands that bind a function to vfio-pci.
     pub fn how_to_bind(&self, address: &str) -> String {
-        format!(
-            "as root: `modprobe vfio-pci; echo vfio-pci > /sys/bus/pci/devices/{address}/driver_override; \
-             echo {address} > /sys/bus/pci/devices/{address}/driver/unbind; echo {address} > /sys/bus/pci/drivers_probe`"
-        )
+        format!("as root: `modprobe vfio-pci; spindle bind {address}`")
     }
 
     /// Binds the function to a driver, away from the one that it has. A function that is bound to the driver already is left.
@@ -144,6 +141,19 @@ impl Function {
                 "the driver does not take it",
                 format!("load the driver with `modprobe {driver}`, and see its reason in the kernel's log (`dmesg`)"),
             )),
+        }
+    }
+
+    /// Takes the function from its driver, for [`sysfs`](super::sysfs), and lets the system choose its driver again. A function without
+    /// a driver is left.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn release(&self) -> Result<()> {
+        self.write(&self.folder().join("driver_override"), "\n")?;
+        match self.driver() {
+            Some(_) => self.write(&self.folder().join("driver/unbind"), &self.address),
+            None => Ok(()),
         }
     }
 
@@ -223,5 +233,7 @@ mod tests {
         assert!(error.starts_with("cannot bind 0000:65:00.0 to vfio-pci: the driver does not take it"), "{error}");
         assert_eq!(machine.read("sys/bus/pci/devices/0000:65:00.0/driver_override"), "vfio-pci");
         assert_eq!(machine.read("sys/bus/pci/drivers_probe"), "0000:65:00.0");
+        function.release().unwrap();
+        assert_eq!(machine.read("sys/bus/pci/devices/0000:65:00.0/driver_override"), "\n");
     }
 }

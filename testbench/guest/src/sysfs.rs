@@ -23,8 +23,7 @@ fn unbind(address: &str) -> Result<((), String)> {
     let function = Function::find(Path::new("/"), address)?;
     let refusal = SysfsCard::open(address).err().context("a bound card was opened")?.to_string();
     ensure!(refusal.contains("open it as") && refusal.contains("through VFIO"), "{refusal}");
-    function.write(&function.folder().join("driver_override"), "\n")?;
-    function.write(&function.folder().join("driver/unbind"), address)?;
+    function.release()?;
     ensure!(function.driver().is_none(), "the function has a driver");
     Ok(((), "no driver".into()))
 }

@@ -3,6 +3,7 @@
 use crate::checks::Checks;
 use crate::{machine, refused, victim};
 use anyhow::{bail, ensure, Context, Result};
+use spindle::rule_table::Action;
 use spindle::transport::pci::{Function, VFIO_PCI};
 use spindle::transport::vfio::VfioCard;
 use spindle::window::WindowOptions;
@@ -34,6 +35,7 @@ pub fn check(checks: &mut Checks, address: &str) {
     checks.run("kick", || kick(&card));
     if let Some(mut nic) = checks.run("driver", || driver(&card)) {
         checks.run("load", || load(&mut nic));
+        checks.run("packet and interrupt", || packet(&mut nic, &card));
         checks.run("buffer and interrupt", || buffer(&mut nic, &card));
         checks.run("program memory", || program_memory(&mut nic, &card));
     }
@@ -118,6 +120,23 @@ fn load(nic: &mut Nic) -> Result<((), String)> {
     Ok(((), format!("ping_pong.elf is context {}", context.0)))
 }
 
+/// A packet of the card's wire meets a handler that faults: the card's own interrupt, and the report.
+fn packet(nic: &mut Nic, card: &SharedCard) -> Result<((), String)> {
+    let image = Image::parse(&std::fs::read("/foreign_access.elf")?)?;
+    let context = nic.install(&image, &spindle::ContextOptions::default())?;
+    nic.activate(context)?;
+    nic.add_rule(&"icmp".parse()?, Action::Context(context))?;
+    let event = card.lock().interrupt(0)?;
+    let start = Instant::now();
+    nic.set_receive(true)?;
+    ensure!(irq::wait(&event, PATIENCE)? > 0, "no interrupt came");
+    let took = start.elapsed();
+    let fault = nic.pop_fault()?.context("the card interrupts, and has no fault report")?;
+    ensure!(fault.context == context, "another fault: {fault:?}");
+    nic.set_receive(false)?;
+    Ok(((), format!("MSI-X vector 0, {} ms after reception began; the fault is that of the handler", took.as_millis())))
+}
+
 /// Posts a buffer, takes it back, and waits for the interrupt of the event.
 fn buffer(nic: &mut Nic, card: &SharedCard) -> Result<((), String)> {
     let vector = 1 + PROCESS;
@@ -195,15 +214,16 @@ fn end(card: SharedCard, address: &str) -> Result<((), String)> {
     Ok(((), "no bus master".into()))
 }
 
-/// The command of users, on the same card.
+/// The command of users, on the same card: it binds, loads and resets as the checks above do.
 fn command_line(address: &str) -> Result<((), String)> {
-    let output = std::process::Command::new("/spindle").args(["info", "--card", address]).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    ensure!(
-        output.status.success(),
-        "`spindle info` ended with {}: {text}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(((), format!("`spindle info --card {address}` prints {} lines", text.lines().count())))
+    let calls: [&[&str]; 4] = [&["bind"], &["info"], &["load", "/ping_pong.elf", "--match", "udp"], &["reset"]];
+    let mut seen = Vec::new();
+    for call in calls {
+        let output = std::process::Command::new("/spindle").args(call).args(["--card", address]).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(output.status.success(), "`spindle {}` ended with {}: {text}{error}", call.join(" "), output.status);
+        seen.push(format!("`spindle {}`: {} lines", call.join(" "), text.lines().count()));
+    }
+    Ok(((), seen.join(", ")))
 }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 /// How long the NIC's model may be built, and the machine may run.
 const SERVED_WITHIN: Duration = Duration::from_secs(1800);
 const ENDS_WITHIN: Duration = Duration::from_secs(300);
+/// Frames that enter the card.
+const FRAMES: &str = "testbench/captures/kernel.pcap";
 /// Megabytes of the machine's memory, and its huge pages.
 const MEMORY: u32 = 512;
 const HUGE_PAGES: u32 = 16;
@@ -47,7 +49,7 @@ impl Card {
         crate::process::visible(cargo_command().args(built))?;
         let program = crate::process::target_folder().join("debug/spindle");
         let server = Command::new(program)
-            .args(["serve", "--socket"])
+            .args(["serve", "--pcap", FRAMES, "--socket"])
             .arg(&socket)
             .stdin(Stdio::null())
             .stderr(output.try_clone()?)
@@ -56,7 +58,8 @@ impl Card {
             .context("cannot run `spindle serve`")?;
         let mut server = Process(server);
         let start = Instant::now();
-        while !socket.exists() {
+        // The server listens before the model is there, and QEMU does not wait.
+        while !fs::read_to_string(&log).is_ok_and(|text| text.contains("serving a card")) {
             if let Some(status) = server.0.try_wait()? {
                 bail!("`spindle serve` ended with {status}; see {}", log.display());
             }

@@ -12,7 +12,7 @@ mod fetch;
 mod initramfs;
 mod machine;
 
-use crate::process::{cargo_command, target_folder, visible};
+use crate::process::{cargo_command, quiet, target_folder, visible};
 use anyhow::{ensure, Context, Result};
 use clap::Args;
 use serde_json::json;
@@ -49,9 +49,8 @@ pub fn run(options: &Options) -> Result<bool> {
     let qemu = fetch::qemu(&folder)?;
     let kernel = fetch::kernel(&folder)?;
     let programs = build(&folder)?;
-    let image = ping_pong(&folder)?;
     let initramfs = folder.join("initramfs.cpio");
-    fs::write(&initramfs, archive(&programs, &image, &kernel)?)?;
+    fs::write(&initramfs, archive(&programs, &folder, &kernel)?)?;
     let served = match &options.socket {
         Some(socket) => machine::Card::at(socket),
         None => machine::Card::serve(&folder)?,
@@ -79,18 +78,23 @@ fn build(folder: &Path) -> Result<PathBuf> {
     Ok(to.join(TARGET).join("debug"))
 }
 
-/// An image that was built before.
-fn ping_pong(folder: &Path) -> Result<PathBuf> {
-    let to = folder.join("ping_pong.elf");
-    let source = "handlers/examples/ping_pong.c";
+/// Images of handlers, which are built before the machine begins.
+const IMAGES: [(&str, &str); 2] = [
+    ("ping_pong.elf", "handlers/examples/ping_pong.c"),
+    ("foreign_access.elf", "handlers/examples/faulty/foreign_access.c"),
+];
+
+/// An image.
+fn image(folder: &Path, name: &str, source: &str) -> Result<Vec<u8>> {
+    let to = folder.join(name);
     let build =
         ["run", "--quiet", "--package", "spindle-cli", "--no-default-features", "--", "build", source, "--output"];
-    visible(cargo_command().args(build).arg(&to))?;
-    Ok(to)
+    quiet(cargo_command().args(build).arg(&to))?;
+    fs::read(&to).with_context(|| format!("cannot read {}", to.display()))
 }
 
 /// The machine's file system.
-fn archive(programs: &Path, image: &Path, kernel: &fetch::Kernel) -> Result<Vec<u8>> {
+fn archive(programs: &Path, folder: &Path, kernel: &fetch::Kernel) -> Result<Vec<u8>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let mut archive = initramfs::Archive::default();
     for name in ["dev", "proc", "sys", "tmp"] {
@@ -99,7 +103,9 @@ fn archive(programs: &Path, image: &Path, kernel: &fetch::Kernel) -> Result<Vec<
     archive.console();
     archive.program("init", &read(&programs.join("spindle-guest"))?);
     archive.program("spindle", &read(&programs.join("spindle"))?);
-    archive.file("ping_pong.elf", &read(image)?);
+    for (name, source) in IMAGES {
+        archive.file(name, &image(folder, name, source)?);
+    }
     let mut list = String::new();
     for module in MODULES {
         let name = Path::new(module).file_name().context("a module has a name")?.to_string_lossy().into_owned();

@@ -2,6 +2,7 @@
 //! have loaded.
 
 pub mod address;
+pub mod bind;
 pub mod events;
 pub mod info;
 pub mod live;
@@ -38,6 +39,8 @@ pub enum CardCommand {
     Trace(trace::Arguments),
     /// Print the events of a process as they come.
     Events(events::Arguments),
+    /// Bind a card to vfio-pci, so that programs can open it.
+    Bind(bind::Arguments),
     /// Reset a card: its contexts, rules, windows and counters.
     Reset,
     /// Put a file into a window of another node, and wait for the acknowledgement.
@@ -76,6 +79,9 @@ impl CardCommand {
     /// As [`CardCommand::carry_out`].
     pub fn run(&self, card: Option<&str>) -> Result<()> {
         let stop = Stop::by_signals()?;
+        if let CardCommand::Bind(arguments) = self {
+            return bind::run(arguments, Path::new("/"), || address(card), &mut io::stdout().lock());
+        }
         unless_closed(self.carry_out(|| open(card), &mut io::stdout().lock(), &stop))
     }
 
@@ -95,6 +101,7 @@ impl CardCommand {
             CardCommand::Top(arguments) => top::run(arguments, &mut attach()?, stop),
             CardCommand::Trace(arguments) => trace::run(arguments, &mut attach()?, out, stop),
             CardCommand::Events(arguments) => events::run(arguments, &mut attach()?, out, stop),
+            CardCommand::Bind(_) => unreachable!("`run` has carried it out, without a card"),
             CardCommand::Reset => reset::run(&open()?, out),
             CardCommand::Put(arguments) => {
                 let content = arguments.content()?;

@@ -176,7 +176,7 @@ mod tests {
             machine.function(CARD, driver, Some("17"));
             let error = refused(&machine);
             assert!(error.contains(why) && error.contains("modprobe vfio-pci"), "{error}");
-            assert!(error.contains("echo vfio-pci > /sys/bus/pci/devices/0000:65:00.0/driver_override"), "{error}");
+            assert!(error.contains("`modprobe vfio-pci; spindle bind 0000:65:00.0`"), "{error}");
         }
     }
 

@@ -9,6 +9,7 @@ mod compat;
 mod dist;
 mod figures;
 mod independent;
+mod install;
 mod lint;
 mod nextpnr;
 mod outputs;
@@ -55,6 +56,8 @@ enum Command {
     Independent,
     /// Render the docs as a book in target/book and check its links.
     Book,
+    /// Install programs, libraries and headers below a prefix.
+    Install(install::Options),
     /// Pack a release in target/dist.
     Dist(dist::Options),
     /// Lint the emitted Verilog with Verilator, and the words, links and names of sources and docs.
@@ -87,6 +90,7 @@ fn main() -> std::process::ExitCode {
             Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Independent => independent::run().map(|()| true),
             Command::Book => book::run().map(|_| true),
+            Command::Install(options) => install::run(&options).map(|()| true),
             Command::Dist(options) => dist::run(&options).map(|()| true),
             Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),

@@ -77,6 +77,11 @@ impl Nic {
         if process >= count {
             return no_process(process, count);
         }
+        if let Some(own) = node.card().lock().process().filter(|own| *own != process) {
+            return argument(format!(
+                "this is process {own}'s share of the card; open process {own}, or the socket of process {process}"
+            ));
+        }
         let mut processes = node.processes();
         while let Some(known) = processes.get(&process) {
             if let Some(own) = known.upgrade() {

@@ -62,6 +62,11 @@ pub fn open_node(card: SharedCard, place: &Place) -> Result<Arc<Node>> {
         );
         return argument(sentence);
     };
+    if card.lock().process().is_some() {
+        // The owner of the card has set all of that.
+        let device = Device::share(card.clone(), ProgramMemory::new(card.clone()))?;
+        return Ok(Node::new(card, device, Peers::first(place.nodes.len())));
+    }
     let mut device = Device::open(card.clone(), ProgramMemory::new(card.clone()))?;
     device.set_identity(place.number.into(), own.mac, own.ip)?;
     for (other, address) in place.nodes.iter().enumerate() {

@@ -12,11 +12,14 @@ use spindle::vfio_user::{Host, Server};
 use spindle::{irq, Node, SharedCard};
 use spindle_contract::pci::VECTORS;
 use std::fs::{self, Permissions};
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+/// Processes with sockets of their own.
+const NAMED_PROCESSES: usize = 15;
 /// Connections to `control.sock` at once.
 const MOST_CONNECTIONS: usize = 32;
 /// Longest sleep of the loop: a signal that ends the daemon is noticed by then.
@@ -84,6 +87,8 @@ pub struct Daemon {
     card: Card,
     options: Options,
     shares: Socket,
+    /// A socket for each process from 1 on, for clients that others know by the number of their process.
+    processes: Vec<Socket>,
     admin: Socket,
     control: Socket,
     slots: Vec<Slot>,
@@ -111,8 +116,11 @@ impl Daemon {
         let socket = |name: &str, mode: u32| Socket::bind(&options.sockets, name, mode);
         let (shares, admin, control) =
             (socket("card.sock", 0o660)?, socket("admin.sock", 0o600)?, socket("control.sock", 0o660)?);
+        let last = card.device.info().processes.min(NAMED_PROCESSES + 1);
+        let processes = (ADMIN + 1..last).map(|process| socket(&format!("process{process}.sock"), 0o660));
+        let processes = processes.collect::<Result<_>>()?;
         let (slots, connections) = (Vec::new(), Vec::new());
-        Ok(Daemon { card, options, shares, admin, control, slots, connections, vectors })
+        Ok(Daemon { card, options, shares, processes, admin, control, slots, connections, vectors })
     }
 
     /// Serves clients until `ends` is true, or the card is gone.
@@ -144,10 +152,15 @@ impl Daemon {
     fn service(&mut self) -> Result<()> {
         self.interrupts();
         while let Some(stream) = self.shares.accept() {
-            self.share(stream, false);
+            self.share(stream, ADMIN + 1..self.card.device.info().processes);
+        }
+        for process in ADMIN + 1..ADMIN + 1 + self.processes.len() {
+            while let Some(stream) = self.processes[process - ADMIN - 1].accept() {
+                self.share(stream, process..process + 1);
+            }
         }
         while let Some(stream) = self.admin.accept() {
-            self.share(stream, true);
+            self.share(stream, ADMIN..ADMIN + 1);
         }
         while let Some(stream) = self.control.accept() {
             self.connect(stream);
@@ -174,11 +187,10 @@ impl Daemon {
         }
     }
 
-    /// Gives a client a process; a client for whom there is none is left.
-    fn share(&mut self, stream: UnixStream, admin: bool) {
+    /// Gives a client one of these processes; a client for whom there is none is refused.
+    fn share(&mut self, stream: UnixStream, mut processes: Range<usize>) {
         let used = |process: &usize| self.slots.iter().any(|slot| slot.client.process == *process);
-        let mut free = if admin { ADMIN..ADMIN + 1 } else { ADMIN + 1..self.card.device.info().processes };
-        let Some(process) = free.find(|process| !used(process)) else {
+        let Some(process) = processes.find(|process| !used(process)) else {
             log::warn!("a client with pid {} finds no free process", peer(&stream).0);
             drop(Server::refuse(stream));
             return;
@@ -186,7 +198,7 @@ impl Daemon {
         let (peer, host) = (peer(&stream), Host::new(VECTORS));
         match Server::over(stream, Layout::CARD, host.clone()) {
             Ok(mut server) => {
-                server.announce((!admin).then_some(process), window(process));
+                server.announce((process != ADMIN).then_some(process), window(process));
                 self.slots.push(Slot { server, client: Client::new(process, host, peer), evicted: false });
             }
             Err(error) => log::warn!("a client cannot be served: {error}"),

@@ -1,6 +1,7 @@
 //! `spindled` owns a card and gives each client process its share of it.
 //!
-//! A client connects to `card.sock` and speaks vfio-user. It gets a process of the card for as long as the connection lasts:
+//! A client connects to `card.sock` and speaks vfio-user. It gets a process of the card for as long as the connection lasts. At
+//! `process1.sock` to `process15.sock` it gets this process, if the process is free, so that other nodes can know its number:
 //!
 //! | of the client's function | is |
 //! |---|---|

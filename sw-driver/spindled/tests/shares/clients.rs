@@ -292,3 +292,18 @@ fn a_card_that_leaves_and_a_daemon_that_ends_are_gone() {
     let error = Client::connect(&setup.path("card.sock")).unwrap_err().to_string();
     assert!(error.contains("spindled"), "{error}");
 }
+
+#[test]
+fn a_process_that_is_known_by_its_number_has_a_socket() {
+    let setup = Setup::new(Quota::default());
+    let two = setup.share_at("process2.sock").unwrap();
+    assert_eq!(two.1, 2);
+    let busy = setup.share_at("process2.sock").err().expect("process 2 has a client");
+    assert!(matches!(busy, Error::Busy { .. }), "{busy}");
+    assert_eq!([setup.share().1, setup.share_at("process3.sock").unwrap().1], [1, 3]);
+    let all: Vec<_> = (0..100).map_while(|_| setup.share_at("card.sock").ok()).collect();
+    let numbers: Vec<usize> = all.iter().map(|share| share.1).collect();
+    assert!(numbers.len() > 2 && !numbers.contains(&2) && !numbers.contains(&0), "{numbers:?}");
+    let busy = setup.share_at("card.sock").err().expect("all processes have clients");
+    assert!(matches!(busy, Error::Busy { .. }), "{busy}");
+}

@@ -67,10 +67,14 @@ impl Setup {
 
     /// The share of a client, and its process.
     pub fn share(&self) -> (Driver, usize) {
-        let card = UserCard::over(Client::connect(&self.path("card.sock")).unwrap()).unwrap();
-        let card = SharedCard::new(card);
+        self.share_at("card.sock").unwrap()
+    }
+
+    /// The share that a socket of the daemon gives.
+    pub fn share_at(&self, socket: &str) -> spindle::Result<(Driver, usize)> {
+        let card = SharedCard::new(UserCard::over(Client::connect(&self.path(socket))?)?);
         let process = card.lock().process().expect("a share has a process");
-        (Device::share(card.clone(), card).unwrap(), process)
+        Ok((Device::share(card.clone(), card)?, process))
     }
 
     /// Ends the card (0) or the daemon (1).

@@ -4,8 +4,9 @@ use super::ioctl::{self, IommuInfo};
 use crate::dma::{Arenas, SharedMemory, HUGE_PAGE};
 use crate::transport::pages::{MapPages, Pages};
 use crate::{Error, Result};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{getrlimit, Resource};
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Range, RangeInclusive};
 
@@ -20,6 +21,8 @@ pub struct Iommu {
     /// Its memory for `alloc`.
     pub memory: Arenas,
     pages: Option<Pages>,
+    /// Memory of other programs, by the card's first address.
+    files: BTreeMap<u64, (u64, SharedMemory)>,
     container: Container,
 }
 
@@ -40,6 +43,7 @@ impl Iommu {
         Ok(Iommu {
             memory: Arenas::default(),
             pages: Some(Pages::new(page)),
+            files: BTreeMap::new(),
             container: Container { file, info, next: LOW_WINDOW },
         })
     }
@@ -61,10 +65,46 @@ impl Iommu {
         self.pages.as_mut().ok_or_else(closed)?.unmap(range, &mut self.container)
     }
 
+    /// Lets the card reach a file's bytes from `offset`, at these addresses. Nothing of the file is touched here, so its owner may cut it: the
+    /// pages stay until they are taken back.
+    pub fn map_file(&mut self, file: BorrowedFd<'_>, offset: u64, range: &Range<u64>) -> Result<()> {
+        self.pages.as_ref().ok_or_else(closed)?;
+        self.container.check(range)?;
+        let bytes = range.end - range.start;
+        let end = offset.checked_add(bytes).ok_or_else(|| cannot_map(bytes, io::ErrorKind::InvalidInput.into()))?;
+        let file = file.try_clone_to_owned().map_err(|error| cannot_map(bytes, error))?;
+        let memory = SharedMemory::map_lazily(file, end as usize).map_err(|error| cannot_map(bytes, error))?;
+        // SAFETY: the mapping is kept until the range is taken back, and this program does not touch it.
+        unsafe { ioctl::map(self.container.file.as_fd(), memory.address() + offset, range.start, bytes) }
+            .map_err(|error| cannot_map(bytes, error))?;
+        self.files.insert(range.start, (range.end, memory));
+        Ok(())
+    }
+
+    /// Takes such addresses back.
+    pub fn unmap_file(&mut self, range: &Range<u64>) -> Result<()> {
+        match self.files.get(&range.start) {
+            Some((end, _)) if *end == range.end => {}
+            _ => {
+                return Err(Error::Argument(format!(
+                    "no file is mapped at {:#x} to {:#x}; give the addresses that were mapped",
+                    range.start, range.end
+                )))
+            }
+        }
+        self.container.unmap_pages(range)?;
+        self.files.remove(&range.start);
+        Ok(())
+    }
+
     /// Takes everything back: the card reaches nothing after it.
     pub fn close(&mut self) -> Result<()> {
         let Some(mut pages) = self.pages.take() else { return Ok(()) };
         pages.unmap_all(&mut self.container)?;
+        for (start, (end, memory)) in std::mem::take(&mut self.files) {
+            self.container.unmap_pages(&(start..end))?;
+            drop(memory);
+        }
         let arenas: Vec<Range<u64>> =
             self.memory.iter().map(|(base, memory)| base..base + memory.bytes() as u64).collect();
         arenas.iter().try_for_each(|arena| self.container.unmap_pages(arena))

@@ -21,7 +21,7 @@ use super::pci::{refusal, Function};
 use crate::{Bar, Card, Error, HostMemory, Identity, Result};
 use iommu::Iommu;
 use irqs::{new_event, Vectors, Watch};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use spindle_contract::{pci, registers};
 use std::io;
 use std::ops::Range;
@@ -157,6 +157,15 @@ impl Card for VfioCard {
 
     fn unmap(&mut self, range: &Range<u64>) -> Result<()> {
         self.iommu.unmap(range)
+    }
+
+    fn map_file(&mut self, file: BorrowedFd<'_>, offset: u64, range: &Range<u64>) -> Result<()> {
+        self.presence.check()?;
+        self.iommu.map_file(file, offset, range)
+    }
+
+    fn unmap_file(&mut self, range: &Range<u64>) -> Result<()> {
+        self.iommu.unmap_file(range)
     }
 
     fn vectors(&self) -> usize {

@@ -56,9 +56,9 @@ impl NicFunction {
         // What the card wrote before is in memory already: the host's writes are posted.
         sim.set_interrupts(Some(Box::new(move |vectors| {
             seen.store(true, Ordering::Relaxed);
-            (0..pci::VECTORS)
-                .filter(|vector| vectors >> vector & 1 == 1)
-                .for_each(|vector| drop(interrupts.fire(vector)));
+            for vector in (0..pci::VECTORS).filter(|vector| vectors >> vector & 1 == 1) {
+                interrupts.fire(vector);
+            }
         })));
         NicFunction { sim, wire, mode, keeps, active, failure: None }
     }

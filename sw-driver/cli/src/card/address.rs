@@ -10,9 +10,11 @@ pub const VARIABLE: &str = "SPINDLE_CARD";
 /// How an address is written.
 const FORMS: &str = "0000:65:00.0 (VFIO), sysfs:0000:65:00.0, unix:/run/spindle/nic0.sock (a served card)";
 
-/// Sockets of spindled: the card for its administrator, shares of the same card, and requests in JSON.
-const ADMINISTRATOR: &str = "admin.sock";
-const SHARES: &str = "card.sock";
+/// Socket of spindled: the card for its administrator.
+pub const ADMINISTRATOR: &str = "admin.sock";
+/// Socket of spindled: shares of the same card.
+pub const SHARES: &str = "card.sock";
+/// Socket of spindled: requests in JSON.
 const REQUESTS: &str = "control.sock";
 
 /// Folders in which cards are found.

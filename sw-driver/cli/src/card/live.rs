@@ -1,5 +1,6 @@
 //! A running card, as the commands use it.
 
+use super::address::{ADMINISTRATOR, SHARES};
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use spindle::{Device, Identity, SharedCard};
@@ -63,6 +64,16 @@ impl Patience {
     }
 }
 
+/// Why a command cannot use what this address opens.
+fn unusable(address: &str) -> String {
+    match address.strip_suffix(SHARES) {
+        Some(folder) => {
+            format!("{address} gives programs their share of a card, and commands need the card: use {folder}{ADMINISTRATOR}")
+        }
+        None => format!("cannot use the card {address}"),
+    }
+}
+
 /// A card to which the command has attached.
 pub struct Live {
     /// The card.
@@ -80,8 +91,7 @@ impl Live {
     /// The card is none, or of another version.
     pub fn attach(card: SharedCard) -> Result<Live> {
         let identity = card.lock().identity();
-        let device = Device::attach(card.clone(), card.clone())
-            .with_context(|| format!("cannot use the card {}", identity.address))?;
+        let device = Device::attach(card.clone(), card.clone()).with_context(|| unusable(&identity.address))?;
         Ok(Live { card, identity, device })
     }
 
@@ -145,5 +155,17 @@ impl Live {
     pub fn keeps_state(&self) -> bool {
         // The kernel resets a function when its VFIO file is closed; a card in process ends with the program.
         !matches!(self.identity.transport, "vfio" | "sim")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unusable;
+
+    #[test]
+    fn a_share_is_no_card_for_commands() {
+        let sentence = unusable("unix:/run/spindle/card.sock");
+        assert!(sentence.ends_with("use unix:/run/spindle/admin.sock"), "{sentence}");
+        assert_eq!(unusable("0000:65:00.0"), "cannot use the card 0000:65:00.0");
     }
 }

@@ -12,10 +12,14 @@ const FORMS: &str = "0000:65:00.0 (VFIO), sysfs:0000:65:00.0, unix:/run/spindle/
 
 /// Socket of spindled: the card for its administrator.
 pub const ADMINISTRATOR: &str = "admin.sock";
-/// Socket of spindled: shares of the same card.
-pub const SHARES: &str = "card.sock";
 /// Socket of spindled: requests in JSON.
 const REQUESTS: &str = "control.sock";
+
+/// Whether a socket of spindled has this name that gives a share of the card: the next one, or that of a process.
+pub fn is_share(name: &str) -> bool {
+    let process = name.strip_prefix("process").and_then(|rest| rest.strip_suffix(".sock"));
+    name == "card.sock" || process.is_some_and(|number| number.parse::<u8>().is_ok())
+}
 
 /// Folders in which cards are found.
 pub struct Places {
@@ -41,7 +45,7 @@ impl Places {
         let has_daemon = names_of_sockets.iter().any(|name| name == ADMINISTRATOR);
         let mut sockets: Vec<String> = names_of_sockets
             .into_iter()
-            .filter(|name| name.ends_with(".sock") && name != REQUESTS && !(has_daemon && name == SHARES))
+            .filter(|name| name.ends_with(".sock") && name != REQUESTS && !(has_daemon && is_share(name)))
             .map(|name| format!("unix:{}", self.sockets.join(name).display()))
             .collect();
         sockets.sort();
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_card_of_spindled_is_one_card() {
-        let (folder, places) = machine(&[], &["card.sock", "admin.sock", "control.sock"]);
+        let (folder, places) = machine(&[], &["card.sock", "admin.sock", "control.sock", "process1.sock"]);
         let administrator = format!("unix:{}", folder.path().join("run/admin.sock").display());
         assert_eq!(places.choose(None, None).unwrap(), administrator);
     }

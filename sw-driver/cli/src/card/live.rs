@@ -1,6 +1,6 @@
 //! A running card, as the commands use it.
 
-use super::address::{ADMINISTRATOR, SHARES};
+use super::address::{is_share, ADMINISTRATOR};
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use spindle::{Device, Identity, SharedCard};
@@ -66,11 +66,11 @@ impl Patience {
 
 /// Why a command cannot use what this address opens.
 fn unusable(address: &str) -> String {
-    match address.strip_suffix(SHARES) {
-        Some(folder) => {
-            format!("{address} gives programs their share of a card, and commands need the card: use {folder}{ADMINISTRATOR}")
+    match address.rsplit_once('/') {
+        Some((folder, name)) if is_share(name) => {
+            format!("{address} gives programs their share of a card, and commands need the card: use {folder}/{ADMINISTRATOR}")
         }
-        None => format!("cannot use the card {address}"),
+        _ => format!("cannot use the card {address}"),
     }
 }
 
@@ -166,6 +166,11 @@ mod tests {
     fn a_share_is_no_card_for_commands() {
         let sentence = unusable("unix:/run/spindle/card.sock");
         assert!(sentence.ends_with("use unix:/run/spindle/admin.sock"), "{sentence}");
+        assert!(unusable("unix:/run/spindle/process12.sock").contains("share of a card"));
+        assert_eq!(
+            unusable("unix:/run/spindle/processor.sock"),
+            "cannot use the card unix:/run/spindle/processor.sock"
+        );
         assert_eq!(unusable("0000:65:00.0"), "cannot use the card 0000:65:00.0");
     }
 }

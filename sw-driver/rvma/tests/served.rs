@@ -1,11 +1,14 @@
 //! The C example in two processes, each with a served card; a cable joins the cards.
 
+use spindle::{Bar, Device, Node};
 use spindle_contract::params::Config;
 use spindle_sim::serve::{End, NicServer, ServeOptions, TimeMode};
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Socket of a served card, for the process that serves it.
@@ -87,11 +90,17 @@ fn two_processes_exchange_a_mebibyte() {
     let cable = folder.path().join("cable");
     let sockets = ["a", "b"].map(|name| folder.path().join(name));
     let servers = sockets.each_ref().map(|socket| serve(socket, &cable));
-    let program = example(folder.path());
+    exchange(folder.path(), sockets.map(|socket| format!("unix:{}", socket.display())));
+    drop(servers);
+}
+
+/// Runs the example on two cards.
+fn exchange(folder: &Path, addresses: [String; 2]) {
+    let program = example(folder);
     let start = Instant::now();
     let mut programs = [0, 1].map(|node: usize| {
         let mut command = Command::new(&program);
-        command.arg(format!("unix:{}", sockets[node].display())).arg(node.to_string());
+        command.arg(&addresses[node]).arg(node.to_string());
         command.env("LD_LIBRARY_PATH", library()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Process(command.spawn().unwrap(), None)
     });
@@ -113,5 +122,70 @@ fn two_processes_exchange_a_mebibyte() {
         assert_eq!(words, format!("node {node}: 1048576 bytes sent, 1048576 bytes received\n"));
     }
     println!("exchanged after {:.1} s", start.elapsed().as_secs_f64());
-    drop(servers);
+}
+
+/// A daemon that owns a card, in a thread of the test, until `ends`.
+fn own(nic: &Path, folder: &Path, number: u8, ends: &Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
+    let node = Node::numbered(number);
+    let options = spindled::Options {
+        sockets: folder.into(),
+        station: Some(spindled::card::Station { nid: number.into(), mac: node.mac, ip: node.ip }),
+        nodes: (0..2).map(|number| (number, Node::numbered(number as u8))).collect(),
+        round_trip: 16_000,
+        quota: spindled::Quota { mailboxes: 8, ..Default::default() },
+    };
+    let card = spindle::open(&format!("unix:{}", nic.display())).unwrap();
+    let mut daemon = spindled::Daemon::new(card, options).unwrap();
+    let ends = ends.clone();
+    std::thread::spawn(move || daemon.run(|| ends.load(Ordering::Relaxed)).unwrap())
+}
+
+/// A client that rings others' pages, takes all mailboxes that it gets, posts memory that is not its own, and goes; again and again.
+fn be_hostile(folder: &Path, ends: &AtomicBool) -> usize {
+    use spindle_contract::registers::{doorbell, PAGE};
+    let mut lives = 0;
+    while !ends.load(Ordering::Relaxed) {
+        let card = spindle::open(&format!("unix:{}", folder.join("card.sock").display())).unwrap();
+        let process = card.lock().process().unwrap();
+        let mut driver = Device::share(card.clone(), card).unwrap();
+        for register in [doorbell::COMMAND, doorbell::MAILBOX, doorbell::RING_TAIL, doorbell::KICK] {
+            driver.bar.write32(doorbell::BASE + 4 * PAGE + register, 3).unwrap();
+        }
+        let windows: Vec<_> = (0..20).map_while(|address| driver.init_window(process, address, 0, 64).ok()).collect();
+        assert_eq!(windows.len(), 8);
+        let posted = driver.post_buffer(windows[0], 64).unwrap();
+        let buffer = spindled::card::window(4).start;
+        assert!(driver.post(windows[0], spindle::rvma::Posted { buffer, ..posted }).is_err());
+        lives += 1;
+    }
+    lives
+}
+
+#[test]
+fn clients_of_daemons_exchange_a_mebibyte_beside_a_hostile_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let cable = folder.path().join("cable");
+    let ends = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let cards = [0, 1].map(|number| {
+        let (socket, sockets) = (folder.path().join(format!("nic{number}")), folder.path().join(format!("d{number}")));
+        std::fs::create_dir(&sockets).unwrap();
+        let server = serve(&socket, &cable);
+        (own(&socket, &sockets, number, &ends[1]), sockets, server)
+    });
+    let (hostile, stops) = (cards[1].1.clone(), ends[0].clone());
+    let hostile = std::thread::spawn(move || be_hostile(&hostile, &stops));
+    // The example is process 4 of both nodes.
+    exchange(
+        folder.path(),
+        [0, 1].map(|card: usize| format!("unix:{}", cards[card].1.join("process4.sock").display())),
+    );
+    ends[0].store(true, Ordering::Relaxed);
+    let lives = hostile.join().unwrap();
+    println!("the hostile client came {lives} times");
+    assert!(lives > 0);
+    ends[1].store(true, Ordering::Relaxed);
+    for (daemon, _, server) in cards {
+        daemon.join().unwrap();
+        drop(server);
+    }
 }

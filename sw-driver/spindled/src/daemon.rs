@@ -8,7 +8,7 @@ use anyhow::{bail, Context, Result};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::sockopt::socket_peercred;
 use spindle::config_space::Layout;
-use spindle::vfio_user::{Host, Server};
+use spindle::vfio_user::{Host, Refusals, Server};
 use spindle::{irq, Node, SharedCard};
 use spindle_contract::pci::VECTORS;
 use std::fs::{self, Permissions};
@@ -92,6 +92,7 @@ pub struct Daemon {
     admin: Socket,
     control: Socket,
     slots: Vec<Slot>,
+    refused: Refusals,
     connections: Vec<Connection>,
     vectors: Vec<OwnedFd>,
 }
@@ -119,8 +120,8 @@ impl Daemon {
         let last = card.device.info().processes.min(NAMED_PROCESSES + 1);
         let processes = (ADMIN + 1..last).map(|process| socket(&format!("process{process}.sock"), 0o660));
         let processes = processes.collect::<Result<_>>()?;
-        let (slots, connections) = (Vec::new(), Vec::new());
-        Ok(Daemon { card, options, shares, processes, admin, control, slots, connections, vectors })
+        let (slots, refused, connections) = (Vec::new(), Refusals::default(), Vec::new());
+        Ok(Daemon { card, options, shares, processes, admin, control, slots, refused, connections, vectors })
     }
 
     /// Serves clients until `ends` is true, or the card is gone.
@@ -141,6 +142,7 @@ impl Daemon {
             .into();
         fds.extend(self.vectors.iter().map(|event| PollFd::new(event, PollFlags::IN)));
         fds.extend(self.slots.iter().flat_map(|slot| slot.server.poll_fds()));
+        fds.extend(self.refused.poll_fds());
         fds.extend(self.connections.iter().map(|connection| {
             let interest = if connection.congested() { PollFlags::OUT } else { PollFlags::IN };
             PollFd::from_borrowed_fd(connection.stream().as_fd(), interest)
@@ -165,6 +167,7 @@ impl Daemon {
         while let Some(stream) = self.control.accept() {
             self.connect(stream);
         }
+        self.refused.service();
         self.clients();
         let (card, slots, round_trip) = (&mut self.card, &mut self.slots, self.options.round_trip);
         self.connections.retain_mut(|connection| connection.service(card, slots, round_trip));
@@ -192,8 +195,7 @@ impl Daemon {
         let used = |process: &usize| self.slots.iter().any(|slot| slot.client.process == *process);
         let Some(process) = processes.find(|process| !used(process)) else {
             log::warn!("a client with pid {} finds no free process", peer(&stream).0);
-            drop(Server::refuse(stream));
-            return;
+            return self.refused.add(stream);
         };
         let (peer, host) = (peer(&stream), Host::new(VECTORS));
         match Server::over(stream, Layout::CARD, host.clone()) {

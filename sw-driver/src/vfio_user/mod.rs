@@ -21,4 +21,4 @@ pub use client::Client;
 pub use dma_table::{DmaTable, MapRequest};
 pub use function::{Doorbell, Function, Host, Interrupts};
 pub use message::IoEventFd;
-pub use server::Server;
+pub use server::{Refusals, Server};

@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Requests that one call of [`Server::service`] handles at most: a client that floods the server does not stop its caller.
 const MOST_REQUESTS: usize = 64;
-/// How long a client that is refused may take for its first message.
-const REFUSAL_WAIT: std::time::Duration = std::time::Duration::from_millis(20);
 /// Clients that wait for their refusal.
 const MOST_REFUSED: usize = 4;
 
@@ -29,13 +27,49 @@ pub struct Server {
     path: Option<PathBuf>,
     served: Served,
     client: Option<Client>,
-    refused: Vec<Channel>,
+    refused: Refusals,
 }
 
 #[derive(Debug)]
 struct Client {
     channel: Channel,
     agreed: bool,
+}
+
+/// Clients for whom there is no function: the first message of each is answered with `EBUSY`.
+#[derive(Debug, Default)]
+pub struct Refusals(Vec<Channel>);
+
+impl Refusals {
+    /// Takes a client; beyond a few that wait, a client is left without an answer.
+    pub fn add(&mut self, stream: UnixStream) {
+        if let Ok(channel) = Channel::new(stream) {
+            self.push(channel);
+        }
+    }
+
+    fn push(&mut self, channel: Channel) {
+        if self.0.len() < MOST_REFUSED {
+            self.0.push(channel);
+        }
+    }
+
+    /// What to poll for.
+    pub fn poll_fds(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.0.iter().map(|channel| PollFd::from_borrowed_fd(channel.fd(), PollFlags::IN))
+    }
+
+    /// Answers those whose message is there.
+    pub fn service(&mut self) {
+        self.0.retain_mut(|channel| match channel.receive() {
+            Ok(None) => true,
+            Ok(Some(message)) => {
+                let _ = channel.send(error_header(&message.header, Errno::BUSY), &[], Vec::new());
+                false
+            }
+            Err(_) => false,
+        });
+    }
 }
 
 impl Server {
@@ -70,30 +104,20 @@ impl Server {
     pub fn new(listener: UnixListener, layout: Layout, host: Host) -> std::io::Result<Server> {
         listener.set_nonblocking(true)?;
         let served = Served::new(layout, host, Capabilities::own());
-        Ok(Server { listener: Some(listener), path: None, served, client: None, refused: Vec::new() })
+        Ok(Server { listener: Some(listener), path: None, served, client: None, refused: Refusals::default() })
     }
 
     /// Serves one client, which is connected already. After its end there is no other.
     pub fn over(stream: UnixStream, layout: Layout, host: Host) -> std::io::Result<Server> {
         let client = Some(Client { channel: Channel::new(stream)?, agreed: false });
         let served = Served::new(layout, host, Capabilities::own());
-        Ok(Server { listener: None, path: None, served, client, refused: Vec::new() })
+        Ok(Server { listener: None, path: None, served, client, refused: Refusals::default() })
     }
 
     /// Announces to clients the process whose share the function is, if it is no whole card, and the addresses that they may use.
     pub fn announce(&mut self, process: Option<usize>, window: std::ops::Range<u64>) {
         self.served.own.process = process;
         self.served.own.window = Some([window.start, window.end]);
-    }
-
-    /// Refuses a client for whom there is no function: its first message is answered with `EBUSY`, if it comes within a moment.
-    pub fn refuse(stream: UnixStream) -> std::io::Result<()> {
-        let mut channel = Channel::new(stream)?;
-        irq::ready(channel.fd(), PollFlags::IN, REFUSAL_WAIT)?;
-        if let Ok(Some(message)) = channel.receive() {
-            let _ = channel.send(error_header(&message.header, Errno::BUSY), &[], Vec::new());
-        }
-        Ok(())
     }
 
     /// Whether a client is connected.
@@ -108,7 +132,7 @@ impl Server {
         if let Some(client) = &self.client {
             fds.push(PollFd::from_borrowed_fd(client.channel.fd(), client.channel.interest()));
         }
-        fds.extend(self.refused.iter().map(|channel| PollFd::from_borrowed_fd(channel.fd(), PollFlags::IN)));
+        fds.extend(self.refused.poll_fds());
         fds.extend(self.served.doorbells.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)));
         fds
     }
@@ -120,7 +144,7 @@ impl Server {
             return false;
         }
         self.accept();
-        self.refuse_others();
+        self.refused.service();
         self.ring_doorbells(function);
         self.serve_client(function);
         true
@@ -138,22 +162,10 @@ impl Server {
             let Ok(channel) = Channel::new(stream) else { continue };
             if self.client.is_none() {
                 self.client = Some(Client { channel, agreed: false });
-            } else if self.refused.len() < MOST_REFUSED {
+            } else {
                 self.refused.push(channel);
             }
         }
-    }
-
-    /// Answers the first message of those who came while a client was connected.
-    fn refuse_others(&mut self) {
-        self.refused.retain_mut(|channel| match channel.receive() {
-            Ok(None) => true,
-            Ok(Some(message)) => {
-                let _ = channel.send(error_header(&message.header, Errno::BUSY), &[], Vec::new());
-                false
-            }
-            Err(_) => false,
-        });
     }
 
     fn ring_doorbells(&mut self, function: &mut dyn Function) {

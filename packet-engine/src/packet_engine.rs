@@ -65,6 +65,8 @@ pub struct PacketEngine {
     pub put: Sink<PutDesc>,
     /// Put from host memory, or get.
     pub host_put: Sink<PutDesc>,
+    /// Frame in host memory.
+    pub frame: Sink<HostRead>,
     /// Put or get that is over.
     pub put_done: Pulse<PutDone>,
     /// Segment of host memory that a put needs.
@@ -237,6 +239,7 @@ impl PacketEngine {
         self.egress.join(&mut self.initiator.egress);
         self.put.join(&mut self.initiator.put);
         self.host_put.join(&mut self.initiator.host_put);
+        self.frame.join(&mut self.initiator.frame);
         self.initiator.put_done.join(&mut self.put_done);
         self.initiator.put_read.join(&mut self.put_read);
         self.initiator.segment.join(&mut self.segment);

@@ -6,5 +6,5 @@ pub use spindle_blocks::bundles::*;
 pub use spindle_blocks::desc::*;
 pub use spindle_blocks::fifo::BlockFifo;
 pub use spindle_blocks::ram::{LutMemory, LutRam, SdpMemory, SdpRam};
-pub use spindle_blocks::{Fifo, RamStyle};
+pub use spindle_blocks::{Fifo, RamStyle, Slice};
 pub use spindle_verilog::prelude::*;

@@ -6,6 +6,7 @@
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |
+//! | ring posts | out `senders` |
 //!
 //! The counters are in one memory; events between two visits of a counter are counted beside the memory. A count that is read
 //! contains every pulse up to 5 cycles before. Counters wrap at 2^32. A write to a read-only register has no effect.
@@ -38,6 +39,8 @@ pub struct Registers {
     pub region_write: Signal<Out, Bit>,
     /// Bit p = process p may name everything.
     pub unchecked: Signal<Out, Bits<64>>,
+    /// Bit p = process p may send frames.
+    pub senders: Signal<Out, Bits<64>>,
     /// A packet was written.
     pub packet_placed: Signal<In, Bit>,
     /// Its payload bytes.
@@ -188,6 +191,7 @@ impl Registers {
             last: (stored.region_last_1, stored.region_last_0.get_bits::<20>(12)).cat::<52>(),
         };
         self.unchecked.next = (stored.unchecked_1, stored.unchecked_0).cat::<64>();
+        self.senders.next = (stored.senders_1, stored.senders_0).cat::<64>();
         self.posted.next = stored.control_posted;
     }
 }

@@ -16,10 +16,10 @@
 //!                            ^ words, commands of rings
 //!  host_atomic -> host_atomics ---------+
 //!                                       +-> internal_write_mux -> dma_writer
-//!  message_event, array_event -> event_rings
+//!  message_event, array_event, frame_events -> event_rings
 //! ```
 //!
-//! Not drawn: `get_responder`, `command_rings`, `ring_posts`, `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
+//! Not drawn: `frame_places`, `get_responder`, `command_rings`, `ring_posts`, `frame_sends`, `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
 //! `registers`.
 //!
 //! Ports and neighbours: `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is in the table's pipeline
@@ -38,14 +38,20 @@
 //! | event taken → AWVALID | 6; one per 2 cycles |
 
 use crate::commands::{command_rings, command_unit, doorbell, put_arbiter, ring_posts};
-use crate::completion::{buffer_reclaim, counters, epochs, event_rings, receive_maps, report, CompletionUnit};
+use crate::completion::frame_events::HostFrame;
+use crate::completion::{
+    buffer_reclaim, counters, epochs, event_rings, frame_events, frame_places, receive_maps, report, CompletionUnit,
+};
 use crate::host_access::internal_write_mux::first_write;
 use crate::host_access::read_requests::{ATOMICS, BUFFERED, RINGS};
-use crate::host_access::{dma_writer, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions};
+use crate::host_access::{
+    dma_writer, frame_sends, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions,
+};
 use crate::lookup::Lookup;
 use crate::placement::{binding, buffer_queue, Placement};
 use crate::prelude::*;
 use crate::registers::Registers;
+use spindle_contract::descriptors::put_op;
 use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
 
 /// The engine. See the module text.
@@ -83,6 +89,8 @@ pub struct RvmaEngine {
     pub array_put: Sink<PutDesc>,
     /// Put or get of a handler or process, or answer to a GET, for the initiator.
     pub host_put: Source<PutDesc>,
+    /// Host memory to read and to send as a frame.
+    pub frame: Source<HostRead>,
     /// A put or get is complete.
     pub put_done: PulseSink<PutDone>,
     /// Event of the packet engine.
@@ -113,6 +121,9 @@ pub struct RvmaEngine {
     read_buffers: [read_buffer::ReadBuffer; BUFFERED],
     host_atomics: host_atomics::HostAtomics,
     event_rings: event_rings::EventRings,
+    frame_sends: frame_sends::FrameSends,
+    frame_events: frame_events::FrameEvents,
+    frame_places: frame_places::FramePlaces,
     report: report::Report,
     counters: counters::Counters,
     completion_unit: CompletionUnit,
@@ -148,6 +159,7 @@ impl RvmaEngine {
             completion_unit: CompletionUnit::new(config.posted_buffers),
             read_buffers: std::array::from_fn(|_| read_buffer::ReadBuffer::new(buffers)),
             event_rings: event_rings::EventRings::new(),
+            frame_places: frame_places::FramePlaces::new(),
             report: report::Report::new(spare),
             put_arbiter: put_arbiter::PutArbiter::new(spare),
             doorbell: doorbell::Doorbell::new(config.processes),
@@ -172,6 +184,7 @@ impl RvmaEngine {
         self.join_writer();
         self.join_reads();
         self.join_events();
+        self.join_frames();
         self.join_verdicts();
         self.join_completion();
         self.join_epochs();
@@ -266,8 +279,13 @@ impl RvmaEngine {
     fn join_events(&mut self) {
         self.message_event.join(&mut self.event_rings.event[0]);
         let unfilled = self.completion_unit.unfilled.valid.val();
-        self.event_rings.event[1].offer(self.array_event.valid.val() | unfilled, self.array_event.val());
-        self.array_event.ready.next = self.event_rings.event[1].ready.val() & !unfilled;
+        let sent = self.frame_sends.report.valid.val();
+        self.event_rings.event[1].offer(self.array_event.valid.val() | unfilled | sent, self.array_event.val());
+        self.array_event.ready.next = self.event_rings.event[1].ready.val() & !unfilled & !sent;
+        self.frame_sends.report.ready.next = self.event_rings.event[1].ready.val() & !unfilled;
+        if sent {
+            self.event_rings.event[1].next = self.frame_sends.report.val();
+        }
         self.completion_unit.unfilled.ready.next = self.event_rings.event[1].ready.val();
         if unfilled {
             self.event_rings.event[1].next = self.completion_unit.unfilled.val();
@@ -276,6 +294,42 @@ impl RvmaEngine {
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
         self.doorbell.event_head.join(&mut self.event_rings.head);
         self.rings_open.next = self.event_rings.rings_open.val();
+    }
+
+    /// Frames for the host: their places in event rings, and their events.
+    fn join_frames(&mut self) {
+        let placement = self.placement.val();
+        let arrives = self.placement.valid.val() & self.lookup.placement.ready.val() & placement.host;
+        self.frame_events.arrival.offer(
+            arrives,
+            HostFrame {
+                pid: placement.dst_pid.get_bits::<6>(0),
+                mailbox: placement.addr.get_bits::<12>(0),
+                frame: placement.frame,
+                length: placement.length,
+                stamp: placement.stamp,
+                rule: placement.rule,
+                checks: placement.checks,
+            },
+        );
+        self.frame_events.decided.next = self.binding.frame_decided.val();
+        self.frame_events.placed.next = self.binding.frame_placed.val();
+        let bound = self.binding.bound.val();
+        self.frame_events.bound.offer(self.binding.bound.valid.val() & bound.host, bound);
+        self.binding.frame_headroom.next = self.frame_events.headroom.val();
+        self.binding.frame_room.next = self.frame_places.room.val();
+        let finished = self.dma_writer.finished.val();
+        self.frame_events.finished.next =
+            self.dma_writer.finished.valid.val() & (finished.kind == PACKET) & finished.host;
+        self.frame_events.finished_error.next = self.dma_writer.finished_error.val();
+        self.frame_events.report.join(&mut self.event_rings.event[2]);
+        self.frame_places.pid.next = self.frame_events.pid.val();
+        self.frame_places.take.next = self.frame_events.take.val();
+        self.frame_places.reader.next = self.event_rings.reader.val();
+        self.event_rings.ring_state.join(&mut self.frame_places.ring);
+        self.frame_places.given.next = self.event_rings.given.val();
+        self.event_rings.owed.next = self.frame_places.owed.val();
+        self.doorbell.event_head.join(&mut self.frame_places.head);
     }
 
     /// Ends of transfers, and verdicts of binding; the GET responder's verdicts go when binding has none.
@@ -363,7 +417,13 @@ impl RvmaEngine {
         self.doorbell.csr.next = self.csr.val();
         self.doorbell.command.join(&mut self.command_unit.command);
         self.command_unit.staged.join(&mut self.doorbell.staged);
-        self.command_unit.put.join(&mut self.put_arbiter.process_put);
+        let ring_put = self.ring_posts.put.valid.val();
+        self.put_arbiter.process_put.next =
+            if ring_put { self.ring_posts.put.val() } else { self.command_unit.put.val() };
+        self.put_arbiter.process_put.valid.next = ring_put | self.command_unit.put.valid.val();
+        self.put_arbiter.from_ring.next = ring_put;
+        self.command_unit.put.ready.next = self.put_arbiter.process_put.ready.val();
+        self.ring_posts.put.ready.next = self.put_arbiter.process_put.ready.val();
         self.command_unit.put_number.next = self.put_arbiter.number.val();
         self.get_responder.get_answer.join(&mut self.put_arbiter.get_answer);
         self.array_put.join(&mut self.put_arbiter.array_put);
@@ -383,6 +443,14 @@ impl RvmaEngine {
         self.command_rings.batch.join(&mut self.ring_posts.batch);
         self.ring_posts.pause.next = self.command_unit.command.busy.val();
         self.command_unit.rings_idle.next = self.ring_posts.idle.val();
+        self.ring_posts.senders.next = self.registers.senders.val();
+        self.ring_posts.frame.join(&mut self.frame_sends.send);
+        self.frame_sends.frame.join(&mut self.frame);
+        let read = self.read_buffers[1].data.tag.val();
+        let of_frame = read.issuer.handle == bits(put_op::FRAME_HANDLE);
+        let moves = self.read_buffers[1].data.valid.val() & self.put_data.ready.val();
+        self.frame_sends.taken.next = moves & self.read_buffers[1].data.last.val() & of_frame;
+        self.frame_sends.taken_error.next = self.read_buffers[1].data.error.val();
         self.ring_posts.report.join(&mut self.doorbell.ring_result);
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
     }

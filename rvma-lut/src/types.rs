@@ -151,6 +151,8 @@ pub struct Packet {
     pub active: Bit,
     /// An opcode that this version does not serve.
     pub unsupported: Bit,
+    /// The whole frame, for the host window: its mailbox is named by number.
+    pub host: Bit,
 }
 
 /// A packet with its mailbox.
@@ -340,6 +342,8 @@ pub struct BoundPacket {
     pub msg_slot: Bits<8>,
     /// Fence phase of the packet.
     pub fence_phase: Bit,
+    /// A frame for the host.
+    pub host: Bit,
 }
 
 /// Origin of a host write, for the report of its end.
@@ -361,6 +365,8 @@ pub struct WriteOrigin {
     pub msg_slot: Bits<8>,
     /// `PACKET`: fence phase of the packet.
     pub fence_phase: Bit,
+    /// `PACKET`: a frame for the host.
+    pub host: Bit,
     /// Bytes.
     pub length: Bits<16>,
 }

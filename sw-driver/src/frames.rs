@@ -49,6 +49,8 @@ pub struct Frames {
     ring: CommandRing,
     /// Buffers in the order in which they are filled.
     buffers: VecDeque<Posted>,
+    /// Bytes that the frames received so far take in the first of them.
+    taken: u32,
     /// Address of the pool; frames written to it, and frames of it that the card has read.
     pool: u64,
     sent: u32,
@@ -121,6 +123,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             events,
             ring,
             buffers: VecDeque::new(),
+            taken: 0,
             pool,
             sent: 0,
             read: 0,
@@ -179,6 +182,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                     self.repost_before(frames, arrived.address)?;
                     let mut bytes = vec![0; arrived.length as usize];
                     self.memory.read(arrived.address, &mut bytes)?;
+                    frames.taken += arrived.length.next_multiple_of(64);
+                    self.repost_if_empty(frames)?;
                     return Ok(Some(ReceivedFrame { bytes, arrived }));
                 }
                 EventKind::Frame(_) => {}
@@ -198,10 +203,25 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             if holds(&oldest) || self.poll(&oldest)?.is_none() {
                 break;
             }
-            frames.buffers.pop_front();
-            self.post_frames_buffer(frames, oldest)?;
+            self.repost(frames)?;
         }
         Ok(())
+    }
+
+    /// Posts the first buffer again if it is complete and all of its frames have been received.
+    fn repost_if_empty(&mut self, frames: &mut Frames) -> Result<()> {
+        match frames.buffers.front().map(|oldest| self.poll(oldest)).transpose()?.flatten() {
+            Some(completed) if completed.length == frames.taken => self.repost(frames),
+            _ => Ok(()),
+        }
+    }
+
+    fn repost(&mut self, frames: &mut Frames) -> Result<()> {
+        frames.taken = 0;
+        match frames.buffers.pop_front() {
+            Some(oldest) => self.post_frames_buffer(frames, oldest),
+            None => Ok(()),
+        }
     }
 
     /// Sends a frame of 14 to 8192 bytes, without frame check sequence; the MAC pads it to 60 bytes. With `checksum` the card inserts a

@@ -174,6 +174,7 @@ pub(crate) fn refusal(code: u32) -> &'static str {
         doorbell_error::NO_MAP => {
             "no receive map is free, or there is no such map of this process; give one back with free_map"
         }
+        doorbell_error::NO_RIGHT => "the process may not send frames; give it the right with set_sender",
         doorbell_error::NOTHING => "there is no incomplete buffer, or no such buffer in the history",
         doorbell_error::BUSY => "a command of another process is under way; try again",
         doorbell_error::OUT_OF_REGION => "the process names memory outside of its regions, or without the right; register it first",

@@ -115,6 +115,7 @@ impl Nic {
         self.hpu_array.put.join(&mut self.packet_engine.put);
         self.hpu_array.host_put.join(&mut self.rvma_engine.array_put);
         self.rvma_engine.host_put.join(&mut self.packet_engine.host_put);
+        self.rvma_engine.frame.join(&mut self.packet_engine.frame);
         self.packet_engine.put_done.join(&mut self.rvma_engine.put_done);
         self.packet_engine.put_done.join(&mut self.hpu_array.put_done);
 

@@ -143,6 +143,7 @@ impl CommandArguments {
         let counts = (mode & bits(mailbox_mode::OPS)).any();
         let by_tag = (mode & bits(mailbox_mode::TAGGED)).any();
         let catches = (mode & bits(mailbox_mode::CATCH_ALL)).any();
+        let takes_frames = (mode & bits(mailbox_mode::FRAMES)).any();
         // These modes would take messages out of a stream, or add messages to it.
         let aside = (mode & bits(mailbox_mode::CATCH_ALL | mailbox_mode::SPILL)).any();
         // A ring has a power of two of records, 2 to 2^15, and is aligned to its size; 0 closes it.
@@ -154,7 +155,8 @@ impl CommandArguments {
             self.checks_out.d.next = ArgumentChecks {
                 bad_mode: ((mode | bits(MODE_BITS)) != bits(MODE_BITS))
                     | (managed & (counts | (by_tag & aside)))
-                    | (!managed & catches),
+                    | (!managed & catches)
+                    | (takes_frames & ((mode & bits(FRAMES_MASK)) != bits(FRAMES_WITH))),
                 no_threshold: !threshold.any(),
                 bad_buffer: bad_buffer(size, record_lo),
                 bad_granule: count.get_bits::<27>(5).any(),

@@ -23,14 +23,13 @@
 
 use crate::commands::command_arguments::CommandArguments;
 use crate::commands::command_words::*;
+use crate::commands::put_arbiter::{put_of_process, ProcessPut};
 use crate::completion::receive_maps::{MapQuery, NUMBER as MAP_NUMBER, WORD as MAP_WORD};
 use crate::host_access::regions::RegionQuery;
 use crate::prelude::*;
-use spindle_contract::descriptors::put_op;
 use spindle_contract::registers::doorbell_command::*;
 use spindle_contract::registers::doorbell_error::*;
 use spindle_contract::registers::mailbox_mode;
-use spindle_contract::wire::flag;
 
 /// Kind of the command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -254,9 +253,13 @@ impl CommandUnit {
     fn put_desc(&mut self, kind: CommandClass, pid: Bits<16>) {
         let staged = self.words.arguments.val();
         self.put.valid.next = self.state.q.val() == CommandState::Put;
-        self.put.next = PutDesc {
-            op: bits::<2>(put_op::PUT),
-            from_host: true,
+        let process_put = ProcessPut {
+            get: self.code.q.val() == bits(GET),
+            active: staged.count.get_bit(0),
+            tagged: kind.by_tag,
+            managed: kind.managed,
+        };
+        let places = PutDesc {
             node: staged.node,
             dst_pid: staged.target_pid,
             src_pid: pid,
@@ -267,21 +270,11 @@ impl CommandUnit {
             host_address: staged.buffer,
             reply_addr: staged.buffer,
             reply_off: staged.size,
-            reply_key: staged.record.get_bits::<32>(0),
-            // No processor waits for the end of this put.
-            issuer: CommandIssuer { cluster: bits::<3>(7), hpu: bits::<3>(7), handle: bits::<4>(0) },
+            // A put has no reply: the word holds the epoch that the put names.
+            reply_key: if process_put.get { staged.record.get_bits::<32>(0) } else { staged.count },
             ..PutDesc::default()
         };
-        if self.code.q.val() == bits(GET) {
-            self.put.next.op = bits::<2>(put_op::GET);
-            self.put.next.from_host = false;
-            self.put.next.flags = bits::<16>(flag::ACTIVE) & repeat::<16>(staged.count.get_bit(0));
-        } else {
-            // A put has no reply: the word holds the epoch that the put names.
-            self.put.next.reply_key = staged.count;
-            self.put.next.flags = (bits::<16>(flag::EPOCH_VALID) & repeat::<16>(kind.by_tag))
-                | (bits::<16>(flag::MANAGED) & repeat::<16>(kind.managed));
-        }
+        self.put.next = put_of_process(process_put, places);
     }
 
     /// The sequencer.

@@ -22,7 +22,12 @@ pub(crate) const MODE_BITS: u32 = mailbox_mode::OPS
     | mailbox_mode::CATCH_ALL
     | mailbox_mode::SPILL
     | mailbox_mode::NACK_OFF
-    | mailbox_mode::DROP;
+    | mailbox_mode::DROP
+    | mailbox_mode::FRAMES;
+/// Bits of MODE beside FRAMES that are given for a mailbox of frames.
+pub(crate) const FRAMES_WITH: u32 = mailbox_mode::MANAGED | mailbox_mode::NACK_OFF;
+/// Bits of MODE that a mailbox of frames has or excludes.
+pub(crate) const FRAMES_MASK: u32 = MODE_BITS & !(mailbox_mode::FRAMES | mailbox_mode::EVENT);
 /// Position of a receive map's number in COUNT, and the bits of COUNT that READ_MAP and FREE_MAP use.
 pub(crate) const MAP_SHIFT: usize = registers::MAP_SHIFT as usize;
 pub(crate) const MAP_BITS: u64 = (((1 << MAP_NUMBER) - 1) << MAP_SHIFT) | ((1 << MAP_WORD) - 1);

@@ -2,7 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | packet engine, HPU array (sources 0, 1) | in `event`; out `rings_open` |
+//! | packet engine, HPU array (sources 0, 1), frame events (source 2) | in `event`; out `rings_open` |
+//! | frame places | out `reader`, `ring`, `given`; in `owed`: places reserved in the ring of `reader` |
 //! | command unit | in `ring` (held); out `ring_done` (pulse) |
 //! | doorbell | in `head` (pulse) |
 //! | DMA writer | out `write`; in `finished` (pulse: the host answered a record) |
@@ -13,6 +14,10 @@
 //! So no ring stalls another one, and records stand in the order of the events. An event for a closed ring is dropped
 //! and counted on arrival, one per cycle.
 //!
+//! Source 2 has a place reserved for each event: the other sources and LOST records find the ring full when only reserved places are
+//! left, so that an event of source 2 may come before the LOST record of losses before it. An event of source 2 for a closed ring
+//! gives its place back.
+//!
 //! All rings share one pipeline: choose, read,  A visit takes two cycles, so the rate is one event per two cycles. The
 //! sources have a register each and take turns. While any ring lacks its LOST record, every other visit searches for
 //! such a ring, one ring after another. Event taken → `write`: 4 cycles.
@@ -20,15 +25,18 @@
 //! A ring is opened or closed (`ring_done`) when the host has answered all records taken before, so that the process
 //! may reuse the memory of a closed ring; other events wait meanwhile.
 
+use crate::completion::frame_places::{RingState, OWED_BITS};
 use crate::prelude::*;
 use spindle_contract::events::{BYTES, LOST};
 
 /// Sources of events.
-const SOURCES: usize = 2;
+const SOURCES: usize = 3;
+/// The source whose events have a reserved place.
+const RESERVED: usize = 2;
 /// [`EventRings::visit`]: a ring that may lack its LOST record.
-const SCAN: u64 = 2;
+const SCAN: u64 = 4;
 /// [`EventRings::visit`]: a command.
-const COMMAND: u64 = 3;
+const COMMAND: u64 = 5;
 
 /// What is known of a ring.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -58,6 +66,14 @@ pub struct EventRings {
     pub ring_done: Signal<Out, Bit>,
     /// Records that the host has read.
     pub head: RingPointerSink,
+    /// Process whose ring is visited.
+    pub reader: Signal<Out, Bits<6>>,
+    /// Its ring, when it changes.
+    pub ring_state: Pulse<RingState>,
+    /// An event that had a reserved place is written or lost.
+    pub given: Signal<Out, Bit>,
+    /// Places reserved in the ring of `reader`.
+    pub owed: Signal<In, Bits<OWED_BITS>>,
     /// Record to write.
     pub write: Source<InternalWrite>,
     /// The host answered a record.
@@ -73,20 +89,23 @@ pub struct EventRings {
     waiting: [Reg<Bit>; SOURCES],
     /// The event of this visit.
     current: DFF<EventDesc>,
-    second_next: Reg<Bit>,
+    /// The source that comes first at the next choice.
+    first_next: Reg<Bits<2>>,
     scan_next: Reg<Bit>,
     scan: Reg<Bits<6>>,
     clearing: Reg<Bit>,
     /// Rings that lack a LOST record.
     lacking: Reg<Bits<7>>,
     /// Purpose of this visit: a source, SCAN or COMMAND.
-    visit: DFF<Bits<2>>,
+    visit: DFF<Bits<3>>,
     pid: DFF<Bits<6>>,
     reading: Reg<Bit>,
     acting: Reg<Bit>,
     entry: DFF<RingEntry>,
     /// Records that the host has not read.
     used: DFF<Bits<16>>,
+    /// Places reserved for events of source 2.
+    reserved: DFF<Bits<OWED_BITS>>,
     any_lost: DFF<Bit>,
     settling: Reg<Bit>,
     flying: Reg<Bits<10>>,
@@ -98,7 +117,7 @@ pub struct EventRings {
     lacks_one_less: Reg<Bit>,
     lost: Reg<Bits<2>>,
     open: Reg<Bits<64>>,
-    chosen: Signal<Local, Bits<2>>,
+    chosen: Signal<Local, Bits<3>>,
     chosen_pid: Signal<Local, Bits<6>>,
     chosen_any: Signal<Local, Bit>,
     next_open: Signal<Local, Bits<64>>,
@@ -128,9 +147,13 @@ impl EventRings {
             let has_ring = (self.open.q.val() >> offered.pid).get_bit(0);
             self.event[i].ready.next = !self.waiting[i].q.val();
             if !self.waiting[i].q.val() {
-                self.waiting[i].d.next = self.event[i].valid.val() & has_ring;
+                // An event with a reserved place gives the place back in a visit.
+                let dropped_here = self.event[i].valid.val() & !has_ring & (i != RESERVED);
+                self.waiting[i].d.next = self.event[i].valid.val() & !dropped_here;
                 self.events[i].d.next = offered;
-                dropped = dropped.replace_bit(i, self.event[i].valid.val() & !has_ring);
+                if i != RESERVED {
+                    dropped = dropped.replace_bit(i, dropped_here);
+                }
             }
         }
         dropped
@@ -142,24 +165,33 @@ impl EventRings {
         let entry = self.entry.q.val();
         let visit = self.visit.q.val();
         let any_lost = self.any_lost.q.val();
-        let is_event = !visit.get_bit(1);
+        let is_event = !visit.get_bit(2);
         let is_scan = visit == SCAN;
         let is_command = visit == COMMAND;
-        let full = (self.used.q.val() & (bits::<1>(1), !entry.last).cat::<16>()).any();
+        let is_reserved = visit == bits::<3>(RESERVED);
+        let beyond = (bits::<1>(1), !entry.last).cat::<16>();
+        let occupied = self.used.q.val() + zext::<16, OWED_BITS>(self.reserved.q.val());
+        let crowded = (occupied & beyond).any();
+        let full = if is_reserved { (self.used.q.val() & beyond).any() } else { crowded };
+        // An event waits until the LOST record of the events before it is made, one with a reserved place if there is room for both.
+        let reports = any_lost & !(is_reserved & crowded);
         let makes = acts & entry.open & !full & (is_event | (is_scan & any_lost));
-        // An event waits until the LOST record of the events before it is made.
-        let revisits = makes & is_event & any_lost;
+        let revisits = makes & is_event & reports;
         let loses = acts & is_event & (full | !entry.open);
-        self.entries.write(acts, self.pid.q.val(), entry);
+        self.given.next = acts & is_reserved & !revisits;
+        self.reader.next = self.pid.q.val();
         let number = entry.tail + 1;
+        let mut changed: RingEntry = entry;
         if makes {
-            self.entries.write_data.next.tail = number;
-            self.entries.write_data.next.lost = bits::<32>(0);
+            changed.tail = number;
+            if reports {
+                changed.lost = bits::<32>(0);
+            }
         } else if loses & entry.open {
-            self.entries.write_data.next.lost = entry.lost + 1;
+            changed.lost = entry.lost + 1;
         }
         self.lacks_one.d.next = loses & entry.open & !any_lost;
-        self.lacks_one_less.d.next = any_lost & (makes | (is_command & acts));
+        self.lacks_one_less.d.next = any_lost & ((makes & reports) | (is_command & acts));
         if self.lacks_one.q.val() {
             self.lacking.d.next = self.lacking.q.val() + 1;
         } else if self.lacks_one_less.q.val() {
@@ -168,8 +200,7 @@ impl EventRings {
         self.next_open.next = self.open.q.val();
         if is_command {
             let command = self.ring.val();
-            self.entries.write_data.next =
-                RingEntry { open: command.open, base: command.base, last: command.last, ..RingEntry::default() };
+            changed = RingEntry { open: command.open, base: command.base, last: command.last, ..RingEntry::default() };
             if acts {
                 let own = bits::<64>(1) << self.pid.q.val();
                 self.next_open.next = if command.open { self.open.q.val() | own } else { self.open.q.val() & !own };
@@ -178,13 +209,16 @@ impl EventRings {
         }
         self.open.d.next = self.next_open.val();
         self.rings_open.next = self.open.q.val();
+        self.entries.write(acts, self.pid.q.val(), changed);
+        let tail = changed.tail.get_bits::<16>(0);
+        self.ring_state.offer(acts, RingState { open: changed.open, last: changed.last, tail });
         if self.clearing.q.val() {
             self.entries.write(true, self.scan.q.val(), RingEntry::default());
             self.clearing.d.next = !self.scan.q.val().all();
         }
 
         // The record of the event, or a LOST record.
-        let source = if is_scan | any_lost {
+        let source = if is_scan | reports {
             EventDesc { kind: bits::<4>(LOST), length: entry.lost, ..EventDesc::default() }
         } else {
             self.current.q.val()
@@ -225,36 +259,47 @@ impl EventRings {
         if starts {
             self.visit.d.next = self.chosen.val();
             self.pid.d.next = self.chosen_pid.val();
-            self.scan_next.d.next = !self.chosen.val().get_bit(1);
+            self.scan_next.d.next = !self.chosen.val().get_bit(2);
             for i in 0..SOURCES {
-                if self.chosen.val() == bits::<2>(i) {
+                if self.chosen.val() == bits::<3>(i) {
                     self.waiting[i].d.next = false;
                     self.current.d.next = self.events[i].q.val();
                 }
             }
-            self.second_next.load(!self.chosen.val().get_bit(1), !self.chosen.val().get_bit(0));
+            if !self.chosen.val().get_bit(2) {
+                let chosen = self.chosen.val().get_bits::<2>(0);
+                self.first_next.d.next = if chosen == 2 { bits::<2>(0) } else { chosen + 1 };
+            }
         }
     }
 
     /// Chooses the next visit; returns whether a search for a ring that lacks its LOST record has its turn.
     fn choose(&mut self) -> Bit {
-        let first = self.waiting[0].q.val();
-        let second = self.waiting[1].q.val();
-        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !(first | second));
+        let waits = (self.waiting[2].q.val(), self.waiting[1].q.val(), self.waiting[0].q.val()).cat::<3>();
+        let scans = self.lacking.q.val().any() & (self.scan_next.q.val() | !waits.any());
+        // The first that waits, from the one whose turn it is.
+        let ahead = match self.first_next.q.val().index() {
+            1 => waits & bits::<3>(6),
+            2 => waits & bits::<3>(4),
+            _ => waits,
+        };
+        let turn = if ahead.any() { ahead } else { waits };
+        let source = first_set::<2, 3>(turn);
         self.chosen_any.next = true;
-        self.chosen.next = bits::<2>(0);
-        self.chosen_pid.next = self.events[0].q.val().pid;
+        self.chosen.next = zext::<3, 2>(source);
+        self.chosen_pid.next = match source.index() {
+            0 => self.events[0].q.val().pid,
+            1 => self.events[1].q.val().pid,
+            _ => self.events[2].q.val().pid,
+        };
         if self.ring.valid.val() {
-            self.chosen.next = bits::<2>(COMMAND);
+            self.chosen.next = bits::<3>(COMMAND);
             self.chosen_pid.next = self.ring.val().pid;
         } else if scans {
-            self.chosen.next = bits::<2>(SCAN);
+            self.chosen.next = bits::<3>(SCAN);
             self.chosen_pid.next = self.scan.q.val();
-        } else if second & (self.second_next.q.val() | !first) {
-            self.chosen.next = bits::<2>(1);
-            self.chosen_pid.next = self.events[1].q.val().pid;
         } else {
-            self.chosen_any.next = first;
+            self.chosen_any.next = waits.any();
         }
         scans
     }
@@ -291,6 +336,7 @@ impl EventRings {
             self.entry.d.next = read;
             self.used.d.next = read.tail.get_bits::<16>(0) - self.heads.read_data.val();
             self.any_lost.d.next = read.lost.any();
+            self.reserved.d.next = self.owed.val();
             self.acting.d.next = true;
         }
     }

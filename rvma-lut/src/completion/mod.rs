@@ -22,6 +22,8 @@ pub mod buffer_reclaim;
 pub mod counters;
 pub mod epochs;
 pub mod event_rings;
+pub mod frame_events;
+pub mod frame_places;
 pub mod receive_maps;
 pub mod report;
 

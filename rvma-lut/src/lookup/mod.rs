@@ -13,6 +13,8 @@
 //! packet that a handler redirects is a message of its own: its mailbox checks no key, chooses the offset itself if
 //! it is managed, and the packet goes to no catch-all mailbox.
 //!
+//! A frame for the host names its mailbox by number, which must be one with mode FRAMES of its process; no other packet goes there.
+//!
 //! One packet per cycle. From the placement descriptor to `looked_up`: [`LATENCY`] cycles. `placement.ready` comes from
 //! registers: the rare requests of commands wait in a register and go first. The stage counts credits, so its pipeline
 //! never stalls: `placement.ready` falls when [`CREDITS`] packets are in the pipeline or wait for binding.
@@ -107,10 +109,12 @@ impl Lookup {
         self.command_out.load(open & self.command.valid.val(), self.command.val());
         self.mailbox_table.request.valid.next = self.accepts.val() | (command_waits & ready);
         self.mailbox_table.request.next = TableRequest {
-            op: bits::<3>(LOOKUP),
+            op: if desc.host { bits::<3>(NUMBER) } else { bits::<3>(LOOKUP) },
             pid: desc.dst_pid,
             addr: desc.addr,
             key: desc.key,
+            mailbox: desc.addr.get_bits::<12>(0),
+            generation: desc.addr.get_bits::<4>(12),
             ..TableRequest::default()
         };
         if command_waits {
@@ -120,7 +124,7 @@ impl Lookup {
         let managed = (desc.flags & bits(flag::MANAGED)).any();
         let buf_off = if managed { bits::<32>(0) } else { desc.buf_off };
         let asks_bytes = desc.opcode == bits(opcode::GET);
-        let gets = asks_bytes & !desc.redirected;
+        let gets = asks_bytes & !desc.redirected & !desc.host;
         let writes = (desc.opcode == bits(opcode::PUT)) | (desc.opcode == bits(opcode::GET_RESP));
         self.packets[0].d.next = Packet {
             frame: desc.frame,
@@ -144,7 +148,8 @@ impl Lookup {
             epoch: desc.epoch,
             get: gets,
             active: (desc.flags & bits(flag::ACTIVE)).any(),
-            unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes },
+            unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes & !desc.host },
+            host: desc.host,
         };
         self.is_packet[0].d.next = self.accepts.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();
@@ -188,7 +193,9 @@ impl Lookup {
         // At this point only a packet that a handler redirects is a message of its own.
         let redirected = packet.single;
         let other_kind = (!redirected & (packet.managed != managed_one)) | (packet.tagged != by_tag);
-        let foreign = packet.unsupported | (found.hit & !closing & !packet.get & other_kind);
+        let takes_frames = (found.mode & bits(mailbox_mode::FRAMES)).any();
+        let other_class = (!packet.get & other_kind) | (packet.host ^ takes_frames);
+        let foreign = packet.unsupported | (found.hit & !closing & other_class);
         let reason = if foreign {
             bits::<5>(UNSUPPORTED)
         } else if !found.hit {
@@ -201,14 +208,14 @@ impl Lookup {
         if mine {
             self.result.d.next = LookedUpPacket {
                 packet: packet,
-                refused: foreign | !found.hit | closing | !(found.key_fits | redirected),
+                refused: foreign | !found.hit | closing | !(found.key_fits | redirected | packet.host),
                 reason: reason,
                 mailbox: found.mailbox,
                 tagged: by_tag & !managed_one,
                 window: found.window,
                 silent: (found.mode & bits(mailbox_mode::NACK_OFF)).any(),
                 silent_unbound: (found.mode & bits(mailbox_mode::DROP)).any(),
-                spills: (found.mode & bits(mailbox_mode::SPILL)).any() & has_catch_all & !redirected,
+                spills: (found.mode & bits(mailbox_mode::SPILL)).any() & has_catch_all & !redirected & !packet.host,
                 catch_all: catch_all,
             };
             if redirected & managed_one {
@@ -216,7 +223,7 @@ impl Lookup {
                 self.result.d.next.packet.end = packet.msg_len;
                 self.result.d.next.packet.inconsistent = false;
             }
-            if !found.hit & !packet.unsupported & !packet.get & has_catch_all & !redirected {
+            if !found.hit & !packet.unsupported & !packet.get & has_catch_all & !redirected & !packet.host {
                 self.result.d.next =
                     LookedUpPacket { packet: with_header(packet), mailbox: catch_all, ..LookedUpPacket::default() };
             }

@@ -8,6 +8,8 @@
 //! | report | out `verdict` (with headroom): packets that need no write |
 //! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_phase` |
 //! | packet engine | out `outcome` (pulse, beside `bound` or `verdict`) |
+//! | frame events | out `frame_decided`, `frame_placed`: a frame for the host is refused, or bound; in `frame_headroom` |
+//! | frame places | in `frame_room`: a record of the event ring can be reserved for the frame that is decided |
 //!
 //! Throughput is one packet per two cycles, latency four cycles from `looked_up` to `bound` or `verdict`. The stage
 //! stalls while the buffer queue changes a head or posts a buffer, and while `bound` or `verdict` lacks headroom.
@@ -22,6 +24,8 @@
 //! If the mailbox has mode SPILL, a message that finds no buffer goes to the catch-all mailbox of its process: each of
 //! its packets passes this stage again, four cycles later at the earliest, as a message of its own. These packets go
 //! before others.
+//!
+//! A frame for the host is a message of its own. Without a record of the event ring it is refused like one without a buffer.
 //!
 //! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the
 //! buffer, and the payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither
@@ -86,6 +90,14 @@ pub struct Binding {
     pub sweep_mailbox: Signal<In, Bits<12>>,
     /// Sweep complete.
     pub swept: Signal<Out, Bit>,
+    /// A frame for the host is bound or refused.
+    pub frame_decided: Signal<Out, Bit>,
+    /// With `frame_decided`: it is bound.
+    pub frame_placed: Signal<Out, Bit>,
+    /// Its event has a place in the event ring.
+    pub frame_room: Signal<In, Bit>,
+    /// Frames for the host may be bound.
+    pub frame_headroom: Signal<In, Bit>,
     messages: SdpMemory<BindingEntry, 8>,
     fetched: Reg<Bit>,
     loaded: Reg<Bit>,
@@ -160,7 +172,10 @@ impl Binding {
         let head = self.reservation.head.val();
         let known = self.known.q.val();
         let is_new = !known & !decided.refused & !p.inconsistent;
-        let reserves = is_new & head.active & head.fits;
+        let eventless = p.host & !self.frame_room.val();
+        let reserves = is_new & head.active & head.fits & !eventless;
+        self.frame_decided.next = self.checked.q.val() & p.host;
+        self.frame_placed.next = reserves;
         let in_bounds = self.fits.q.val() & self.enough_left.q.val() & !p.inconsistent;
         let continues = known & !bound.refused & in_bounds & !decided.refused;
         self.reservation.commit.next = reserves;
@@ -172,7 +187,7 @@ impl Binding {
             self.reason.next = bound.reason;
         } else if is_new & head.stale {
             self.reason.next = bits::<5>(STALE_EPOCH);
-        } else if is_new & !head.active {
+        } else if is_new & (!head.active | eventless) {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
         // A message that found no buffer goes to the catch-all mailbox as a whole, even if a buffer is posted
@@ -282,6 +297,7 @@ impl Binding {
                 has_slot: p.has_slot,
                 msg_slot: p.msg_slot,
                 fence_phase: p.fence_phase,
+                host: p.host,
             };
             if self.known.q.val() {
                 self.bound_out.d.next.base = bound.buffer.base;
@@ -321,8 +337,8 @@ impl Binding {
         }
         let next = self.next.val();
         let offered = self.looked_up.valid.val() | spill_waits;
-        let starts =
-            offered & self.reservation.fetch_ready.val() & self.bound.headroom.val() & self.verdict.headroom.val();
+        let headroom = self.bound.headroom.val() & self.verdict.headroom.val() & self.frame_headroom.val();
+        let starts = offered & self.reservation.fetch_ready.val() & headroom;
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.reservation.fetch.next = starts & free;
         self.reservation.mailbox.next = next.mailbox;

@@ -108,6 +108,7 @@ impl Placement {
                     has_slot: half.packet.has_slot,
                     msg_slot: half.packet.msg_slot,
                     fence_phase: half.packet.fence_phase,
+                    host: half.packet.host,
                     length: half.packet.payload_len,
                 },
             };

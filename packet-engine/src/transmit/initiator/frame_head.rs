@@ -79,6 +79,8 @@ pub struct FrameHead {
     pub data: Bit,
     /// which is read from host memory, else from context memory.
     pub from_host: Bit,
+    /// No headers: the payload is a frame of `ip_len` bytes.
+    pub raw: Bit,
     /// There is no such node: the payload is taken, nothing is sent.
     pub bad: Bit,
     /// Last segment.

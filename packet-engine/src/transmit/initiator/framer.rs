@@ -15,7 +15,8 @@
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes unchanged. Frames of puts begin with a
 //! beat of headers; the second beat has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats:
 //! a fixed rotation, wires. Frames of the array and of the host side take turns when both wait; a reply, two beats, goes before
-//! both unless the previous frame was a reply. A segment of context memory waits on the array's stream until its head is the next
+//! both unless the previous frame was a reply. A frame of host memory (a head with `raw`) passes unchanged too; bytes after its end
+//! become zero. A segment of context memory waits on the array's stream until its head is the next
 //! of the host side.
 
 use super::frame_head::*;
@@ -34,6 +35,8 @@ enum Framing {
     Between,
     /// Inside a frame of the array.
     Pass,
+    /// Inside a frame of host memory.
+    PassHost,
     /// Second beat of a frame of ours.
     Second,
     /// Beats after it.
@@ -54,6 +57,8 @@ struct Choice {
     takes_reply: Bit,
     /// The payload of the host side's next frame comes from host memory.
     reads_host: Bit,
+    /// A beat of a frame of host memory is next, and there is one.
+    raw: Bit,
     /// The frame is one of the host side.
     ours: Bit,
     /// The frame is a reply.
@@ -114,6 +119,13 @@ pub struct Framer {
     record_out: DFF<Bits<10>>,
 }
 
+/// Bytes of the last beat of a frame of so many bytes.
+#[hdl_fn]
+fn raw_mask(length: Bits<16>) -> Bits<64> {
+    let count = length.get_bits::<6>(0);
+    bytes_kept((!count.any(), count).cat::<7>())
+}
+
 /// Ones in the low `count` of 64 bits.
 #[hdl_fn]
 fn bytes_kept(count: Bits<7>) -> Bits<64> {
@@ -162,7 +174,10 @@ impl Framer {
         }
 
         // The beat: each half of it is one of four words, chosen by two bits.
-        let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass);
+        let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass) | choice.raw;
+        let raw_ends = choice.raw & self.data.val().last;
+        let raw_keep = if raw_ends { raw_mask(choice.head.ip_len) } else { bits::<64>(u64::MAX) };
+        let passed = if choice.raw { host_data & byte_mask::<512, 64>(raw_keep) } else { array.data };
         let header = frame_header(choice.head, self.own_node.val());
         let from_head = if between {
             header.get_bits::<ROOM_BITS>(SECOND_BITS)
@@ -172,14 +187,14 @@ impl Framer {
         let gets = get & self.from_host.q.val();
         let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
         let high = match high_pick.index() {
-            0 => array.data.get_bits::<ROOM_BITS>(SECOND_BITS),
+            0 => passed.get_bits::<ROOM_BITS>(SECOND_BITS),
             1 => from_head,
             2 => array.data.get_bits::<ROOM_BITS>(0),
             _ => host_data.get_bits::<ROOM_BITS>(0),
         };
         let low_pick = (!frame_passes & !between, !frame_passes & (between | !second)).cat::<2>();
         let low = match low_pick.index() {
-            0 => array.data.get_bits::<SECOND_BITS>(0),
+            0 => passed.get_bits::<SECOND_BITS>(0),
             1 => header.get_bits::<SECOND_BITS>(0),
             2 => header.get_bits::<SECOND_BITS>(512),
             _ => self.carry.q.val(),
@@ -188,7 +203,10 @@ impl Framer {
         let mut keep: Bits<64> = bytes_kept(kept) | repeat::<64>(!ends);
         let mut last: Bit = ends;
         let mut frame: Bits<16> = choice.head.issuer.frame;
-        if frame_passes {
+        if choice.raw {
+            keep = raw_keep;
+            last = raw_ends;
+        } else if frame_passes {
             keep = array.keep;
             last = array.last;
             frame = array.frame;
@@ -196,8 +214,9 @@ impl Framer {
             keep = bits::<64>(u64::MAX);
             last = false;
         }
-        let begins = between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute;
-        let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val());
+        let begins =
+            between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute & !choice.raw;
+        let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val()) | choice.raw;
         self.beat.offer(passes | begins | sends, EgressBeat { data, keep, last, frame });
 
         // What is taken.
@@ -205,7 +224,7 @@ impl Framer {
         let data_payload = wants & host_bytes;
         self.array.ready.next = room & ((between & choice.takes_frame) | (state == Framing::Pass) | array_payload)
             | (swallow & !host_bytes);
-        self.data.ready.next = (room & data_payload) | (swallow & host_bytes);
+        self.data.ready.next = (room & (data_payload | choice.raw)) | (swallow & host_bytes);
         let swallowed = swallow
             & if host_bytes {
                 self.data.valid.val() & self.data.val().last
@@ -216,7 +235,7 @@ impl Framer {
         let skipped = state == Framing::Skip;
         let done = (moves & ends) | swallowed | skipped;
         self.device.ready.next = done & !self.from_host.q.val() & !self.from_reply.q.val();
-        self.host.ready.next = done & self.from_host.q.val();
+        self.host.ready.next = (done & self.from_host.q.val()) | (raw_ends & room);
         self.reply.ready.next = done & self.from_reply.q.val();
 
         self.step(choice, between, second, array, done, begins, moves);
@@ -250,12 +269,15 @@ impl Framer {
         // Nothing is sent of a segment that could not be read, or to a node that does not exist.
         let mute = head.bad | (ours & reads_host & self.data.val().error);
         let mute_without_data = head.bad & (ours | replies);
+        let begins_raw = takes_host & self.host.val().raw & !self.data.val().error;
+        let raw = (between & begins_raw) | ((self.state.q.val() == Framing::PassHost) & self.data.valid.val());
         Choice {
             takes_frame,
             takes_device,
             takes_host,
             takes_reply,
             reads_host,
+            raw,
             ours,
             replies,
             head,
@@ -290,6 +312,12 @@ impl Framer {
                 self.from_reply.d.next = choice.takes_reply;
                 self.host_turn.load(!choice.takes_reply, !choice.takes_host);
                 self.state.d.next = if choice.mute_without_data { Framing::Skip } else { Framing::Swallow };
+            } else if choice.raw {
+                if room {
+                    self.from_reply.d.next = false;
+                    self.host_turn.d.next = false;
+                    self.state.load(!self.data.val().last, Framing::PassHost);
+                }
             } else if begins & room {
                 self.from_reply.d.next = choice.takes_reply;
                 self.host_turn.load(!choice.takes_reply, !choice.takes_host);
@@ -297,6 +325,8 @@ impl Framer {
             }
         } else if self.state.q.val() == Framing::Pass {
             self.state.load(self.array.valid.val() & array.last & room, Framing::Between);
+        } else if self.state.q.val() == Framing::PassHost {
+            self.state.load(choice.raw & self.data.val().last & room, Framing::Between);
         } else if done {
             self.state.d.next = Framing::Between;
         } else if second & moves {

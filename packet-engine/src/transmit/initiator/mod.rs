@@ -6,6 +6,7 @@
 //!  array's egress stream (frames, payloads) --> framer --> egress
 //!                                                 ^  ^
 //!  reply ----> planner (replies) -----------------+  |
+//!  frame ----> put_read, heads (a frame of host memory, as it is)
 //!  host_put -> sender -> planner (host) -> heads -+  |
 //!                   \--> put_read ...... put_data ---+
 //!                    \-> segment ...... array's egress stream
@@ -16,6 +17,7 @@
 //! | in `egress` | array: frames, payloads of device puts, and segments of context memory in the order of the requests |
 //! | in `put` | array: a device put, before the first beat of its payload and in the order of the payloads |
 //! | in `host_put` | array: a put from host memory or of context memory, or a get |
+//! | in `frame` | RVMA engine: host memory that is a frame, at most 8 KiB |
 //! | in `parsed` | parser: acknowledgements and refusals for the sender |
 //! | out `send` | PSN filter: acknowledgements and refusals go no further |
 //! | out `put_event` | RVMA engine: ends of puts of the host |
@@ -34,6 +36,7 @@
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put`
 //! is taken, its payload follows at one beat per cycle. Host puts leave segment by segment, up to 16 of them (22 KiB) requested
 //! ahead. Puts of context memory are among them: their segments are requested from the array instead, and come on its stream.
+//! Frames of host memory need no planner: one per two cycles enters the queues of reads and heads, in turn with the planner.
 //! Device puts are UNSEQ: no node acknowledges them; the [`Sender`] makes the others reliable.
 
 pub mod frame_head;
@@ -87,6 +90,8 @@ pub struct Initiator {
     pub put: Sink<PutDesc>,
     /// Host put or get.
     pub host_put: Sink<PutDesc>,
+    /// Frame in host memory.
+    pub frame: Sink<HostRead>,
     /// Acknowledgement or refusal.
     pub reply: Sink<FrameJob>,
     /// Segment of host memory.
@@ -121,6 +126,9 @@ pub struct Initiator {
     replies: Planner,
     framer: Framer,
     nodes: Nodes,
+    raw: Slice<HostRead>,
+    /// Frames of host memory have their turn.
+    raw_turn: Reg<Bit>,
     heads: BlockFifo<FrameHead, 4>,
     device_head: Slice<FrameHead>,
     reply_head: Slice<FrameHead>,
@@ -190,13 +198,34 @@ impl Initiator {
         self.host.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[1].next = self.host.lookup.val();
         self.host.node.next = self.nodes.entry[1].val();
-        self.host.head.join(&mut self.heads.write);
+        self.frame.join(&mut self.raw.write);
+        let raw = self.raw.read.val();
+        let raw_offers = self.raw.read.valid.val() & self.raw_turn.q.val();
+        let raw_goes = raw_offers & self.heads.write.ready.val() & self.reads.write.ready.val();
+        self.raw.read.ready.next = raw_goes;
+        self.raw_turn.d.next = !raw_goes;
+        let mut head: FrameHead = self.host.head.val();
+        if raw_offers {
+            head.raw = true;
+            head.get = false;
+            head.data = true;
+            head.from_host = true;
+            head.bad = false;
+            head.ip_len = raw.length;
+            // Nothing waits for the end of the frame here.
+            head.tracked = true;
+            head.opcode = bits::<8>(opcode::CTRL);
+            head.issuer.frame = bits::<16>(0);
+        }
+        self.heads.write.offer(raw_goes | (self.host.head.valid.val() & !raw_offers), head);
+        self.host.head.ready.next = self.heads.write.ready.val() & !raw_offers;
         self.heads.read.join(&mut self.framer.host);
         let of_context = self.host.read.val().client == bits::<2>(client::CONTEXT);
-        self.reads.write.offer(self.host.read.valid.val() & !of_context, self.host.read.val());
+        let planned = self.host.read.valid.val() & !of_context & !raw_offers;
+        self.reads.write.offer(raw_goes | planned, if raw_offers { raw } else { self.host.read.val() });
         self.segments.write.offer(self.host.read.valid.val() & of_context, self.host.read.val());
         self.host.read.ready.next =
-            if of_context { self.segments.write.ready.val() } else { self.reads.write.ready.val() };
+            (if of_context { self.segments.write.ready.val() } else { self.reads.write.ready.val() }) & !raw_offers;
         self.reads.read.join(&mut self.put_read);
         self.segments.read.join(&mut self.segment);
         self.host_beats.write.next =

@@ -188,6 +188,7 @@ impl Planner {
             get,
             data: data & !bad,
             from_host: desc.from_host,
+            raw: false,
             bad,
             last: !self.more.q.val() | bad,
             size: self.size.q.val(),

@@ -327,6 +327,7 @@ codes! {
         HOST_ERROR 9 "a read of the command from host memory failed";
         OUT_OF_REGION 10 "the host memory is outside the regions of the process, or the right is missing";
         NO_MAP 11 "no receive map is free, or there is no such map of this process";
+        NO_RIGHT 12 "the process may not send frames (rvma.SENDERS)";
     }
 }
 /// Lowest bit of the number of a receive map in COUNT.

@@ -188,13 +188,17 @@ impl Rvma {
             | mailbox_mode::NACK_OFF
             | mailbox_mode::DROP
             | mailbox_mode::SPILL
-            | mailbox_mode::CATCH_ALL;
+            | mailbox_mode::CATCH_ALL
+            | mailbox_mode::FRAMES;
+        let frames = mode & mailbox_mode::FRAMES != 0;
+        let alone = mode & (known & !mailbox_mode::FRAMES) == mailbox_mode::MANAGED | mailbox_mode::NACK_OFF;
         let catches = mode & mailbox_mode::CATCH_ALL != 0;
         if mode & !known != 0
             || managed && mode & mailbox_mode::OPS != 0
             || mode & mailbox_mode::STREAM == mailbox_mode::STREAM
                 && mode & (mailbox_mode::SPILL | mailbox_mode::CATCH_ALL) != 0
             || catches && !managed
+            || frames && !alone
         {
             return Err(doorbell_error::UNSUPPORTED);
         }

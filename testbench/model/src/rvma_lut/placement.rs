@@ -9,6 +9,9 @@ use spindle_contract::wire::{flag, opcode, status};
 /// Buffers of a TAGGED mailbox that messages may name.
 const WINDOW: usize = 4;
 
+/// Bytes of a line: frames for the host are written in multiples of it.
+const LINE: usize = 64;
+
 /// Managed: the mailbox decides where a message lies.
 fn is_managed(put: &Put) -> bool {
     put.flags & flag::MANAGED != 0
@@ -46,6 +49,7 @@ impl Rvma {
         let tagged = put.flags & flag::EPOCH_VALID != 0;
         if is_managed(put) != (mailbox.mode & mailbox_mode::MANAGED != 0)
             || tagged != (mailbox.mode & mailbox_mode::TAGGED != 0)
+            || mailbox.mode & mailbox_mode::FRAMES != 0
         {
             return Err(reasons::UNSUPPORTED);
         }
@@ -92,10 +96,27 @@ impl Rvma {
         self.place(decision?, put)
     }
 
+    /// A whole frame for the host window: a message in whole lines. Returns its host address.
+    pub fn frame(&mut self, pid: u16, addr: u64, frame: &[u8]) -> Result<u64, usize> {
+        let name = (pid, addr);
+        let mailbox = self.mailboxes.get(&name).ok_or(reasons::NO_MAILBOX)?;
+        if mailbox.mode & mailbox_mode::FRAMES == 0 {
+            return Err(reasons::UNSUPPORTED);
+        }
+        let mut payload = frame.to_vec();
+        payload.resize(frame.len().next_multiple_of(LINE), 0);
+        let put = Put { pid, addr, flags: flag::MANAGED, msg_len: payload.len() as u32, payload, ..Put::default() };
+        let place = self.bind(name, &put)?;
+        let address = self.buffers[place.buffer].base + place.offset;
+        self.place(place, &put)?;
+        Ok(address)
+    }
+
     /// A packet that a handler redirects is a message of its own, and no catch-all mailbox gets it.
     fn redirected(&mut self, put: &Put) -> Result<(), usize> {
         let mode = self.mailboxes.get(&(put.pid, put.addr)).map(|mailbox| mailbox.mode);
-        if put.opcode == opcode::GET || mode.is_some_and(|mode| mode & mailbox_mode::TAGGED != 0) {
+        let refuses = mailbox_mode::TAGGED | mailbox_mode::FRAMES;
+        if put.opcode == opcode::GET || mode.is_some_and(|mode| mode & refuses != 0) {
             return Err(reasons::UNSUPPORTED);
         }
         let managed = mode.ok_or(reasons::NO_MAILBOX)? & mailbox_mode::MANAGED != 0;

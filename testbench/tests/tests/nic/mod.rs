@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod events;
 pub mod fates;
 pub mod faults;
+pub mod frames;
 pub mod gets;
 pub mod mailboxes;
 pub mod network;

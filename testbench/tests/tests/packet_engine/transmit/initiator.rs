@@ -1,10 +1,10 @@
 //! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory,
-//! gets and the array's own frames, at once.
+//! gets, frames of host memory and the array's own frames, at once.
 
 use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_blocks::desc::{CommandIssuer, CsrRequest, PutDesc};
+use spindle_blocks::desc::{CommandIssuer, CsrRequest, HostRead, PutDesc};
 use spindle_contract::descriptors::{client, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::registers::node;
@@ -137,6 +137,9 @@ struct Bench {
     position: usize,
     puts: VecDeque<Job>,
     host_puts: VecDeque<Job>,
+    /// Frames of host memory: address, bytes.
+    raws: VecDeque<(u64, usize)>,
+    expected_raw: VecDeque<Vec<u8>>,
     transfers: VecDeque<Transfer>,
     /// The segment of context memory that the array gathers, and when it has it.
     segment: Option<(u64, Vec<u8>)>,
@@ -164,6 +167,8 @@ impl Bench {
             position: 0,
             puts: VecDeque::new(),
             host_puts: VecDeque::new(),
+            raws: VecDeque::new(),
+            expected_raw: VecDeque::new(),
             transfers: VecDeque::new(),
             segment: None,
             segments: 0,
@@ -237,6 +242,13 @@ impl Bench {
         self.stream.push_back(Item::Frame(bytes, tag));
     }
 
+    fn raw(&mut self, address: u64, length: usize) {
+        self.raws.push_back((address, length));
+        if address & BROKEN == 0 {
+            self.expected_raw.push_back((0..length as u64).map(|i| host_byte(address + i)).collect());
+        }
+    }
+
     fn submit(&mut self, job: Job) {
         let host = job.of_context || job.desc.from_host || job.desc.op.to_u64() == u64::from(put_op::GET);
         let number = &mut self.numbers[usize::from(host)];
@@ -259,6 +271,9 @@ impl Bench {
         self.stream.is_empty()
             && self.puts.is_empty()
             && self.host_puts.is_empty()
+            && self.raws.is_empty()
+            && self.expected_raw.is_empty()
+            && self.transfers.is_empty()
             && self.expected_array.is_empty()
             && self.expected_host.is_empty()
             && self.expected_done.is_empty()
@@ -296,6 +311,13 @@ impl Bench {
         if let Some(job) = self.host_puts.front() {
             d.host_put.set(job.desc);
         }
+        d.frame.offer(self.raws.front().map(|(address, length)| HostRead {
+            client: bits(client::INITIATOR),
+            issuer: CommandIssuer { cluster: bits(7u64), hpu: bits(7u64), handle: bits(put_op::FRAME_HANDLE) },
+            address: bits(*address),
+            length: bits(*length),
+            ..HostRead::default()
+        }));
         let transfer = self.transfers.front().filter(|t| t.at <= self.cycle);
         d.put_data.valid.set(transfer.is_some());
         if let Some(t) = transfer {
@@ -323,6 +345,9 @@ impl Bench {
             self.host_puts.pop_front();
             self.host_taken.push(self.cycle);
         }
+        if d.frame.moves() {
+            self.raws.pop_front();
+        }
         if transfer.is_some() && d.put_data.ready.is_high() {
             let t = self.transfers.front_mut().expect("it is offered");
             t.sent += 64;
@@ -334,7 +359,9 @@ impl Bench {
             let read = d.put_read.get();
             assert_eq!(read.client.to_u64(), u64::from(client::INITIATOR));
             let (address, length) = (read.address.to_u64(), read.length.to_u64());
-            let bytes = (0..length).map(|i| host_byte(address + i)).collect();
+            let mut bytes: Vec<u8> = (0..length).map(|i| host_byte(address + i)).collect();
+            // Bytes after the end are undefined.
+            bytes.resize(bytes.len().next_multiple_of(64), 0xEE);
             let at = self.cycle + rng.random_range(self.read_delay.clone());
             self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
         }
@@ -372,6 +399,9 @@ impl Bench {
                 let frame = (std::mem::take(&mut self.now), tag);
                 if self.expected_array.front() == Some(&frame) {
                     self.expected_array.pop_front();
+                } else if tag == 0 && self.expected_raw.front() == Some(&frame.0) {
+                    assert!(beat[count..64].iter().all(|byte| *byte == 0), "cycle {}: bytes after the end", self.cycle);
+                    self.expected_raw.pop_front();
                 } else {
                     let next = self.expected_host.pop_front();
                     assert!(
@@ -454,6 +484,11 @@ fn random_traffic() {
             for _ in 0..60 {
                 let node = if rng.random_bool(0.05) { NODES } else { rng.random_range(0..NODES) };
                 let broken = rng.random_bool(0.08);
+                if rng.random_bool(0.3) {
+                    let address = rng.random_range(0..1u64 << 39) | if broken { BROKEN } else { 0 };
+                    let length = length(&mut rng, 8192).max(14);
+                    bench.raw(address, length);
+                }
                 match rng.random_range(0..5) {
                     0 => {
                         let bytes = (0..rng.random_range(14..400)).map(|_| rng.random()).collect();
@@ -515,6 +550,15 @@ fn cycles() {
         let cycles = bench.lasts[from + frames - 1] - bench.firsts[from] + 1;
         assert_eq!(cycles, 24 * frames as u64, "host put, 60 cycles of latency: a frame every 24 cycles");
         assert_eq!(bench.firsts[from] - bench.host_taken[0], 75, "host put taken → first beat, host latency 60");
+
+        // Frames of host memory: a beat per cycle, a frame of one beat per two cycles.
+        for (bytes, cycles) in [(1500, 24), (60, 2), (8192, 128)] {
+            let from = bench.firsts.len();
+            (0..frames).for_each(|i| bench.raw(64 * i as u64, bytes));
+            bench.drain(&mut rng);
+            let took = bench.firsts[from + frames - 1] - bench.firsts[from + 10];
+            assert_eq!(took, cycles * (frames as u64 - 11), "frames of {bytes} bytes");
+        }
 
         // Of context memory, one segment at a time.
         let (from, taken) = (bench.firsts.len(), bench.host_taken.len());

@@ -57,6 +57,18 @@ impl Ring {
         bench.host.write(self.base + u64::from(number % self.places) * BYTES as u64, &post.bytes());
     }
 
+    /// Puts commands of these words into the ring.
+    pub fn push_words(&mut self, bench: &mut Bench, commands: &[Vec<(usize, u32)>]) {
+        for command in commands {
+            let mut bytes = [0; BYTES];
+            for (at, word) in command {
+                bytes[4 * at..4 * at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            bench.host.write(self.base + u64::from(self.tail % self.places) * BYTES as u64, &bytes);
+            self.tail += 1;
+        }
+    }
+
     /// Puts commands into the ring.
     pub fn push(&mut self, bench: &mut Bench, posts: &[Post]) {
         for post in posts {

@@ -3,3 +3,4 @@
 pub mod command_rings;
 pub mod doorbell;
 pub mod put_arbiter;
+pub mod ring_sends;

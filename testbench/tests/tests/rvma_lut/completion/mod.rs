@@ -2,4 +2,5 @@
 
 pub mod epochs;
 pub mod event_rings;
+pub mod frames;
 pub mod receive_maps;

@@ -41,6 +41,9 @@ fn answer(get: &Put, reply: (u64, u32, u32), address: u64) -> HostPut {
         msg_id: get.message.2,
         length: get.msg_len,
         host_address: address,
+        flags: 0,
+        number: 0,
+        reply: (0, 0),
     }
 }
 

@@ -6,6 +6,7 @@ use rvma_lut::rvma_engine::RvmaEnginePorts;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::bundles::ReadDataSourcePorts;
 use spindle_blocks::desc::{CommandIssuer, EventDesc, HostAtomic, HostRead};
+use spindle_contract::descriptors::put_op;
 use spindle_harness::Dut;
 use spindle_verilog::ports::to_bytes;
 use spindle_verilog::prelude::{bits, Packed, SinkPorts};
@@ -183,6 +184,9 @@ pub struct HostPut {
     pub msg_id: u32,
     pub length: u32,
     pub host_address: u64,
+    pub flags: u16,
+    pub number: u16,
+    pub reply: (u64, u32),
 }
 
 /// All of them.
@@ -201,6 +205,9 @@ pub struct Agents {
     /// Percent of the cycles in which it takes nothing.
     pub put_stall: u32,
     takes_put: bool,
+    takes_frame: bool,
+    /// Frames that the initiator was handed: it reads them at once.
+    pub frames: Vec<(u64, usize)>,
     rng: ChaCha8Rng,
 }
 
@@ -219,6 +226,8 @@ impl Agents {
             put_cycles: vec![],
             put_stall: 0,
             takes_put: false,
+            takes_frame: false,
+            frames: vec![],
             rng,
         }
     }
@@ -262,6 +271,8 @@ impl Agents {
         self.atomics.drive(dut, pause);
         self.takes_put = !self.chance(self.put_stall);
         dut.host_put.ready.set(self.takes_put);
+        self.takes_frame = !self.chance(self.put_stall);
+        dut.frame.ready.set(self.takes_frame);
     }
 
     /// Takes note of what was handed over.
@@ -272,7 +283,7 @@ impl Agents {
         }
         self.atomics.sample(dut);
         if let Some(put) = dut.host_put.taken() {
-            assert!(put.from_host && put.flags.to_u64() == 0);
+            assert_eq!(put.from_host, put.op.to_u8() != put_op::GET);
             self.put_cycles.push(dut.cycle());
             self.puts.push(HostPut {
                 op: put.op.to_u8(),
@@ -285,7 +296,14 @@ impl Agents {
                 msg_id: put.reply_key.to_u32(),
                 length: put.length.to_u32(),
                 host_address: put.host_address.to_u64(),
+                flags: put.flags.to_u16(),
+                number: put.frame.to_u16(),
+                reply: (put.reply_addr.to_u64(), put.reply_off.to_u32()),
             });
+        }
+        if let Some(frame) = dut.frame.taken() {
+            self.frames.push((frame.address.to_u64(), frame.length.to_u64() as usize));
+            self.readers[1].requests.queue.push_back(frame);
         }
         if let Some(done) = dut.atomic_done.offered() {
             self.atomic_ends.push(AtomicEnd {

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::desc::{CsrRequest, DmaDesc, PlacementDesc};
 use spindle_contract::params::Config;
-use spindle_contract::wire::{spindle, SPINDLE_BYTES, SPINDLE_GET_BYTES};
+use spindle_contract::wire::{flag, spindle, SPINDLE_BYTES, SPINDLE_GET_BYTES};
 use spindle_harness::{Dut, Source, WaveContext};
 use spindle_model::rvma_lut::Put;
 use spindle_sim::host_memory::HostMemory;
@@ -39,6 +39,15 @@ pub struct Pace {
 
 /// All agents are as fast as can be.
 pub const FULL: Pace = Pace { idle: 0, read_stall: 0, done_stall: 0 };
+
+/// What the packet engine knows of a frame for the host.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameFacts {
+    pub stamp: u32,
+    pub rule: u32,
+    pub checks: u32,
+    pub opcode: u8,
+}
 
 /// How a placement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +187,37 @@ impl Bench {
             ..PlacementDesc::default()
         };
         self.frames.insert(pkt, bytes);
+        self.pkt_of.insert(frame, pkt);
+        self.placements.push_back((frame, desc));
+        frame
+    }
+
+    /// Queues a frame for the host: for this mailbox of a process; returns its frame number.
+    pub fn frame(&mut self, pid: u16, mailbox: u32, bytes: &[u8], facts: FrameFacts) -> u16 {
+        let pkt = self.free_pkts.pop_front().expect("the bench has a packet left");
+        let frame = self.next_frame;
+        self.next_frame = frame.wrapping_add(1);
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().next_multiple_of(64), 0);
+        let desc = PlacementDesc {
+            version: bits(1),
+            frame: bits(frame),
+            stamp: bits(facts.stamp),
+            pkt: bits(pkt),
+            length: bits(bytes.len()),
+            payload_len: bits(padded.len()),
+            opcode: bits(facts.opcode),
+            flags: bits(flag::MANAGED),
+            dst_pid: bits(pid),
+            addr: bits(mailbox),
+            key: bits(0xBAD_u32),
+            msg_len: bits(padded.len()),
+            host: true,
+            rule: bits(facts.rule),
+            checks: bits(facts.checks),
+            ..PlacementDesc::default()
+        };
+        self.frames.insert(pkt, padded);
         self.pkt_of.insert(frame, pkt);
         self.placements.push_back((frame, desc));
         frame

@@ -31,7 +31,8 @@ pub struct FrameOptions {
     /// The event SENT says when the frame has been read, and with it all frames of the process before it.
     pub event: bool,
     /// The card inserts a checksum, as `virtio_net_hdr` describes: the first byte of the sum, and the offset of the field from there.
-    /// Both are even and at most 254; the field holds the sum of the pseudo header.
+    /// Both are even and at most 254; the field holds the sum of the pseudo header. This version of the card refuses such a frame as
+    /// unsupported ([`Device::send_frame`] inserts the checksum itself).
     pub checksum: Option<(u16, u16)>,
 }
 
@@ -177,7 +178,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(self.add_if_room(ring, &command)?.then_some(ring.tail as u16))
     }
 
-    /// Tells the card of the commands that were added since the last call: one register write, none if there are none.
+    /// Hands the card the commands that were added since the last call: one register write, none if there are none.
     pub fn write_commands(&mut self, ring: &mut CommandRing) -> Result<()> {
         if ring.kicked != ring.tail {
             self.write_tail(ring)?;

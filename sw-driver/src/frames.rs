@@ -38,7 +38,7 @@ pub struct ReceivedFrame {
     pub arrived: Arrived,
 }
 
-/// A frame to send: its bytes, and the checksum that the card inserts ([`FrameOptions::checksum`]).
+/// A frame to send: its bytes, and the checksum that is inserted (see [`Device::send_frame`]).
 pub type FrameToSend<'a> = (&'a [u8], Option<(u16, u16)>);
 
 /// A process that receives and sends frames.
@@ -224,8 +224,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         }
     }
 
-    /// Sends a frame of 14 to 8192 bytes, without frame check sequence; the MAC pads it to 60 bytes. With `checksum` the card inserts a
-    /// checksum ([`FrameOptions::checksum`]). False: 64 frames wait to be read by the card; receive, and try again.
+    /// Sends a frame of 14 to 8192 bytes, without frame check sequence; the MAC pads it to 60 bytes. With `checksum`, the first byte of a
+    /// sum and the offset of its field from there, the checksum is inserted: in the copy of the frame that the card reads, because
+    /// this version of the card does not insert checksums. False: 64 frames wait to be read by the card; receive, and try again.
     pub fn send_frame(&mut self, frames: &mut Frames, bytes: &[u8], checksum: Option<(u16, u16)>) -> Result<bool> {
         Ok(self.send_frames(frames, &[(bytes, checksum)])? == 1)
     }
@@ -234,12 +235,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// [`Device::receive_frame`] has seen the events of frames that were read.
     ///
     /// # Errors
-    /// A frame is too short or too long; those before it are sent.
+    /// A frame is too short or too long, or its checksum lies outside; those before it are sent with the next call.
     pub fn send_frames(&mut self, frames: &mut Frames, batch: &[FrameToSend]) -> Result<usize> {
         let mut sent = 0;
         for (bytes, checksum) in batch {
             if !(commands::MIN_FRAME..=commands::MAX_FRAME).contains(&bytes.len()) {
-                self.write_commands(&mut frames.ring)?;
                 return Err(Error::Argument(format!(
                     "a frame of {} bytes cannot be sent; choose {} to {} bytes",
                     bytes.len(),
@@ -251,9 +251,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 break;
             }
             let address = frames.pool + u64::from(frames.sent % SENDING) * commands::MAX_FRAME as u64;
-            self.memory.write(address, bytes)?;
+            match *checksum {
+                Some(place) => self.memory.write(address, &with_checksum(bytes, place)?)?,
+                None => self.memory.write(address, bytes)?,
+            }
             let event = (frames.sent + 1).is_multiple_of(EVENT_EVERY);
-            let options = FrameOptions { cookie: frames.sent as u16, event, checksum: *checksum };
+            let options = FrameOptions { cookie: frames.sent as u16, event, checksum: None };
             let Some(number) = self.add_frame(&mut frames.ring, address, bytes.len() as u32, options)? else { break };
             frames.numbers.push_back(number);
             frames.sent = frames.sent.wrapping_add(1);
@@ -264,12 +267,54 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     /// Ends it: no more frames go to the window, the process loses the right to send, its window and its rings are closed. When this
-    /// returns the card does not use their memory any more.
+    /// returns the card does not use the memory of the rings and buffers any more; frames in the pool that have not been read may
+    /// still leave.
     pub fn close_frames(&mut self, frames: Frames) -> Result<()> {
         self.frames_to_host(None, false)?;
         self.close_commands(frames.ring)?;
         self.set_sender(frames.window.process, false)?;
         self.close_window(frames.window)?;
         self.close_ring(frames.events)
+    }
+}
+
+/// The frame with its checksum: the ones' complement of the sum from `start` to the end, in the field at `start + offset`, which held the
+/// sum of the pseudo header. 0 is written as its other form, as UDP wants it.
+fn with_checksum(bytes: &[u8], (start, offset): (u16, u16)) -> Result<Vec<u8>> {
+    let (start, field) = (usize::from(start), usize::from(start) + usize::from(offset));
+    if start > bytes.len() || field + 2 > bytes.len() {
+        return Err(Error::Argument(format!(
+            "the checksum at byte {field} of a sum from byte {start} lies outside of a frame of {} bytes; correct both",
+            bytes.len()
+        )));
+    }
+    let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
+    let mut sum: u64 = bytes[start..].chunks(2).map(word).sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    let checksum = if sum == 0xFFFF { 0xFFFF } else { !sum as u16 };
+    let mut frame = bytes.to_vec();
+    frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+    Ok(frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_is_inserted() {
+        // 20 bytes of an IPv4 header whose checksum is known to be b861; two bytes before it.
+        let mut header =
+            [0xAA, 0xAA, 0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xC0, 0xA8, 0, 1, 0xC0, 0xA8, 0, 0xC7];
+        let made = with_checksum(&header, (2, 10)).unwrap();
+        assert_eq!(made[12..14], [0xB8, 0x61]);
+        assert_eq!((&made[..12], &made[14..]), (&header[..12], &header[14..]));
+        // A sum of all ones is never sent as zero; an odd byte counts as a high one.
+        header[12..14].copy_from_slice(&[0xB8, 0x61]);
+        assert_eq!(with_checksum(&header, (2, 10)).unwrap()[12..14], [0xFF, 0xFF]);
+        assert_eq!(with_checksum(&[0, 0, 1], (0, 0)).unwrap(), [0xFE, 0xFF, 1]);
+        assert!(with_checksum(&header, (2, 19)).is_err() && with_checksum(&header, (30, 0)).is_err());
     }
 }

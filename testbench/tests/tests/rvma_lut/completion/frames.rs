@@ -80,7 +80,7 @@ fn frames_are_the_models() {
         for round in 0..60u32 {
             for (pid, addr) in [(2, 7), (5, 9)] {
                 // Buffers that are no lines, and run out now and then.
-                for _ in 0..rng.random_range(0..3) {
+                if rng.random_bool(0.3) {
                     let base = 0x1_0000_0000 - 0x8000 + next * 0x4000 + rng.random_range(0..64);
                     twin.post(pid, addr, base, rng.random_range(LONGEST..0x2000), 0x8000 + next * 16);
                     next += 1;
@@ -148,7 +148,6 @@ fn what_is_refused() {
         assert_eq!(offer(&mut twin, 2, frames ^ 0x1000), Err(NO_MAILBOX), "of another generation");
         assert_eq!(offer(&mut twin, 2, other), Err(UNSUPPORTED), "no window of frames");
         // Packets do not come into a window of frames, whatever they are.
-        twin.model.frame(2, 7, &[]).unwrap_err();
         for redirected in [false, true] {
             let mut put = message(&mut rng, 2, 7, 1, 1, 64, 0, 64, 0).remove(0);
             put.flags = if redirected { 0 } else { spindle_contract::wire::flag::MANAGED };

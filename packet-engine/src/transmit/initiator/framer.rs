@@ -106,6 +106,10 @@ pub struct Framer {
     from_reply: Reg<Bit>,
     /// The host side is next when both wait.
     host_turn: Reg<Bit>,
+    /// The first beat of a frame waits: its choice stays.
+    held: Reg<Bit>,
+    held_host: DFF<Bit>,
+    held_reply: DFF<Bit>,
     /// Payload bytes that have not been sent.
     left: DFF<Bits<11>>,
     carry: DFF<Bits<SECOND_BITS>>,
@@ -216,6 +220,9 @@ impl Framer {
         }
         let begins =
             between & (choice.takes_device | choice.takes_host | choice.takes_reply) & !choice.mute & !choice.raw;
+        self.held.d.next = between & (choice.takes_frame | begins | choice.raw) & !room;
+        self.held_host.d.next = choice.takes_host;
+        self.held_reply.d.next = choice.takes_reply;
         let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val()) | choice.raw;
         self.beat.offer(passes | begins | sends, EgressBeat { data, keep, last, frame });
 
@@ -253,8 +260,10 @@ impl Framer {
             if self.host.val().from_host { self.data.valid.val() } else { self.array.valid.val() & array_segment };
         let host_waits = self.host.valid.val() & (there | !self.host.val().data);
         let array_waits = frame_waits | device_waits;
-        let takes_reply = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
-        let takes_host = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
+        let reply_turn = self.reply.valid.val() & !(self.from_reply.q.val() & (array_waits | host_waits));
+        let takes_reply = if self.held.q.val() { self.held_reply.q.val() } else { reply_turn };
+        let host_turn = host_waits & !takes_reply & (self.host_turn.q.val() | !array_waits);
+        let takes_host = if self.held.q.val() { self.held_host.q.val() } else { host_turn };
         let takes_frame = frame_waits & !takes_host & !takes_reply;
         let takes_device = device_waits & !takes_host & !takes_reply;
         let ours = if between { takes_host } else { self.from_host.q.val() };

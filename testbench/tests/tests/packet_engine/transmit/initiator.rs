@@ -551,13 +551,13 @@ fn cycles() {
         assert_eq!(cycles, 24 * frames as u64, "host put, 60 cycles of latency: a frame every 24 cycles");
         assert_eq!(bench.firsts[from] - bench.host_taken[0], 75, "host put taken → first beat, host latency 60");
 
-        // Frames of host memory: a beat per cycle, a frame of one beat per two cycles.
-        for (bytes, cycles) in [(1500, 24), (60, 2), (8192, 128)] {
+        // Frames of host memory: a beat per cycle; of short ones, 16 are under way at a time.
+        for (bytes, least, most) in [(1500, 24.0, 24.0), (8192, 128.0, 128.0), (60, 2.0, 4.5)] {
             let from = bench.firsts.len();
             (0..frames).for_each(|i| bench.raw(64 * i as u64, bytes));
             bench.drain(&mut rng);
-            let took = bench.firsts[from + frames - 1] - bench.firsts[from + 10];
-            assert_eq!(took, cycles * (frames as u64 - 11), "frames of {bytes} bytes");
+            let cycles = (bench.firsts[from + frames - 1] - bench.firsts[from + 10]) as f64 / (frames as f64 - 11.0);
+            assert!((least..=most).contains(&cycles), "{cycles} cycles per frame of {bytes} bytes");
         }
 
         // Of context memory, one segment at a time.

@@ -268,8 +268,8 @@ fn cycles_per_send() {
             println!(
                 "latency {latency}: {per_put:.2} cycles per put, {short:.2} per frame of 64 bytes, {long:.2} of 1500"
             );
-            assert!(per_put <= 3.0, "{per_put} cycles per put");
-            assert!(short <= if latency == 20 { 4.0 } else { 8.0 }, "{short} cycles per frame of 64 bytes");
+            assert!(per_put <= 5.0, "{per_put} cycles per put");
+            assert!(short <= if latency == 20 { 6.0 } else { 8.0 }, "{short} cycles per frame of 64 bytes");
             assert!(12_000.0 / long >= 450.0, "{} bits per cycle in frames of 1500 bytes", 12_000.0 / long);
         }
     });

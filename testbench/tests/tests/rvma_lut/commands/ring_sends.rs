@@ -270,7 +270,9 @@ fn cycles_per_send() {
             );
             assert!(per_put <= 5.0, "{per_put} cycles per put");
             assert!(short <= if latency == 20 { 6.0 } else { 8.0 }, "{short} cycles per frame of 64 bytes");
-            assert!(12_000.0 / long >= 450.0, "{} bits per cycle in frames of 1500 bytes", 12_000.0 / long);
+            // The read buffer of this configuration holds 128 beats: a host with a latency of 100 cycles does not keep it full.
+            let least = if latency == 20 { 450.0 } else { 400.0 };
+            assert!(12_000.0 / long >= least, "{} bits per cycle in frames of 1500 bytes", 12_000.0 / long);
         }
     });
 }

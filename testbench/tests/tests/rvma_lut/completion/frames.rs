@@ -68,6 +68,7 @@ fn any_facts(rng: &mut impl Rng) -> FrameFacts {
 fn frames_are_the_models() {
     run_with_wave_on_failure("rvma_frames_model", |context| {
         let mut twin = Twin::new(Bench::new(context, &Config::SIM, (3, 90)));
+        twin.bench.host.keep_log = true;
         twin.bench.pace = Pace { idle: 20, read_stall: 20, done_stall: 20 };
         let mut rng = context.rng();
         let mut next = 0;

@@ -3,7 +3,6 @@
 //! A figure that cannot be measured is `null`, and `missing` has the reason; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
-mod host;
 mod hpu;
 mod measure;
 mod rvma;
@@ -25,9 +24,6 @@ use spindle_sim::{Options, SimDevice, SimHandle};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Bounds on the commands of a ring, and on frames of 1500 bytes between host and wire.
-const MOST_RING_CYCLES: f64 = 8.0;
-const LEAST_FRAMES: f64 = 450.0;
 /// Bounds on the Verilog of the Alveo configuration, and on the seconds that it takes to make it.
 const MOST_MODULES: usize = 165;
 const MOST_BYTES: usize = 1 << 20;
@@ -174,8 +170,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     }
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = spindle_sim::source(&config);
-    let of_one_nic = measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(host::MEASUREMENTS);
-    for (name, keys, measure) in of_one_nic.chain(spin::MEASUREMENTS) {
+    for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(spin::MEASUREMENTS) {
         if !arguments.wants(keys) {
             continue;
         }
@@ -307,8 +302,6 @@ fn complaints(report: &Report) -> Vec<String> {
     }
     most("spin.fairness", MOST_UNFAIR);
     most("cycles.rvma_min_frame", MOST_MIN_FRAME);
-    most("host.ring_put_cycles", MOST_RING_CYCLES);
-    most("host.ring_frame_cycles", MOST_RING_CYCLES);
     most("cycles.rvma_min_frame_random", MOST_MIN_FRAME);
     most("cycles.last_beat_to_completion", MOST_COMPLETION);
     most("cycles.handler_to_handler", 1.0);
@@ -331,8 +324,6 @@ fn complaints(report: &Report) -> Vec<String> {
     least("spin.dispatch_per_cycle", LEAST_DISPATCHED);
     least("rvma.vs_rdma.8.reduction_adaptive", LEAST_REDUCTION);
     least("rvma.stream_bits_per_cycle", LEAST_STREAM);
-    least("host.send_frame_1500_bits_per_cycle", LEAST_FRAMES);
-    least("host.frame_receive_1500_bits_per_cycle", LEAST_FRAMES);
     LEAST_GOODPUT.into_iter().for_each(|(key, limit)| least(key, limit));
     least("throughput.pingpong_1024_bits_per_cycle", LEAST_ECHO);
     if number("area.verilog_modules") != number("area.verilog_modules_4_hpus") {

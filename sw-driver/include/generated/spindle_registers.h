@@ -666,6 +666,7 @@
 #define SPINDLE_ERROR_OUT_OF_REGION      10
 /* no receive map is free, or there is no such map of this process */
 #define SPINDLE_ERROR_NO_MAP             11
+#define SPINDLE_ERROR_NO_RIGHT           12           /* the process may not send frames (rvma.SENDERS) */
 
 /* Reasons for dropping a frame: index of SPINDLE_PACKET_DROPS. */
 #define SPINDLE_DROP_BAD_FRAME           0            /* the MAC marked the frame as bad (tuser) */

@@ -93,8 +93,8 @@ pub trait Card: Bar + HostMemory + Send {
     fn unmap_file(&mut self, range: &Range<u64>) -> Result<()> {
         self.unmap(range)
     }
-    /// The process whose share this card is: of its registers only the doorbell page of this process and, read-only, the global page and some counters
-    /// answer, what it maps is registered for the process, and the owner of the card does the rest. `None`: the whole card.
+    /// The process whose share this card is: of its registers only the doorbell page of this process and, read-only, the
+    /// global page and some counters answer, what it maps is registered for the process, and the owner of the card does the rest. `None`: the whole card.
     fn process(&self) -> Option<usize> {
         None
     }

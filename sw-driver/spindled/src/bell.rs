@@ -134,8 +134,8 @@ impl Bell {
         Ok(all)
     }
 
-    /// Ends everything that the process has begun: its interrupt, its command ring, its windows, its event ring. When this returns, the card
-    /// writes no memory that the process named in them.
+    /// Ends everything that the process has begun: its interrupt, its command ring, its windows, its event ring. When this
+    /// returns, the card writes no memory that the process named in them.
     pub fn close(&mut self, card: &mut Card) -> Result<(), Errno> {
         let process = self.process;
         card.write(self.page() + doorbell::IRQ, 0)?;

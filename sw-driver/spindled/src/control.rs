@@ -186,7 +186,10 @@ impl Connection {
             Request::Identify => Ok(identify(card)),
             Request::Processes => Ok(slots.iter().map(describe).collect()),
             Request::Nodes => {
-                let node = |(number, node): (&usize, &Node)| json!({ "number": number, "mac": mac_text(node.mac), "ip": ip_text(node.ip), "port": node.port });
+                let node = |(number, node): (&usize, &Node)| {
+                    let Node { mac, ip, port } = *node;
+                    json!({ "number": number, "mac": mac_text(mac), "ip": ip_text(ip), "port": port })
+                };
                 Ok(card.nodes.iter().map(node).collect())
             }
             Request::Stats => {

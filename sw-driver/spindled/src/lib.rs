@@ -5,11 +5,12 @@
 //!
 //! | of the client's function | is |
 //! |---|---|
-//! | BAR 0 | at the card's own addresses: the doorbell page of the process; read-only, the global page, the counters of the RVMA engine and the last refusal; nothing else answers |
+//! | BAR 0 | at the card's own addresses: the doorbell page of the process, and what every process may read |
 //! | MSI-X | the card's vector numbers; the vector of the process fires |
 //! | DMA_MAP | memory of the client on the card, in the client's window of addresses, registered as a region of the process |
 //! | GET_REGION_IO_FDS | an eventfd that writes KICK, without the daemon where the card's transport can |
 //!
+//! Every process may read the global page, the counters of the RVMA engine and the last refusal; no other page answers.
 //! Every process is confined to its regions. What processes share, and could exhaust, has quotas ([`quota`]). When a client goes, or
 //! resets its function, its rings and windows are closed first, which waits for the writes that are under way; then its memory is
 //! taken back.

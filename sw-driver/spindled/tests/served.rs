@@ -145,7 +145,7 @@ fn counters(driver: &mut Driver) -> String {
     .join(", ")
 }
 
-/// Does all that a client can do to others. The lines on standard output tell the test how far it is.
+/// Does all that a client can do to others. A line on standard output reports that all is done.
 fn be_hostile(sockets: &Path) -> ! {
     let (mut driver, process) = share(sockets);
     // Pages of others: commands, tails, kicks.
@@ -166,7 +166,7 @@ fn be_hostile(sockets: &Path) -> ! {
     for mailbox in 0..64 {
         assert!(driver.close_window(Window { process, mailbox }).is_err());
     }
-    // Memory of nobody and of others.
+    // Memory that is not mapped, and memory of others.
     let (own, posted) = receiver(&mut driver, process, 0x666, 64);
     for other in (0..8).filter(|other| *other != process) {
         let refused = driver.post(own, Posted { buffer: window(other).start, ..posted });

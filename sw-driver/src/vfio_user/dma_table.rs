@@ -1,7 +1,7 @@
 //! Memory that a client has given to a function: what the function's DMA reaches.
 //!
 //! Each file is mapped once, by its device and inode, however many maps there are of it: a virtual machine with 4 KiB pages maps
-//! 4 MiB by 1,024 messages. Only a file that cannot shrink (`F_SEAL_SHRINK`) is mapped: the server would die of SIGBUS at the first
+//! 4 MiB by 1,024 messages. Only a file that is sealed against shrinking is mapped: the server would die of SIGBUS at the first
 //! access after a client's `ftruncate`. All other files, such as `/proc/self/mem`, are read and written by calls.
 
 use crate::dma::SharedMemory;

@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use vfio_bindings::bindings::vfio as v;
 
-/// Bit of DMA_UNMAP that an older text of the protocol has for "everything".
+/// Bit of DMA_UNMAP that another revision of the protocol has for "everything".
 const UNMAP_ALL_OLDER: u32 = 1 << 2;
 const CONFIG_REGION: u32 = v::VFIO_PCI_CONFIG_REGION_INDEX;
 const REGISTERS: u32 = pci::REGISTER_BAR as u32;

@@ -67,7 +67,7 @@ fn pages_of_others_answer_nothing() {
     for register in writes.into_iter().chain(guarded).chain([0x30, 0x1000, address(v, doorbell::KICK)]) {
         hostile.bar.write32(register, 3).unwrap();
     }
-    // Its own commands on what is another's, and memory that is nobody's or another's.
+    // Its own commands on what is another's, and memory that is not mapped, or another's.
     let foreign = spindle::rvma::Window { process: h, mailbox: window.mailbox };
     let own = hostile.init_window(h, 9, 9, 64).unwrap();
     let posted = hostile.post_buffer(own, 64).unwrap();

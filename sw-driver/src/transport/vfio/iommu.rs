@@ -65,8 +65,8 @@ impl Iommu {
         self.pages.as_mut().ok_or_else(closed)?.unmap(range, &mut self.container)
     }
 
-    /// Lets the card reach a file's bytes from `offset`, at these addresses. Nothing of the file is touched here, so its owner may cut it: the
-    /// pages stay until they are taken back.
+    /// Lets the card reach a file's bytes from `offset`, at these addresses. Nothing of the file is touched here, so its
+    /// owner may cut it: the pages stay until they are taken back.
     pub fn map_file(&mut self, file: BorrowedFd<'_>, offset: u64, range: &Range<u64>) -> Result<()> {
         self.pages.as_ref().ok_or_else(closed)?;
         self.container.check(range)?;

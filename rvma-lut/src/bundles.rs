@@ -186,6 +186,17 @@ pub struct RingPointerSource {
     pub valid: Signal<Out, Bit>,
 }
 
+/// Word that a process wrote.
+#[bundle(mirror = ProcessWordSink)]
+pub struct ProcessWordSource {
+    /// The word.
+    pub payload: Signal<Out, Bits<32>>,
+    /// Process.
+    pub pid: Signal<Out, Bits<6>>,
+    /// Word written.
+    pub valid: Signal<Out, Bit>,
+}
+
 /// Commands of a ring, and the stopping of rings.
 #[bundle(mirror = BatchSink)]
 pub struct BatchSource {

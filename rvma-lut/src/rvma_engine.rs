@@ -19,7 +19,8 @@
 //!  message_event, array_event, frame_events -> event_rings
 //! ```
 //!
-//! Not drawn: `frame_places`, `get_responder`, `command_rings`, `ring_posts`, `frame_sends`, `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
+//! Not drawn: `frame_places`, `get_responder`, `command_rings`, `ring_posts`, `kicks`, `ring_reads`, `moderation`, `frame_sends`,
+//! `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
 //! `registers`.
 //!
 //! Ports and neighbours: `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is in the table's pipeline
@@ -37,15 +38,16 @@
 //! | atomic taken → ARVALID; R → AWVALID; B → done | 6; 9; 1 |
 //! | event taken → AWVALID | 6; one per 2 cycles |
 
-use crate::commands::{command_rings, command_unit, doorbell, put_arbiter, ring_posts};
+use crate::commands::{command_rings, command_unit, doorbell, kicks, put_arbiter, ring_posts};
 use crate::completion::frame_events::HostFrame;
 use crate::completion::{
-    buffer_reclaim, counters, epochs, event_rings, frame_events, frame_places, receive_maps, report, CompletionUnit,
+    buffer_reclaim, counters, epochs, event_rings, frame_events, frame_places, moderation, receive_maps, report,
+    CompletionUnit,
 };
 use crate::host_access::internal_write_mux::first_write;
 use crate::host_access::read_requests::{ATOMICS, BUFFERED, RINGS};
 use crate::host_access::{
-    dma_writer, frame_sends, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions,
+    dma_writer, frame_sends, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions, ring_reads,
 };
 use crate::lookup::Lookup;
 use crate::placement::{binding, buffer_queue, Placement};
@@ -99,6 +101,8 @@ pub struct RvmaEngine {
     pub array_event: Sink<EventDesc>,
     /// Bit p = process p has an event ring.
     pub rings_open: Signal<Out, Bits<64>>,
+    /// Process whose event ring requests an interrupt.
+    pub irq_fires: Pulse<Bits<6>>,
     /// Register access.
     pub csr: Signal<In, CsrRequest>,
     /// Answer, for the pages `rvma` and `doorbell`.
@@ -124,6 +128,7 @@ pub struct RvmaEngine {
     frame_sends: frame_sends::FrameSends,
     frame_events: frame_events::FrameEvents,
     frame_places: frame_places::FramePlaces,
+    moderation: moderation::Moderation,
     report: report::Report,
     counters: counters::Counters,
     completion_unit: CompletionUnit,
@@ -133,6 +138,8 @@ pub struct RvmaEngine {
     command_unit: command_unit::CommandUnit,
     command_rings: command_rings::CommandRings,
     ring_posts: ring_posts::RingPosts,
+    kicks: kicks::Kicks,
+    ring_reads: ring_reads::RingReads,
     get_responder: get_responder::GetResponder,
     regions: regions::Regions,
     receive_maps: receive_maps::ReceiveMaps,
@@ -160,6 +167,7 @@ impl RvmaEngine {
             read_buffers: std::array::from_fn(|_| read_buffer::ReadBuffer::new(buffers)),
             event_rings: event_rings::EventRings::new(),
             frame_places: frame_places::FramePlaces::new(),
+            moderation: moderation::Moderation::new(),
             report: report::Report::new(spare),
             put_arbiter: put_arbiter::PutArbiter::new(spare),
             doorbell: doorbell::Doorbell::new(config.processes),
@@ -190,6 +198,7 @@ impl RvmaEngine {
         self.join_epochs();
         self.join_doorbell();
         self.join_command_rings();
+        self.join_kicks();
         self.join_queue_commands();
         self.join_registers();
     }
@@ -278,22 +287,31 @@ impl RvmaEngine {
     /// Events. Those of this engine are rare and go before those of the HPU array.
     fn join_events(&mut self) {
         self.message_event.join(&mut self.event_rings.event[0]);
-        let unfilled = self.completion_unit.unfilled.valid.val();
+        let reported = self.completion_unit.buffer_report.valid.val();
         let sent = self.frame_sends.report.valid.val();
-        self.event_rings.event[1].offer(self.array_event.valid.val() | unfilled | sent, self.array_event.val());
-        self.array_event.ready.next = self.event_rings.event[1].ready.val() & !unfilled & !sent;
-        self.frame_sends.report.ready.next = self.event_rings.event[1].ready.val() & !unfilled;
+        self.event_rings.event[1].offer(self.array_event.valid.val() | reported | sent, self.array_event.val());
+        self.array_event.ready.next = self.event_rings.event[1].ready.val() & !reported & !sent;
+        self.frame_sends.report.ready.next = self.event_rings.event[1].ready.val() & !reported;
         if sent {
             self.event_rings.event[1].next = self.frame_sends.report.val();
         }
-        self.completion_unit.unfilled.ready.next = self.event_rings.event[1].ready.val();
-        if unfilled {
-            self.event_rings.event[1].next = self.completion_unit.unfilled.val();
+        self.completion_unit.buffer_report.ready.next = self.event_rings.event[1].ready.val();
+        if reported {
+            self.event_rings.event[1].next = self.completion_unit.buffer_report.val();
         }
         self.command_unit.ring.join(&mut self.event_rings.ring);
         self.command_unit.ring_done.next = self.event_rings.ring_done.val();
-        self.doorbell.event_head.join(&mut self.event_rings.head);
         self.rings_open.next = self.event_rings.rings_open.val();
+
+        // Interrupts. A record counts when the host has answered it.
+        let finished = self.dma_writer.finished.val();
+        let answered = self.dma_writer.finished.valid.val() & (finished.kind == EVENT);
+        self.moderation.answered.offer(answered, finished.slot.get_bits::<6>(0));
+        self.moderation.ring_set.next = self.event_rings.ring_done.val();
+        self.moderation.ring_pid.next = self.command_unit.ring.val().pid;
+        self.moderation.open.next = self.event_rings.rings_open.val();
+        self.doorbell.irq.join(&mut self.moderation.settings);
+        self.moderation.irq_fires.join(&mut self.irq_fires);
     }
 
     /// Frames for the host: their places in event rings, and their events.
@@ -329,7 +347,6 @@ impl RvmaEngine {
         self.event_rings.ring_state.join(&mut self.frame_places.ring);
         self.frame_places.given.next = self.event_rings.given.val();
         self.event_rings.owed.next = self.frame_places.owed.val();
-        self.doorbell.event_head.join(&mut self.frame_places.head);
     }
 
     /// Ends of transfers, and verdicts of binding; the GET responder's verdicts go when binding has none.
@@ -434,12 +451,18 @@ impl RvmaEngine {
     fn join_command_rings(&mut self) {
         self.command_rings.ring.offer(self.command_unit.commands_valid.val(), self.command_unit.ring.val());
         self.command_unit.commands_done.next = self.command_rings.ring_done.val();
-        self.doorbell.ring_tail.join(&mut self.command_rings.tail);
-        self.command_rings.read.join(&mut self.read_requests.read[RINGS]);
+        self.command_rings.read.join(&mut self.ring_reads.rings);
+        self.ring_reads.read.join(&mut self.read_requests.read[RINGS]);
+        let line = self.read_answers.data_valid[RINGS].val();
+        let to_kicks = self.ring_reads.to_kicks.val();
+        self.ring_reads.line_moves.next = line;
+        self.ring_reads.line_last.next = self.read_answers.data_last.val();
         self.command_rings.data.next = self.read_answers.data.val();
         self.command_rings.data_last.next = self.read_answers.data_last.val();
         self.command_rings.data_error.next = self.read_answers.data_error.val();
-        self.command_rings.data.valid.next = self.read_answers.data_valid[RINGS].val();
+        self.command_rings.data.valid.next = line & !to_kicks;
+        self.kicks.line.offer(line & to_kicks, self.read_answers.data.val());
+        self.kicks.line_error.next = self.read_answers.data_error.val();
         self.command_rings.batch.join(&mut self.ring_posts.batch);
         self.ring_posts.pause.next = self.command_unit.command.busy.val();
         self.command_unit.rings_idle.next = self.ring_posts.idle.val();
@@ -453,6 +476,34 @@ impl RvmaEngine {
         self.frame_sends.taken_error.next = self.read_buffers[1].data.error.val();
         self.ring_posts.report.join(&mut self.doorbell.ring_result);
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
+    }
+
+    /// Kicks. Pointers that the doorbell writes go before those of a shadow line.
+    fn join_kicks(&mut self) {
+        self.kicks.shadow.offer(self.command_unit.shadow_valid.val(), self.command_unit.ring.val());
+        self.command_unit.shadow_done.next = self.kicks.shadow_done.val();
+        self.doorbell.kick.join(&mut self.kicks.kick);
+        self.kicks.read.join(&mut self.ring_reads.kicks);
+        let tail = self.doorbell.ring_tail.valid.val();
+        let head = self.doorbell.event_head.valid.val();
+        self.kicks.blocked.next = tail | head;
+        self.command_rings.tail.next = if tail { self.doorbell.ring_tail.val() } else { self.kicks.tail.val() };
+        self.command_rings.tail.pid.next =
+            if tail { self.doorbell.ring_tail.pid.val() } else { self.kicks.tail.pid.val() };
+        self.command_rings.tail.valid.next = tail | self.kicks.tail.valid.val();
+        let read = if head { self.doorbell.event_head.val() } else { self.kicks.head.val() };
+        let reader = if head { self.doorbell.event_head.pid.val() } else { self.kicks.head.pid.val() };
+        let reads = head | self.kicks.head.valid.val();
+        self.event_rings.head.next = read;
+        self.event_rings.head.pid.next = reader;
+        self.event_rings.head.valid.next = reads;
+        self.frame_places.head.next = read;
+        self.frame_places.head.pid.next = reader;
+        self.frame_places.head.valid.next = reads;
+        self.moderation.head.next = read;
+        self.moderation.head.pid.next = reader;
+        self.moderation.head.valid.next = reads;
+        self.moderation.arm.next = if head { self.doorbell.event_arm.val() } else { self.kicks.arm.val() };
     }
 
     /// Mailbox table, buffer queue and regions serve the command unit and the ring posts, which never work at the same

@@ -202,6 +202,8 @@ pub struct RecordEntry {
     pub mailbox: Bits<12>,
     /// Process that gets the events of the buffer.
     pub pid: Bits<6>,
+    /// The process gets an event when the buffer is complete.
+    pub event: Bit,
 }
 
 /// A change of a mailbox's queue.
@@ -229,6 +231,8 @@ pub struct QueueCommand {
     pub tagged: Bit,
     /// New mailbox: a stream.
     pub ordered: Bit,
+    /// New mailbox: complete buffers are reported by events.
+    pub event: Bit,
     /// `QUEUE_POST`: the buffer.
     pub buffer: BufferEntry,
     /// Host address of the record, without its four zero bits.
@@ -353,7 +357,7 @@ pub struct WriteOrigin {
     pub kind: Bits<3>,
     /// The bytes count at the last W beat, not at the last answer.
     pub posted: Bit,
-    /// Buffer; `ATOMIC`: the operation's slot.
+    /// Buffer; `ATOMIC`: the operation's slot; `EVENT`: the process.
     pub slot: Bits<14>,
     /// Frame sequence number.
     pub frame: Bits<16>,

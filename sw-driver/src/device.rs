@@ -120,6 +120,34 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         &self.info
     }
 
+    /// Resets the whole card, by one register: engines, tables, rings, counters, interrupts. Transactions of host memory that are under way
+    /// end first. Afterwards the device is as [`Device::open`] leaves it: windows, rings, contexts and rules of before are gone.
+    ///
+    /// Returns whether the card was quiet; if not, the host or the wire did not answer for 65,536 cycles, and a link that still owes
+    /// answers should be reset as well.
+    ///
+    /// # Errors
+    /// The card does not end the reset within 4,000,000 polls, or does not answer.
+    pub fn reset(&mut self) -> Result<bool> {
+        const POLLS: u32 = 4_000_000;
+        self.bar.write(global::Reset::ZERO.with_busy(true))?;
+        let mut state: global::Reset = self.bar.read()?;
+        let mut polls = 0;
+        while state.busy() {
+            polls += 1;
+            if polls > POLLS {
+                return Err(Error::Timeout { what: "the reset of the card".into(), cycles: POLLS.into() });
+            }
+            state = self.bar.read()?;
+        }
+        self.contexts = Contexts::new(&self.info);
+        self.rules = RuleTable::new(self.info.match_rules);
+        self.regions = RegionTable::new(self.info.processes);
+        self.residents = Residents::default();
+        self.write_unchecked()?;
+        Ok(!state.forced())
+    }
+
     /// Cycles since reset.
     pub fn cycle(&mut self) -> Result<u64> {
         let low = self.bar.read32(global::BASE + global::CYCLE_LO)?;

@@ -19,6 +19,23 @@ pub struct EventRing {
     credited: u32,
 }
 
+impl EventRing {
+    /// Process of the ring.
+    pub fn process(&self) -> usize {
+        self.process
+    }
+
+    /// Records read so far.
+    pub(crate) fn read_so_far(&self) -> u32 {
+        self.read
+    }
+
+    /// The card knows which records were read.
+    pub(crate) fn credited(&mut self) {
+        self.credited = self.read;
+    }
+}
+
 /// How a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -87,7 +104,7 @@ pub enum EventKind {
         /// Mailbox that it went to.
         address: u64,
     },
-    /// A buffer of a window ended before it was full. Its record follows.
+    /// A buffer of a window ended before it was full, and its record follows; or a buffer of a window with events is complete.
     Buffer {
         /// Number of its mailbox, without generation.
         mailbox: u32,

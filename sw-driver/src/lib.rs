@@ -18,12 +18,14 @@
 //! | [`context`] | places images, installs and activates execution contexts |
 //! | [`plugin`] | cards of a shared library |
 //! | [`print`](mod@print) | what handlers print |
+//! | [`moderation`] | interrupt vectors, and when an event ring requests an interrupt |
 //! | [`receive_map`] | what has arrived of a buffer that is not complete |
 //! | [`resident`] | contexts and rules that outlive the program that loaded them |
 //! | [`rule`] | the rule language and its terms |
 //! | [`rule_table`] | match rules in the card's slots |
 //! | [`rvma`] | mailboxes, buffers, completion records |
 //! | [`stock`] | buffers of a window that are posted again and again |
+//! | [`shadow`] | pointers of rings in host memory |
 //! | [`stats`] | counters and fault reports |
 //! | [`tap`] | TAP interfaces of Linux |
 //! | [`transport`] | the ways to a card |
@@ -48,6 +50,7 @@ pub mod events;
 pub mod frames;
 pub mod image;
 pub mod irq;
+pub mod moderation;
 pub mod nodes;
 pub mod peer;
 pub mod plugin;
@@ -60,6 +63,7 @@ pub mod resident;
 pub mod rule;
 pub mod rule_table;
 pub mod rvma;
+pub mod shadow;
 pub mod stats;
 pub mod stock;
 pub mod tap;
@@ -76,11 +80,13 @@ pub use error::{Error, Result};
 pub use events::{Arrived, Event, EventKind, EventRing, Outcome};
 pub use frames::{Frames, ReceivedFrame};
 pub use image::Image;
+pub use moderation::InterruptOptions;
 pub use nodes::Node;
 pub use print::Print;
 pub use put::{Kind, Put, Reply, Stream, Target};
 pub use receive_map::{ReceiveMap, Received};
 pub use regions::Access;
 pub use rule::Rule;
+pub use shadow::Shadow;
 pub use stock::Stock;
 pub use transport::open;

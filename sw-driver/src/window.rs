@@ -36,6 +36,9 @@ pub struct WindowOptions {
     pub spills: bool,
     /// This window, managed, is the catch-all of its process from now on: it also gets the packets for which there is no window.
     pub catch_all: bool,
+    /// Each buffer that is complete is reported in the event ring of the process ([`EventKind::Buffer`](crate::EventKind::Buffer)), after
+    /// its record.
+    pub event: bool,
     /// This window, managed and silent, takes the frames for the host ([`Device::frames_to_host`]) and nothing else.
     pub frames: bool,
     /// Handlers of this context run on its messages, and place them, send them to windows of the context's process,
@@ -88,7 +91,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             .with_nack_off(options.silent)
             .with_spill(options.spills)
             .with_catch_all(options.catch_all)
-            .with_frames(options.frames);
+            .with_frames(options.frames)
+            .with_event(options.event);
         let staging = [
             (doorbell::ADDR_LO, halves(options.address)[0]),
             (doorbell::ADDR_HI, halves(options.address)[1]),

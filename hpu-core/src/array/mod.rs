@@ -121,6 +121,8 @@ pub struct HpuArray {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// A fault report waits.
     pub fault_pending: Signal<Out, Bit>,
+    /// A piece of text waits.
+    pub print_pending: Signal<Out, Bit>,
     /// Lane 4h + k: trace point 5 + k of HPU h.
     pub trace_valid: Signal<Out, Bits<128>>,
     /// Frame of each lane.
@@ -371,6 +373,7 @@ impl HpuArray {
         self.reports.queued_fault.join(&mut self.registers.fault);
         self.reports.queued_print.join(&mut self.registers.print);
         self.fault_pending.next = self.reports.fault_pending.val();
+        self.print_pending.next = self.reports.print_pending.val();
 
         // Faults and messages.
         self.fault_mux.read.join(&mut self.fault_slice.write);

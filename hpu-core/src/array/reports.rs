@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters, through multiplexers | in `fault`; in `message` |
-//! | registers | in `policy`; `queued_fault`, `queued_print`: the oldest report and its queue; out `fault_pending` |
+//! | registers | in `policy`; `queued_fault`, `queued_print`: the oldest report and its queue; out `fault_pending`, `print_pending` |
 //! | RVMA engine | in `processes_open`: processes with an open event ring; out `record` |
 //! | clusters | out `rings_open`: contexts whose process has an open ring, at most 16 cycles old |
 //! | telemetry | out `faulted`, `fault_lost`, `print_lost`: pulses |
@@ -33,6 +33,8 @@ pub struct Reports {
     pub queued_fault: ReportQueue<FaultReport>,
     /// A fault is in the queue.
     pub fault_pending: Signal<Out, Bit>,
+    /// A piece of text is in its queue.
+    pub print_pending: Signal<Out, Bit>,
     /// Prints for the registers.
     pub queued_print: ReportQueue<PrintPiece>,
     /// Processes with an open event ring.
@@ -100,6 +102,7 @@ impl Reports {
         self.queued_fault.next = self.fault_queue.read.val();
         self.queued_fault.count.next = self.fault_queue.level.val().get_bits::<8>(0);
         self.fault_pending.next = self.fault_queue.read.valid.val();
+        self.print_pending.next = self.print_queue.read.valid.val();
         self.fault_queue.read.ready.next = self.queued_fault.pop.val();
         self.queued_print.next = self.print_queue.read.val();
         self.queued_print.count.next = self.print_queue.level.val().get_bits::<8>(0);

@@ -182,8 +182,9 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         epoch: 16 "epoch that ended",
         address: 64 "buffer pointer",
         stamp: 32 "cycle of the last write response",
-        pid: 6 "process that gets the event of a buffer that was not filled",
-        spare: 10 "zero",
+        pid: 6 "process that gets the events of the buffer",
+        event: 1 "the process gets an event also if the buffer is complete",
+        spare: 9 "zero",
     }
     /// A write from handler memory to host memory, beside a data stream that starts at byte 0 of its first beat.
     DmaDesc "dma_desc" {

@@ -7,9 +7,13 @@
 //! |---|---|
 //! | register slave | `csr`, `csr_answer` |
 //! | trace ring | `cycle`: cycles since reset, low half |
+//! | interrupts | out `map` (pulse), `map_vector`; out `masks`; in `waiting` |
+//!
+//! RESET is served by the reset control.
 
 use spindle_blocks::desc::{CsrRequest, CsrResponse};
 use spindle_contract::params::Config;
+use spindle_contract::pci::VECTORS;
 use spindle_contract::registers::{self, global, BLOCKS};
 use spindle_verilog::prelude::*;
 
@@ -28,7 +32,16 @@ pub struct GlobalPage {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Cycles since reset, low half.
     pub cycle: Signal<Out, Bits<32>>,
+    /// Process that gets another interrupt vector.
+    pub map: Pulse<Bits<6>>,
+    /// That vector.
+    pub map_vector: Signal<Out, Bits<4>>,
+    /// Causes that count of the card's own interrupt.
+    pub masks: Signal<Out, Bits<2>>,
+    /// Interrupts that are requested.
+    pub waiting: Signal<In, Bits<VECTORS>>,
     answer: Reg<CsrResponse>,
+    mask: Reg<Bits<2>>,
     cycle_lo: Reg<Bits<32>>,
     cycle_carry: Reg<Bit>,
     cycle_hi: Reg<Bits<32>>,
@@ -70,6 +83,7 @@ impl GlobalPage {
             _processes: config.processes as u32,
             _blocks: BLOCKS.len() as u32,
             _list: list,
+            mask: Reg::new(bits::<2>(global::IrqCard::RESET.0)),
             ..Self::blank()
         }
     }
@@ -106,6 +120,10 @@ impl GlobalPage {
             global::CYCLE_LO => self.word.next = self.cycle_lo.q.val(),
             global::CYCLE_HI => self.word.next = self.latched_hi.q.val(),
             global::SCRATCH => self.word.next = self.scratch.q.val(),
+            // Without a word to read.
+            global::IRQ_MAP => {}
+            global::IRQ_CARD => self.word.next = bit_cast::<32, 2>(self.mask.q.val()),
+            global::IRQ_WAITING => self.word.next = bit_cast::<32, VECTORS>(self.waiting.val()),
             global::LIVE_MESSAGES => self.word.next = bits::<32>(self._messages),
             global::PROCESSES => self.word.next = bits::<32>(self._processes),
             global::BLOCKS => self.word.next = bits::<32>(self._blocks),
@@ -122,6 +140,11 @@ impl GlobalPage {
         if self.take.val() & own_page & request.write & (offset == bits::<12>(global::SCRATCH)) {
             self.scratch.d.next = request.wdata;
         }
+        let writes = self.take.val() & own_page & request.write;
+        self.mask.load(writes & (offset == bits::<12>(global::IRQ_CARD)), request.wdata.get_bits::<2>(0));
+        self.masks.next = self.mask.q.val();
+        self.map.offer(writes & (offset == bits::<12>(global::IRQ_MAP)), request.wdata.get_bits::<6>(8));
+        self.map_vector.next = request.wdata.get_bits::<4>(0);
         self.answer.d.next =
             CsrResponse { ack: self.take.val(), error: self.take.val() & !self.known.val(), rdata: bits::<32>(0) };
         if self.take.val() & self.known.val() {

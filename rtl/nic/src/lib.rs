@@ -6,13 +6,19 @@
 mod elaborate;
 mod export;
 mod global_page;
+mod host_gate;
+mod interrupts;
 mod nic;
+mod reset_control;
 mod trace_ring;
 
 pub use elaborate::elaborate;
 pub use export::{export, export_blocks, export_processor, ExportError};
 pub use global_page::GlobalPage;
+pub use host_gate::HostGate;
+pub use interrupts::Interrupts;
 pub use nic::Nic;
+pub use reset_control::ResetControl;
 pub use trace_ring::TraceRing;
 
 use hpu_core::processor::hpu::HpuOptions;
@@ -75,6 +81,9 @@ fn all_blocks(c: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("rvma_lut", &mut RvmaEngine::new(c))?,
         one("csr_block", &mut CsrBlock::default())?,
         one("global_page", &mut GlobalPage::new(c))?,
+        one("host_gate", &mut HostGate::default())?,
+        one("interrupts", &mut Interrupts::new())?,
+        one("reset_control", &mut ResetControl::new(nic::clear_cycles(c)))?,
         one("trace_ring", &mut TraceRing::new(c))?,
     ])
 }

@@ -4,6 +4,9 @@
 //! here but the OR of the CSR answers and of the trace ports. Ports, streams and descriptors: `docs/interfaces.md`.
 
 use crate::global_page::GlobalPage;
+use crate::host_gate::HostGate;
+use crate::interrupts::Interrupts;
+use crate::reset_control::ResetControl;
 use crate::trace_ring::TraceRing;
 use hpu_core::array::retirement_ports;
 use hpu_core::processor::types::Rvfi;
@@ -11,13 +14,15 @@ use hpu_core::HpuArray;
 use packet_engine::PacketEngine;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::{
-    replicate, AxiLiteSink, AxiSource, AxiStreamSink, AxiStreamSource, CsrBlock, CsrResponse, EndTrace, JoinTrace,
-    TaskTrace,
+    replicate, AxiLiteSink, AxiSource, AxiStreamSink, AxiStreamSource, CsrBlock, CsrRequest, CsrResponse, EndTrace,
+    JoinTrace, TaskTrace,
 };
 use spindle_contract::memory_map::command;
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, REGIONS};
+use spindle_contract::pci::VECTORS;
 use spindle_contract::reasons::{TRACE_HPUS, TRACE_LANES, TRACE_TAG_BITS};
 use spindle_contract::registers::{doorbell, hpu, node, packet, rvma, trace, PAGE};
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_verilog::prelude::*;
 
 /// Commands that the NIC carries out, one bit per opcode.
@@ -49,8 +54,10 @@ pub struct Nic {
     pub bar: AxiLiteSink,
     /// Host memory, AXI4.
     pub host: AxiSource,
-    /// Interrupts, level: bit 0 = a fault report waits.
-    pub irq: Signal<Out, Bits<16>>,
+    /// Interrupts that are requested, by vector; each stays until it is acknowledged.
+    pub irq_request: Signal<Out, Bits<VECTORS>>,
+    /// Interrupts that the host has taken: a pulse by vector.
+    pub irq_acknowledge: Signal<In, Bits<VECTORS>>,
     /// Trace: events of lane i (contract, `reasons::trace_lanes`).
     pub trace_valid: Signal<Out, Bits<TRACE_LANES>>,
     /// Trace: frame of lane i in bits 16i+15..16i.
@@ -73,7 +80,17 @@ pub struct Nic {
     csr_block: CsrBlock,
     global_page: GlobalPage,
     trace_ring: TraceRing,
+    interrupts: Interrupts,
+    host_gate: HostGate,
+    reset_control: ResetControl,
     _rvfi: usize,
+}
+
+/// Cycles within which all tables are clear after a reset: the PSN filter takes 17 per peer, every other table one per
+/// entry at most.
+pub fn clear_cycles(config: &Config) -> usize {
+    let entries = [config.mailboxes, config.processes.next_power_of_two() * REGIONS, 17 * NODE_TABLE_ENTRIES];
+    entries.into_iter().max().unwrap_or_default() + 64
 }
 
 impl Nic {
@@ -87,6 +104,8 @@ impl Nic {
             csr_block: CsrBlock::default(),
             global_page: GlobalPage::new(config),
             trace_ring: TraceRing::new(config),
+            interrupts: Interrupts::new(),
+            reset_control: ResetControl::new(clear_cycles(config)),
             _rvfi: retirement_ports(config),
             ..Self::blank()
         }
@@ -98,8 +117,12 @@ impl Nic {
     fn update(&mut self) {
         // Wire.
         self.rx.join(&mut self.packet_engine.rx);
+        self.packet_engine.rx.valid.next = self.rx.valid.val() & self.reset_control.rx_open.val();
         self.rx.ready.next = true;
         self.packet_engine.tx.join(&mut self.tx);
+        let tx_open = self.reset_control.tx_open.val();
+        self.tx.valid.next = self.packet_engine.tx.valid.val() & tx_open;
+        self.packet_engine.tx.ready.next = self.tx.ready.val() & tx_open;
         self.tx.user.next = false;
 
         // Packet engine and HPU array.
@@ -149,11 +172,32 @@ impl Nic {
         self.hpu_array.rings_open.next = self.rvma_engine.rings_open.val();
 
         // Host memory.
-        self.rvma_engine.host.join(&mut self.host);
+        self.rvma_engine.host.join(&mut self.host_gate.engine);
+        self.host_gate.host.join(&mut self.host);
+
+        // Reset: all but the register slave, the host gate and the reset control.
+        let reset = self.reset.val() | self.reset_control.engines_reset.val();
+        self.packet_engine.reset.next = reset;
+        self.hpu_array.reset.next = reset;
+        self.rvma_engine.reset.next = reset;
+        self.global_page.reset.next = reset;
+        self.trace_ring.reset.next = reset;
+        self.interrupts.reset.next = reset;
+        self.host_gate.stop.next = self.reset_control.stop.val();
+        self.host_gate.abandon.next = self.reset_control.abandon.val();
+        self.reset_control.quiet.next = self.host_gate.quiet.val();
+        self.reset_control.moved.next = self.host_gate.moved.val();
+        self.reset_control.rx_valid.next = self.rx.valid.val();
+        self.reset_control.rx_last.next = self.rx.last.val();
+        self.reset_control.tx_valid.next = self.packet_engine.tx.valid.val();
+        self.reset_control.tx_last.next = self.packet_engine.tx.last.val();
+        self.reset_control.tx_ready.next = self.tx.ready.val();
 
         // BAR: each engine sees the requests of its own pages only; addresses of no engine go to the global page.
         self.bar.join(&mut self.csr_block.bar);
-        let request = self.csr_block.csr.val();
+        self.reset_control.csr.next = self.csr_block.csr.val();
+        let mut request: CsrRequest = self.csr_block.csr.val();
+        request.valid = request.valid & !self.reset_control.owns_csr.val();
         let page = request.addr.get_bits::<8>(12);
         let to_packet =
             (page == bits::<8>((packet::BASE / PAGE) as u64)) | (page == bits::<8>((node::BASE / PAGE) as u64));
@@ -176,22 +220,39 @@ impl Nic {
         let rvma_answer = self.rvma_engine.csr_answer.val();
         let global_answer = self.global_page.csr_answer.val();
         let trace_answer = self.trace_ring.csr_answer.val();
+        let reset_answer = self.reset_control.csr_answer.val();
         self.csr_block.csr_answer.next = CsrResponse {
-            ack: packet_answer.ack | hpu_answer.ack | rvma_answer.ack | global_answer.ack | trace_answer.ack,
+            ack: packet_answer.ack
+                | hpu_answer.ack
+                | rvma_answer.ack
+                | global_answer.ack
+                | trace_answer.ack
+                | reset_answer.ack,
             error: packet_answer.error
                 | hpu_answer.error
                 | rvma_answer.error
                 | global_answer.error
-                | trace_answer.error,
+                | trace_answer.error
+                | reset_answer.error,
             rdata: packet_answer.rdata
                 | hpu_answer.rdata
                 | rvma_answer.rdata
                 | global_answer.rdata
-                | trace_answer.rdata,
+                | trace_answer.rdata
+                | reset_answer.rdata,
         };
 
-        let fault: Bits<1> = self.hpu_array.fault_pending.val().into();
-        self.irq.next = bit_cast::<16, 1>(fault);
+        // Interrupts.
+        self.rvma_engine.irq_fires.join(&mut self.interrupts.ring);
+        self.interrupts.causes.next =
+            (self.hpu_array.print_pending.val(), self.hpu_array.fault_pending.val()).cat::<2>();
+        self.global_page.map.join(&mut self.interrupts.map);
+        self.interrupts.map_vector.next = self.global_page.map_vector.val();
+        self.interrupts.masks.next = self.global_page.masks.val();
+        self.global_page.waiting.next = self.interrupts.waiting.val();
+        self.irq_request.next = self.interrupts.request.val();
+        self.interrupts.acknowledge.next = self.irq_acknowledge.val();
+
         let own_valid = self.packet_engine.trace_valid.val() | self.rvma_engine.trace_valid.val();
         let own_tags = self.packet_engine.trace_tags.val() | self.rvma_engine.trace_tags.val();
         for i in 0..self._rvfi {

@@ -13,6 +13,7 @@ use crate::commands::command_words::*;
 use crate::commands::ring_posts::bad_buffer;
 use crate::prelude::*;
 use spindle_contract::registers::mailbox_mode;
+use spindle_contract::shadow::BYTES as SHADOW_BYTES;
 
 /// The staged registers, named as in the doorbell page.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -60,6 +61,8 @@ pub struct ArgumentChecks {
     pub above: Bit,
     /// BUFFER and SIZE are not a valid ring.
     pub bad_ring: Bit,
+    /// BUFFER and SIZE are not a valid shadow line.
+    pub bad_shadow: Bit,
     /// Threshold of a new mailbox; managed: less one.
     pub threshold: Bits<32>,
 }
@@ -164,6 +167,7 @@ impl CommandArguments {
                 // A mailbox is {generation, number}.
                 above: number.get_bits::<16>(16).any() | (number.get_bits::<12>(0) > bits::<12>(self._mailboxes - 1)),
                 bad_ring: odd | (size.any() & misaligned),
+                bad_shadow: size.any() & ((size != bits(SHADOW_BYTES)) | buffer_lo.get_bits::<6>(0).any()),
                 threshold: if managed { threshold - 1 } else { threshold },
             };
         }

@@ -8,7 +8,7 @@
 //! | regions | out `region` (held) |
 //! | epochs | out `query` (held); in `reply` |
 //! | buffer reclaim | out `reclaim` (held) |
-//! | event rings, command rings | out `ring`, `commands_valid` (held); in `ring_done`, `commands_done` |
+//! | event rings, command rings, kicks | out `ring`, `commands_valid`, `shadow_valid` (held); in `ring_done`, `commands_done`, `shadow_done` |
 //! | ring posts | in `rings_idle`: no command of a ring is under way; none begins while `command.busy` |
 //! | put arbiter | out `put`; in `put_number` |
 //! | receive maps | out `map_assign`: map of the buffer being posted; out `map_query` (held) |
@@ -42,6 +42,8 @@ struct CommandClass {
     maps: Bit,
     /// OPEN_COMMANDS.
     commands: Bit,
+    /// OPEN_SHADOW.
+    shadow: Bit,
     /// MODE has MANAGED.
     managed: Bit,
     /// MODE has TAGGED.
@@ -81,6 +83,10 @@ pub struct CommandUnit {
     pub commands_valid: Signal<Out, Bit>,
     /// Command ring opened or closed.
     pub commands_done: Signal<In, Bit>,
+    /// `ring` is a shadow line; held until `shadow_done`.
+    pub shadow_valid: Signal<Out, Bit>,
+    /// Shadow line named or removed.
+    pub shadow_done: Signal<In, Bit>,
     /// No command of a command ring is under way.
     pub rings_idle: Signal<In, Bit>,
     /// Receive map of the buffer being posted.
@@ -134,13 +140,14 @@ impl CommandUnit {
         let posts = (code == bits(POST_BUFFER)) | (code == bits(POST_MAPPED));
         let maps = (code == bits(READ_MAP)) | (code == bits(FREE_MAP));
         let commands = code == bits(OPEN_COMMANDS);
+        let shadow = code == bits(OPEN_SHADOW);
         let staged = self.words.arguments.val();
         let managed = (staged.mode & bits(mailbox_mode::MANAGED)).any();
         let by_tag = (staged.mode & bits(mailbox_mode::TAGGED)).any();
         self.words.fetching.next = self.state.q.val() == CommandState::Fetch;
         self.words.puts.next = puts;
         self.words.staged.join(&mut self.staged);
-        CommandClass { puts, posts, maps, commands, managed, by_tag }
+        CommandClass { puts, posts, maps, commands, shadow, managed, by_tag }
     }
 
     /// Requests to the mailbox table, the epochs and the buffer reclaim.
@@ -156,7 +163,8 @@ impl CommandUnit {
             pid: pid,
             addr: staged.addr,
             key: staged.key,
-            mode: staged.mode.get_bits::<9>(0),
+            // The bits that packets need.
+            mode: bit_cast::<9, 8>(staged.mode.get_bits::<8>(0)),
             // The buffer queue chooses the window.
             window: bits::<9>(0),
             mailbox: self.mailbox_number.q.val(),
@@ -204,8 +212,9 @@ impl CommandUnit {
         let code = self.code.q.val();
         let opens = self.opens.q.val();
         let record = staged.record.get_bits::<60>(4);
-        self.ring.valid.next = (self.state.q.val() == CommandState::Ring) & !kind.commands;
+        self.ring.valid.next = (self.state.q.val() == CommandState::Ring) & !kind.commands & !kind.shadow;
         self.commands_valid.next = (self.state.q.val() == CommandState::Ring) & kind.commands;
+        self.shadow_valid.next = (self.state.q.val() == CommandState::Ring) & kind.shadow;
         self.ring.next = RingCommand {
             pid: self.owner.q.val(),
             open: staged.size.get_bits::<16>(5).any(),
@@ -234,6 +243,7 @@ impl CommandUnit {
             managed: kind.managed,
             tagged: kind.by_tag & !kind.managed,
             ordered: kind.by_tag & kind.managed,
+            event: (staged.mode & bits(mailbox_mode::EVENT)).any(),
             buffer: BufferEntry { base: staged.buffer, size: staged.size },
             record: record,
         };
@@ -367,7 +377,7 @@ impl CommandUnit {
                 }
             }
             CommandState::Ring => {
-                if self.ring_done.val() {
+                if self.ring_done.val() | self.shadow_done.val() {
                     self.state.d.next = CommandState::Finish;
                 } else if self.commands_done.val() {
                     self.state.d.next = CommandState::Clear;
@@ -401,6 +411,7 @@ impl CommandUnit {
             | (code_written == bits(GET))
             | (code_written == bits(OPEN_RING))
             | (code_written == bits(OPEN_COMMANDS))
+            | (code_written == bits(OPEN_SHADOW))
             | (code_written == bits(POST_MAPPED))
             | (code_written == bits(READ_MAP))
             | (code_written == bits(FREE_MAP));
@@ -419,8 +430,9 @@ impl CommandUnit {
         self.state.d.next = CommandState::Finish;
         if !self.supported.q.val() | (opens & checks.bad_mode) {
             self.error.d.next = bits::<8>(UNSUPPORTED);
-        } else if (code == bits(OPEN_RING)) | kind.commands {
-            if checks.bad_ring {
+        } else if (code == bits(OPEN_RING)) | kind.commands | kind.shadow {
+            let bad_memory = if kind.shadow { checks.bad_shadow } else { checks.bad_ring };
+            if bad_memory {
                 self.error.d.next = bits::<8>(BAD_ARGUMENT);
             } else if staged.size.any() {
                 self.state.d.next = CommandState::Permit;

@@ -11,6 +11,7 @@ macro_rules! words {
 words! {
     ADDR_LO ADDR_HI KEY THRESHOLD MODE BUFFER_LO BUFFER_HI SIZE RECORD_LO RECORD_HI MAILBOX COUNT LENGTH OFFSET NODE TARGET_PID
     COMMAND RESULT VALUE_LO VALUE_HI VALUE_LENGTH EVENT_HEAD RING_TAIL RING_DONE
+    IRQ KICK
 }
 /// Staged words ADDR_LO to TARGET_PID; those after COUNT are read for PUT and GET only.
 pub(crate) const ARGUMENTS: usize = TARGET_PID + 1;
@@ -23,7 +24,8 @@ pub(crate) const MODE_BITS: u32 = mailbox_mode::OPS
     | mailbox_mode::SPILL
     | mailbox_mode::NACK_OFF
     | mailbox_mode::DROP
-    | mailbox_mode::FRAMES;
+    | mailbox_mode::FRAMES
+    | mailbox_mode::EVENT;
 /// Bits of MODE beside FRAMES that are given for a mailbox of frames.
 pub(crate) const FRAMES_WITH: u32 = mailbox_mode::MANAGED | mailbox_mode::NACK_OFF;
 /// Bits of MODE that a mailbox of frames has or excludes.

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | CSR block | `csr`, `csr_answer`: pages from `doorbell::BASE` on |
 //! | command unit | out `command`; in `staged` |
-//! | event rings | out `event_head` (pulse) |
+//! | event rings, moderation | out `event_head`, `event_arm` (pulse) |
+//! | moderation | out `irq` (pulse) |
+//! | kicks | out `kick` (pulse) |
 //! | command rings | out `ring_tail` (pulse) |
 //! | ring posts | in `ring_result` (pulse), `ring_result_pid`: RING_DONE |
 //!
@@ -13,9 +15,9 @@
 //! the end of the command of any process under way, some 30 cycles at most plus the commands that the buffer queue has
 //! before it. A command that itself waits for the host or the wire is not waited for: RESULT reads BUSY instead. Other
 //! accesses go on meanwhile. RESULT reads busy from the answer to COMMAND on until the result is written. Staged
-//! registers keep their values over reset; RESULT and RING_DONE are cleared after reset, one word per cycle.
+//! registers keep their values over reset; RESULT, RING_DONE and IRQ are cleared after reset, one word per cycle.
 //!
-//! Pages of processes that do not exist and words after RING_DONE answer with `error`. RESULT, RING_DONE and the VALUE
+//! Pages of processes that do not exist and words after KICK answer with `error`. RESULT, RING_DONE and the VALUE
 //! words are read-only, COMMAND reads as 0.
 
 use crate::commands::command_words::*;
@@ -25,7 +27,7 @@ use spindle_contract::registers::{doorbell, doorbell_error, PAGE};
 /// First doorbell page.
 const FIRST_PAGE: u64 = (doorbell::BASE / PAGE) as u64;
 /// Words of a page that exist.
-const WORDS: usize = RING_DONE + 1;
+const WORDS: usize = KICK + 1;
 
 /// The doorbell pages. See the module text.
 #[block]
@@ -40,6 +42,12 @@ pub struct Doorbell {
     pub staged: ArgumentSink,
     /// EVENT_HEAD: records of an event ring that the host has read.
     pub event_head: RingPointerSource,
+    /// With `event_head`: bit `arm`.
+    pub event_arm: Signal<Out, Bit>,
+    /// IRQ.
+    pub irq: ProcessWordSource,
+    /// Process that writes KICK.
+    pub kick: Pulse<Bits<6>>,
     /// RING_TAIL: commands that the host has put into a command ring.
     pub ring_tail: RingPointerSource,
     /// RING_DONE.
@@ -51,7 +59,8 @@ pub struct Doorbell {
     reading: Reg<Bit>,
     clearing: Reg<Bit>,
     clear_pid: Reg<Bits<6>>,
-    clear_ring: Reg<Bit>,
+    /// Word that is cleared.
+    clear_word: Reg<Bits<5>>,
     _processes: u64,
 }
 
@@ -63,6 +72,7 @@ impl Doorbell {
         Self {
             word_ram: SdpRam::with_depth(RamStyle::by_size(words, 32), 1, words),
             clearing: Reg::new(true),
+            clear_word: Reg::new(bits::<5>(RESULT)),
             _processes: processes as u64,
             ..Self::blank()
         }
@@ -101,14 +111,14 @@ impl Doorbell {
         self.word_ram.write(writes & !read_only, (pid, word).cat::<11>(), request.wdata);
         if self.clearing.q.val() {
             self.word_ram.write_enable.next = true;
-            let cleared = if self.clear_ring.q.val() { bits::<5>(RING_DONE) } else { bits::<5>(RESULT) };
+            let cleared = self.clear_word.q.val();
             self.word_ram.write_address.next = (self.clear_pid.q.val(), cleared).cat::<11>();
             self.word_ram.write_data.next = bits::<32>(0);
             self.clear_pid.d.next = self.clear_pid.q.val() + 1;
             if self.clear_pid.q.val() == bits::<6>(self._processes - 1) {
                 self.clear_pid.d.next = bits::<6>(0);
-                self.clear_ring.d.next = true;
-                self.clearing.d.next = !self.clear_ring.q.val();
+                self.clear_word.d.next = if cleared == bits(RESULT) { bits::<5>(RING_DONE) } else { bits::<5>(IRQ) };
+                self.clearing.d.next = cleared != bits(IRQ);
             }
         } else if writes & is_command & self.command.busy.val() {
             self.word_ram.write_address.next = (pid, bits::<5>(RESULT)).cat::<11>();
@@ -133,6 +143,11 @@ impl Doorbell {
         self.event_head.next = request.wdata.get_bits::<16>(0);
         self.event_head.pid.next = pid;
         self.event_head.valid.next = writes & (word == bits(EVENT_HEAD));
+        self.event_arm.next = request.wdata.get_bit(31);
+        self.irq.next = request.wdata;
+        self.irq.pid.next = pid;
+        self.irq.valid.next = writes & (word == bits(IRQ));
+        self.kick.offer(writes & (word == bits(KICK)), pid);
         self.ring_tail.next = request.wdata.get_bits::<16>(0);
         self.ring_tail.pid.next = pid;
         self.ring_tail.valid.next = writes & (word == bits(RING_TAIL));

@@ -5,5 +5,6 @@ pub mod command_rings;
 pub mod command_unit;
 pub mod command_words;
 pub mod doorbell;
+pub mod kicks;
 pub mod put_arbiter;
 pub mod ring_posts;

@@ -167,7 +167,8 @@ impl Counters {
             address: record.base,
             stamp: ended.stamp,
             pid: record.pid,
-            spare: bits::<10>(0),
+            event: record.event,
+            spare: bits::<9>(0),
         };
     }
 

@@ -7,6 +7,7 @@
 //! | command unit | in `ring` (held); out `ring_done` (pulse) |
 //! | doorbell | in `head` (pulse) |
 //! | DMA writer | out `write`; in `finished` (pulse: the host answered a record) |
+//! | moderation | `rings_open`, `ring`, `ring_done` as well |
 //! | registers | out `event_written`, `event_lost` (pulses) |
 //!
 //! The ring is the queue: an event is written at once if its ring has room, and counted as lost if its ring is full. As
@@ -18,7 +19,7 @@
 //! left, so that an event of source 2 may come before the LOST record of losses before it. An event of source 2 for a closed ring
 //! gives its place back.
 //!
-//! All rings share one pipeline: choose, read,  A visit takes two cycles, so the rate is one event per two cycles. The
+//! All rings share one pipeline: choose, read, act. A visit takes two cycles, so the rate is one event per two cycles. The
 //! sources have a register each and take turns. While any ring lacks its LOST record, every other visit searches for
 //! such a ring, one ring after another. Event taken → `write`: 4 cycles.
 //!
@@ -110,6 +111,7 @@ pub struct EventRings {
     settling: Reg<Bit>,
     flying: Reg<Bits<10>>,
     address: DFF<Bits<59>>,
+    record_pid: DFF<Bits<6>>,
     record: DFF<Bits<256>>,
     record_valid: Reg<Bit>,
     record_made: Reg<Bit>,
@@ -226,6 +228,7 @@ impl EventRings {
         if acts {
             let index = bit_cast::<59, 15>(entry.tail.get_bits::<15>(0) & entry.last);
             self.address.d.next = entry.base | index;
+            self.record_pid.d.next = self.pid.q.val();
             self.record.d.next = (
                 number,
                 source.user,
@@ -310,7 +313,12 @@ impl EventRings {
         self.write.next = InternalWrite {
             host_write: HostWrite {
                 address: (self.address.q.val(), bits::<5>(0)).cat::<64>(),
-                origin: WriteOrigin { kind: bits::<3>(EVENT), length: bits::<16>(BYTES), ..WriteOrigin::default() },
+                origin: WriteOrigin {
+                    kind: bits::<3>(EVENT),
+                    slot: bit_cast::<14, 6>(self.record_pid.q.val()),
+                    length: bits::<16>(BYTES),
+                    ..WriteOrigin::default()
+                },
                 ..HostWrite::default()
             },
             data: self.record.q.val(),

@@ -7,11 +7,13 @@
 //! | epochs | out `retired` |
 //! | binding | in `bound` (observed, never stalled; not in two successive cycles) |
 //! | buffer queue | in `posted` (pulse): no packet of that buffer is under way then |
-//! | event rings | out `unfilled` |
+//! | event rings | out `buffer_report` |
 //!
 //! A buffer that was not filled is reported by an event first (contract, `events::BUFFER`), with its high-water mark:
 //! the greatest end of a packet that was placed in the buffer. A packet counts when it is bound, 3 cycles after
-//! `bound`, so the mark is final when no write to the buffer is under way, as when its record leaves.
+//! `bound`, so the mark is final when no write to the buffer is under way, as when its record leaves. A complete buffer
+//! of a mailbox with mode EVENT is reported after its record, 1 cycle after the record has been taken. It waits
+//! only while an event before it waits, so other completions are not slower.
 //!
 //! `completion` → `record`: 1 cycle; with an event 4, or more while packets are bound: these read their marks first. A
 //! record is 16 bytes in one write of its own (contract, `wire::RECORD_*`): length u32, status u8, 0, epoch u16, buffer
@@ -24,6 +26,7 @@ pub mod epochs;
 pub mod event_rings;
 pub mod frame_events;
 pub mod frame_places;
+pub mod moderation;
 pub mod receive_maps;
 pub mod report;
 
@@ -44,13 +47,16 @@ pub struct CompletionUnit {
     pub bound: PulseSink<BoundPacket>,
     /// Slot of a buffer that is posted.
     pub posted: PulseSink<Bits<14>>,
-    /// Event of a buffer that was not filled.
-    pub unfilled: Source<EventDesc>,
+    /// Event of a buffer that was not filled, or that is complete.
+    pub buffer_report: Source<EventDesc>,
     waiting: Fifo<Completion, QUEUE_BITS>,
     /// The mark has been read; the mark is present; the event has left.
     fetched: Reg<Bit>,
     marked: Reg<Bit>,
     event_sent: Reg<Bit>,
+    /// Event of a complete buffer whose record has been handed on.
+    complete_report: DFF<EventDesc>,
+    complete_waits: Reg<Bit>,
     high: DFF<Bits<32>>,
     marks: SdpRam<14, 32>,
     counting: Reg<Bit>,
@@ -79,18 +85,19 @@ impl CompletionUnit {
         self.completion.headroom.next = self.waiting.level.val() < QUEUE_STOP;
 
         let done = self.waiting.read.val();
-        // The event goes first, once.
-        let event_over = (done.status == bits(status::DONE)) | self.event_sent.q.val();
+        // The event of a buffer that was not filled goes first, once.
+        let complete = done.status == bits(status::DONE);
+        let event_over = complete | self.event_sent.q.val();
         let needs_event = self.waiting.read.valid.val() & !event_over;
         let packet_comes = self.bound.valid.val();
-        let reads_mark = needs_event & !self.fetched.q.val() & !self.marked.q.val() & !packet_comes;
+        let complete_waits = self.complete_waits.q.val();
+        let reads_mark = needs_event & !self.fetched.q.val() & !self.marked.q.val() & !packet_comes & !complete_waits;
         self.fetched.d.next = reads_mark;
         if self.fetched.q.val() {
             self.high.d.next = self.marks.read_data.val();
             self.marked.d.next = true;
         }
-        self.unfilled.valid.next = self.marked.q.val();
-        self.unfilled.next = EventDesc {
+        let report = EventDesc {
             pid: done.pid,
             kind: bits::<4>(BUFFER),
             context: bits::<4>(0),
@@ -98,14 +105,20 @@ impl CompletionUnit {
             flags: bits::<8>(0),
             id: bit_cast::<32, 12>(done.mailbox),
             length: done.length,
-            extra: self.high.q.val(),
+            extra: if complete { done.length } else { self.high.q.val() },
             source: bit_cast::<32, 16>(done.epoch),
             user: done.address,
         };
-        if self.marked.q.val() & self.unfilled.ready.val() {
+        // Never both: no mark is read while the event of a complete buffer waits.
+        self.buffer_report.offer(
+            self.marked.q.val() | complete_waits,
+            if complete_waits { self.complete_report.q.val() } else { report },
+        );
+        if self.marked.q.val() & self.buffer_report.ready.val() {
             self.marked.d.next = false;
             self.event_sent.d.next = true;
         }
+        self.complete_waits.load(self.buffer_report.ready.val(), false);
 
         // The marks. The RAM returns the old mark if the previous packet wrote in the cycle of the read.
         let bound = self.bound.val();
@@ -130,7 +143,9 @@ impl CompletionUnit {
             self.marks.write_data.next = bits::<32>(0);
         }
 
-        let valid = self.waiting.read.valid.val() & event_over & self.retired.ready.val();
+        let reports = complete & done.event;
+        let may_report = !reports | !complete_waits;
+        let valid = self.waiting.read.valid.val() & event_over & self.retired.ready.val() & may_report;
         self.record.valid.next = valid;
         self.record.next = InternalWrite {
             host_write: HostWrite {
@@ -146,7 +161,11 @@ impl CompletionUnit {
             },
             data: bit_cast::<256, 128>((done.address, done.epoch, bits::<8>(0), done.status, done.length).cat::<128>()),
         };
-        self.waiting.read.ready.next = self.record.ready.val() & event_over & self.retired.ready.val();
+        self.waiting.read.ready.next = self.record.ready.val() & event_over & self.retired.ready.val() & may_report;
+        if valid & self.record.ready.val() & reports {
+            self.complete_report.d.next = report;
+            self.complete_waits.d.next = true;
+        }
         self.event_sent.load(valid & self.record.ready.val(), false);
         self.retired.next =
             Retired { mailbox: done.mailbox, slot: done.buffer, base: done.address, length: done.length };

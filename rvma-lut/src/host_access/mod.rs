@@ -10,3 +10,4 @@ pub mod read_answers;
 pub mod read_buffer;
 pub mod read_requests;
 pub mod regions;
+pub mod ring_reads;

@@ -343,6 +343,7 @@ impl BufferQueue {
             epoch: self.entry.q.val().posted,
             mailbox: post.mailbox,
             pid: post.pid,
+            event: self.entry.q.val().event,
         };
         self.posted.offer(false, self.post_slot.q.val());
         self.epoch_update_out_valid.d.next = false;

@@ -54,6 +54,7 @@ pub fn opened(post: QueueCommand, window: Bits<9>) -> QueueEntry {
         managed: post.managed,
         tagged: post.tagged & post.opens,
         ordered: post.ordered & post.opens,
+        event: post.event,
         number: bit_cast::<STREAM_BITS, 9>(window & repeat::<9>(post.tagged)),
         ..Default::default()
     }

@@ -105,6 +105,8 @@ pub struct QueueEntry {
     pub tagged: Bit,
     /// The mailbox is a stream.
     pub ordered: Bit,
+    /// Complete buffers are reported by events.
+    pub event: Bit,
     /// TAGGED: window; a stream: ordinal of the message that is bound next.
     pub number: Bits<STREAM_BITS>,
 }

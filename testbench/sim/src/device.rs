@@ -79,23 +79,35 @@ struct Rx {
     valid: Port,
 }
 
-/// The port `irq`, a level for each vector: a vector is requested when its level rises.
+/// The host's side of the interrupts: each is acknowledged in the cycle after its request.
 struct IrqPort {
-    level: Port,
-    last: u16,
+    request: Port,
+    acknowledge: Port,
+    /// Acknowledged in this cycle: these requests fall in the next one.
+    acknowledged: u16,
+    /// Requested since [`SimDevice::take_interrupts`].
+    seen: u16,
 }
 
 impl IrqPort {
     fn new(model: &Model) -> Result<Self> {
-        Ok(IrqPort { level: model.port("irq")?, last: 0 })
+        let (request, acknowledge) = (model.port("irq_request")?, model.port("irq_acknowledge")?);
+        Ok(IrqPort { request, acknowledge, acknowledged: 0, seen: 0 })
     }
 
-    /// The vectors that are requested in this cycle.
+    /// The vectors that are requested in this cycle, each once per request.
     fn sample(&mut self, model: &Model) -> u16 {
-        let level = model.get(self.level) as u16;
-        let risen = level & !self.last;
-        self.last = level;
-        risen
+        let requested = model.get(self.request) as u16 & !self.acknowledged;
+        self.seen |= requested;
+        requested
+    }
+
+    /// Acknowledges in the next cycle, whose inputs are set now.
+    fn acknowledge(&mut self, model: &mut Model, vectors: u16) {
+        if vectors != self.acknowledged {
+            model.set(self.acknowledge, vectors.into());
+            self.acknowledged = vectors;
+        }
     }
 }
 
@@ -254,7 +266,7 @@ impl SimDevice {
         }
         self.memory.forget(&mut self.model);
         self.tx = StreamSink::new(&self.model, "tx")?.with_pace(self.tx_pace.clone());
-        self.irq = IrqPort::new(&self.model)?;
+        self.irq.acknowledge(&mut self.model, 0);
         self.incoming.clear();
         self.handlers = 0;
         (self.position, self.gap, self.idle, self.tx_first) = (0, 0, true, None);
@@ -305,6 +317,12 @@ impl SimDevice {
     /// Cycle of the first beat of each frame that entered so far; the list is handed over.
     pub fn take_arrivals(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.arrivals)
+    }
+
+    /// Interrupts that the NIC requested since the last call, a bit per vector. Each was acknowledged in the cycle after its request, so
+    /// several requests of a vector are one bit.
+    pub fn take_interrupts(&mut self) -> u16 {
+        std::mem::take(&mut self.irq.seen)
     }
 
     /// Frames sent so far; the list is handed over.
@@ -402,6 +420,7 @@ impl SimDevice {
             sink(requested);
         }
         self.model.tick();
+        self.irq.acknowledge(&mut self.model, requested);
         self.cycle += 1;
     }
 

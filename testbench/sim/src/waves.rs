@@ -71,7 +71,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
         "nic.rvma_engine_message_event_*",
         "nic.rvma_engine_array_event_*",
     ]),
-    ("host memory", &["nic.host_*", "nic.irq"]),
+    ("host memory", &["nic.host_*", "nic.irq_*"]),
     ("registers", &["nic.bar_*"]),
     ("wire out", &["nic.tx_*"]),
 ];

@@ -11,7 +11,8 @@
 //! | in `ack_sent`, `nack_sent`, `nack_withheld` | responder |
 //!
 //! An access is answered 3 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write
-//! to a read-only register, a commit to a node beyond the table.
+//! to a read-only register, a commit to a node beyond the table. After reset the table is emptied, one node per cycle; accesses
+//! wait meanwhile.
 
 use super::frame_head::*;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -75,6 +76,8 @@ pub struct Nodes {
     word: DFF<Bits<32>>,
     known: DFF<Bit>,
     answer: Reg<CsrResponse>,
+    emptied: Reg<Bit>,
+    empty_at: Reg<Bits<8>>,
 }
 
 impl Default for Nodes {
@@ -107,8 +110,14 @@ impl Nodes {
         };
 
         // The table.
+        let empties = !self.emptied.q.val();
+        self.empty_at.d.next = self.empty_at.q.val() + 1;
+        self.emptied.load(self.empty_at.q.val().all(), true);
         for i in 0..PLANNERS {
             self.table[i].write(self.commit.q.val(), self.commit_index.q.val(), staged);
+            if empties {
+                self.table[i].write(true, self.empty_at.q.val(), NodeEntry::default());
+            }
             self.table[i].read(true, self.lookup[i].val());
             self.entry[i].next = self.table[i].read_data.val();
         }
@@ -140,7 +149,8 @@ impl Nodes {
         // Accesses.
         self.answer.d.next = CsrResponse::default();
         let request = self.request.q.val();
-        let takes = self.csr.val().valid & !self.busy.q.val() & !self.answering.q.val() & !self.answer.q.val().ack;
+        let idle = !self.busy.q.val() & !self.answering.q.val() & !self.answer.q.val().ack;
+        let takes = self.csr.val().valid & idle & !empties;
         self.request.load(takes, self.csr.val());
         self.busy.d.next = takes;
         self.answering.d.next = self.busy.q.val();

@@ -265,20 +265,6 @@ pub mod mailbox_mode {
     /// Complete buffers are reported in the event ring of the process.
     pub const EVENT: u32 = Mode::ZERO.with_event(true).0;
 }
-/// Words of the counters of a context.
-pub mod context_counts {
-    /// Words of each context.
-    pub const WORDS: u32 = 8;
-    /// Tasks ended, faults included.
-    pub const TASKS: u32 = 0;
-    /// Tasks ended by a fault or the watchdog.
-    pub const FAULTS: u32 = 1;
-    /// Instructions, low half; the high half, of 16 bits, follows.
-    pub const INSTRUCTIONS: u32 = 2;
-    /// Cycles in handlers, low half; the high half, of 16 bits, follows.
-    pub const CYCLES: u32 = 4;
-}
-
 macro_rules! codes { ($(#[doc = $mdoc:literal] $module:ident $table:ident { $($name:ident $number:literal $doc:literal;)* })*) => { $(
     #[doc = $mdoc]
     pub mod $module {

@@ -1,4 +1,4 @@
-//! Atomic operations on host memory and event rings, naively.
+//! Atomic operations on host memory, event rings and their interrupts, naively.
 
 use spindle_contract::events;
 
@@ -108,5 +108,39 @@ impl EventRing {
             bytes[at..at + events::BYTES].copy_from_slice(record);
         }
         bytes
+    }
+}
+
+/// The interrupt of an event ring without a limit of time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interrupt {
+    /// Interrupts are requested.
+    pub enable: bool,
+    /// Unread records that request it.
+    pub events: u32,
+    armed: bool,
+    /// Records that the host has read.
+    pub head: u32,
+}
+
+impl Interrupt {
+    /// The host writes EVENT_HEAD while the ring has so many records; says whether the interrupt fires.
+    pub fn write_head(&mut self, head: u32, arm: bool, written: u32) -> bool {
+        self.head = head;
+        self.armed |= arm;
+        arm && written > head && self.fire(true) || self.look(written)
+    }
+
+    /// The ring has so many records now, or IRQ was written; says whether the interrupt fires.
+    pub fn look(&mut self, written: u32) -> bool {
+        let unread = written - self.head;
+        let enough = unread > 0 && unread >= self.events;
+        self.fire(enough)
+    }
+
+    fn fire(&mut self, due: bool) -> bool {
+        let fires = due && self.armed && self.enable;
+        self.armed &= !fires;
+        fires
     }
 }

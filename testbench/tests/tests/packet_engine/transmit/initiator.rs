@@ -214,7 +214,8 @@ impl Bench {
             wdata: bits(write.unwrap_or(0)),
         };
         self.dut.csr.set(request);
-        for _ in 0..8 {
+        // The first access waits until the node table has been emptied.
+        for _ in 0..wire::NODE_TABLE_ENTRIES + 8 {
             self.dut.eval();
             let answer = self.dut.csr_answer.get();
             if answer.ack {

@@ -30,7 +30,7 @@ fn every_error_is_said() {
         assert_eq!(bench.post_buffer(0, mine + 0x1_0000, 0x1000, 10, 0x20), Err(NO_MAILBOX), "above the table");
         assert_eq!(bench.post_buffer(0, 1024, 0x1000, 10, 0x20), Err(NO_MAILBOX), "one above the table");
         assert_eq!(bench.post_buffer(0, mine, 0x1000, 10, 0x20), Ok(()));
-        for command in [0, 8, 16, 31].into_iter().chain([0x101, 0x8000_0002]) {
+        for command in [0, 16, 31].into_iter().chain([0x101, 0x8000_0002]) {
             assert_eq!(bench.ring(0, command), (UNSUPPORTED, 0), "command {command}");
         }
         assert_eq!((bench.counter(rvma::MAILBOXES), bench.counter(rvma::BUFFERS)), (2, 1));
@@ -154,7 +154,7 @@ fn registers_answer() {
         // What does not exist is an error, not a hang.
         for address in [
             page(16),
-            page(0) + 0x6C,
+            page(0) + 0x74,
             page(0) + 0xFFC,
             page(5) + 0x80,
             page(239) + 4,

@@ -2,5 +2,6 @@
 
 pub mod command_rings;
 pub mod doorbell;
+pub mod kicks;
 pub mod put_arbiter;
 pub mod ring_sends;

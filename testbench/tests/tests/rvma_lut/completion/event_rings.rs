@@ -13,12 +13,12 @@ use spindle_sim::host_memory::Timing;
 use spindle_verilog::prelude::bits;
 
 /// Where the ring of a process lies: aligned to 1 MiB, across 4 GiB for some.
-fn base(pid: u16) -> u64 {
+pub fn base(pid: u16) -> u64 {
     0xFF80_0000 + (u64::from(pid) << 20)
 }
 
 /// Opens the ring of a process with so many records, or closes it.
-fn open(bench: &mut Bench, pid: u16, records: u32) -> Result<(), u32> {
+pub fn open(bench: &mut Bench, pid: u16, records: u32) -> Result<(), u32> {
     open_at(bench, pid, base(pid), records * BYTES as u32)
 }
 
@@ -34,12 +34,12 @@ fn open_at(bench: &mut Bench, pid: u16, base: u64, bytes: u32) -> Result<(), u32
     }
 }
 
-fn credit(bench: &mut Bench, pid: u16, head: u32) {
+pub fn credit(bench: &mut Bench, pid: u16, head: u32) {
     let address = doorbell::BASE + u32::from(pid) * PAGE + doorbell::EVENT_HEAD;
     assert_eq!(bench.csr(true, address, head & 0xFFFF), (0, false));
 }
 
-fn send(bench: &mut Bench, source: usize, pid: u16, e: &Event) {
+pub fn send(bench: &mut Bench, source: usize, pid: u16, e: &Event) {
     let event = EventDesc {
         pid: bits(pid),
         kind: bits(e.kind),

@@ -1,6 +1,8 @@
 //! Completed buffers, their records, events and receive maps.
 
+pub mod complete_events;
 pub mod epochs;
 pub mod event_rings;
 pub mod frames;
+pub mod moderation;
 pub mod receive_maps;

@@ -77,6 +77,8 @@ pub struct Bench {
     pub accepted: Vec<(u16, u64)>,
     /// Cycles in which a read of the packet buffer was accepted.
     pub requested: Vec<u64>,
+    /// Processes whose interrupt fired, and the cycle.
+    pub fired: Vec<(u16, u64)>,
     placements: VecDeque<(u16, PlacementDesc)>,
     offered: bool,
     frames: HashMap<u64, Vec<u8>>,
@@ -111,6 +113,7 @@ impl Bench {
             trace: vec![],
             accepted: vec![],
             requested: vec![],
+            fired: vec![],
             placements: VecDeque::new(),
             offered: false,
             frames: HashMap::new(),
@@ -333,6 +336,9 @@ impl Bench {
         }
         if let Some(done) = dut.dma_done.offered() {
             self.dma_done.push((handle_word(done.issuer), done.error));
+        }
+        if let Some(pid) = dut.irq_fires.offered() {
+            self.fired.push((pid.to_u16(), now));
         }
         let answer = dut.csr_answer.number();
         if answer & 1 == 1 {

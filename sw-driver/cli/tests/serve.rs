@@ -1,15 +1,17 @@
 //! `spindle serve`: a driver in another process than the card.
+#![cfg(feature = "sim")]
 
 #[path = "common/served.rs"]
 mod served;
 
-use served::{open, opened, put, receives, Served, KEY, LIMIT, MAILBOX, PROCESS};
+use served::{open, opened, put, receives, Served, LIMIT, PROCESS};
 use spindle::rule_table::Action;
 use spindle::{irq, Bar, ContextOptions, Device, Error, HostMemory, Kind, Rule, SharedCard, Target};
 use spindle_contract::registers::{global, MAGIC};
 use spindle_model::frames::{udp, Ends};
 use spindle_sdk::Sources;
 use spindle_sim::capture::{self, Captured};
+use spindle_sim::serve::exercise::exercise;
 use spindle_sim::transport;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -30,44 +32,6 @@ fn parent() -> Option<SharedCard> {
     std::env::var_os("SPINDLE_TEST_SOCKET").map(|socket| open(Path::new(&socket)))
 }
 
-/// A driver at work: cycles after each step, and all bytes that the card has written.
-fn work(card: &SharedCard) -> (Vec<u64>, Vec<u8>) {
-    let (mut cycles, mut bytes) = (Vec::new(), Vec::new());
-    let mut device = opened(card, 0);
-    cycles.push(device.cycle().unwrap());
-    let window = device.init_window(PROCESS, MAILBOX, KEY, 4096).unwrap();
-    let posted = device.post_buffer(window, 4096).unwrap();
-    cycles.push(device.cycle().unwrap());
-    let memory = device.memory.alloc(5000, 64).unwrap();
-    device.memory.write(memory, &[0x5A; 5000]).unwrap();
-    let target = Target { node: 1, process: 0, address: 1, key: 2, offset: 0, kind: Kind::Bound };
-    for length in [5000, 1, 64] {
-        let put = device.put(PROCESS, memory, length, &target).unwrap();
-        device.wait_put(&put, LIMIT).unwrap();
-        cycles.push(device.cycle().unwrap());
-    }
-    card.lock().pause(1234).unwrap();
-    cycles.push(device.cycle().unwrap());
-    device.inc_epoch(window).unwrap();
-    bytes.push(device.wait(&posted, LIMIT).unwrap().status);
-    let mut record = [0; 64];
-    device.memory.read(posted.record, &mut record[..16]).unwrap();
-    bytes.extend(record);
-    // Memory of the program.
-    let data = vec![7; 3000];
-    let range = data.as_ptr_range();
-    let range = range.start as u64..range.end as u64;
-    card.lock().map(&range).unwrap();
-    let put = device.put(PROCESS, range.start, 3000, &target).unwrap();
-    device.wait_put(&put, LIMIT).unwrap();
-    card.lock().unmap(&range).unwrap();
-    bytes.extend(device.stats().unwrap().frames_out.to_le_bytes());
-    bytes.extend(device.puts().unwrap().0.to_le_bytes());
-    device.close_window(window).unwrap();
-    cycles.push(device.cycle().unwrap());
-    (cycles, bytes)
-}
-
 /// With time by steps, a served card is the card in process: the same cycles, the same bytes. So it is after a reset.
 #[test]
 fn a_served_card_takes_the_cycles_of_one_in_process() {
@@ -76,7 +40,9 @@ fn a_served_card_takes_the_cycles_of_one_in_process() {
     let own = transport::open("sim:sim").unwrap();
     assert!(card.lock().time_moves_by_calls());
     for round in 0..2 {
-        assert_eq!(work(&card), work(&own), "round {round}");
+        let (other, here) = (exercise(&card).unwrap(), exercise(&own).unwrap());
+        assert_eq!(other, here, "round {round}");
+        assert!(here.bytes[here.bytes.len() - 4..] == [0; 4], "a put has failed");
         card.lock().reset().unwrap();
         own.lock().reset().unwrap();
     }

@@ -143,6 +143,8 @@ impl Server {
         if !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(ready) if ready > 0) {
             return false;
         }
+        // A client that has gone makes room for the next one.
+        self.serve_client(function);
         self.accept();
         self.refused.service();
         self.ring_doorbells(function);

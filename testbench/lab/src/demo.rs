@@ -1,6 +1,7 @@
 //! `spindle demo`: real kernel traffic answered by two handlers, a shuffled put into a mailbox, everything compared.
 
 use crate::judge;
+use crate::served;
 use anyhow::{bail, ensure, Context, Result};
 use rand::seq::SliceRandom;
 use rand::{RngCore, SeedableRng};
@@ -57,7 +58,7 @@ pub struct DemoArguments {
 
 /// Says which step begins.
 fn step(number: usize, text: &str) {
-    println!("[{number}/6] {text}");
+    println!("[{number}/7] {text}");
 }
 
 /// Runs it.
@@ -121,7 +122,10 @@ pub fn demo(arguments: &DemoArguments) -> Result<()> {
     if !arguments.no_wave {
         println!("wave of the put and {WAVE_FRAMES} frames: {}", wave.display());
     }
-    Ok(())
+    drop(session);
+
+    step(7, "serving a NIC to other programs");
+    served::serve(&arguments.out, config)
 }
 
 /// Writes `out.pcap` (answers) and `exchange.pcap` (requests and answers in order of time).

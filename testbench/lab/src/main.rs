@@ -6,6 +6,7 @@ mod demo;
 mod examples;
 mod judge;
 mod report;
+mod served;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 //! A figure that cannot be measured is `null`, and `missing` has the reason; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
+mod host;
 mod hpu;
 mod measure;
 mod rvma;
@@ -163,6 +164,10 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     if arguments.wants(SIMULATION) {
         progress("building the model of configuration `sim` anew");
         report.enter(SIMULATION, simulation());
+    }
+    if arguments.wants(host::KEYS) {
+        progress("a served NIC of configuration `sim`");
+        report.enter(host::KEYS, host::measure());
     }
     if arguments.wants(hpu::CYCLES) || arguments.wants(hpu::CPI) || arguments.wants(&["hpu.bench"]) {
         progress("the handler processor alone");

@@ -37,7 +37,12 @@ impl Served {
 
     /// Starts one, and waits until it serves.
     pub fn start_at(socket: &Path, options: &[&str]) -> Served {
-        let mut child = Served::command(socket, options).stdout(Stdio::piped()).spawn().unwrap();
+        Served::run(Served::command(socket, options), socket)
+    }
+
+    /// Starts a command that serves at this socket, and waits until it serves.
+    pub fn run(mut command: Command, socket: &Path) -> Served {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with("serving a card"), "{line}");

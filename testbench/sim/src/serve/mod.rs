@@ -4,10 +4,13 @@
 //! at the sockets every few cycles; after [`REST_AFTER`] cycles in which nothing happened the card rests: the thread waits in `poll`
 //! and moves the card on by a few cycles now and then, so that its timers go on, slowly, and an idle card takes no core.
 
+mod background;
 pub mod control;
+pub mod exercise;
 mod function;
 pub mod wire;
 
+pub use background::Background;
 pub use function::NicFunction;
 
 use crate::transport::device;

@@ -7,6 +7,7 @@ use rustix::event::{eventfd, EventfdFlags};
 use spindle::dma::{Arenas, SharedMemory};
 use spindle::{Bar, Card, Error, HostMemory, Identity, Result};
 use spindle_contract::pci;
+use spindle_contract::registers::{global, MAGIC};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,7 +182,12 @@ impl Card for LocalCard {
         true
     }
 
+    /// Ends when the card answers, as over vfio-user.
     fn reset(&mut self) -> Result<()> {
-        self.node.card().sim().reset().map_err(|error| Error::Argument(format!("{error:#}")))
+        self.node.card().sim().reset().map_err(|error| Error::Argument(format!("{error:#}")))?;
+        match self.node.read32(global::BASE + global::MAGIC)? {
+            MAGIC => Ok(()),
+            other => Err(Error::NotSpindle(other)),
+        }
     }
 }

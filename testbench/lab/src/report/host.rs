@@ -1,0 +1,58 @@
+//! The figures of the host's side: a served NIC, seen by a driver at the other end of its socket.
+
+use super::measure::Figure;
+use anyhow::{ensure, Context, Result};
+use spindle::Bar;
+use spindle_contract::registers::global;
+use spindle_sim::serve::exercise::exercise;
+use spindle_sim::serve::{Background, ServeOptions, TimeMode};
+use spindle_sim::transport;
+use std::time::Instant;
+
+/// Keys of [`measure`].
+pub const KEYS: &[&str] = &["host.serve_read_us", "host.serve_write_us", "host.step_equals_inprocess"];
+
+/// Accesses of a run, and runs; the best one counts.
+const ACCESSES: u32 = 200;
+const RUNS: usize = 5;
+
+/// Register accesses, and the comparison of time by steps with a card in process.
+pub fn measure() -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir().context("cannot make a folder for sockets")?;
+    let free = Background::start(ServeOptions::at(&folder.path().join("free.sock")))?;
+    let mut card = free.card()?;
+    let register = global::BASE + global::SCRATCH;
+    let read = best(|| (0..ACCESSES).try_for_each(|_| card.read32(register).map(drop)))?;
+    // Writes are posted: the read after them ends when the card has taken the last one.
+    let write = best(|| {
+        (0..ACCESSES).try_for_each(|value| card.write32(register, value))?;
+        ensure!(card.read32(register)? == ACCESSES - 1, "the card has another value than the last one written");
+        Ok(())
+    })?;
+    drop(card);
+    let time = TimeMode::Step;
+    let step = Background::start(ServeOptions { time, ..ServeOptions::at(&folder.path().join("step.sock")) })?;
+    let equal = exercise(&step.card()?)? == exercise(&transport::open("sim:sim")?)?;
+    ensure!(equal, "a card that is served by steps takes other cycles or writes other bytes than one in process");
+    let how = format!("configuration sim, served; {ACCESSES} accesses, best of {RUNS}");
+    Ok(vec![
+        Figure::new("host.serve_read_us", read, format!("{how}: a register read, until its value is there")),
+        Figure::new("host.serve_write_us", write, format!("{how}: a register write, posted")),
+        Figure::new(
+            "host.step_equals_inprocess",
+            equal,
+            "a program over a socket and in process: cycles, memory, counters",
+        ),
+    ])
+}
+
+/// Microseconds of an access in the best run.
+fn best<E: Into<anyhow::Error>>(mut run: impl FnMut() -> Result<(), E>) -> Result<f64> {
+    let mut best = f64::INFINITY;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        run().map_err(Into::into)?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(best * 1e6 / f64::from(ACCESSES))
+}

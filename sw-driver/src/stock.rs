@@ -70,6 +70,20 @@ impl Stock {
         Ok(None)
     }
 
+    /// The buffer that was posted first, if it is complete: for windows whose order counts. Likewise taken.
+    ///
+    /// # Errors
+    /// The look fails.
+    pub fn first<E>(
+        &mut self,
+        look: impl FnOnce(&Posted) -> Result<Option<Completed>, E>,
+    ) -> Result<Option<(Posted, Completed)>, E> {
+        let Some(completed) = self.posted.front().map(look).transpose()?.flatten() else { return Ok(None) };
+        let buffer = self.posted.pop_front().expect("it has a first one");
+        self.taken.push(buffer);
+        Ok(Some((buffer, completed)))
+    }
+
     /// Gives a buffer that was complete back, by its address, so that it is posted again: whether it was taken.
     pub fn give(&mut self, buffer: u64) -> bool {
         let Some(at) = self.taken.iter().position(|taken| taken.buffer == buffer) else { return false };

@@ -112,6 +112,8 @@ pub fn run(options: &Options) -> Result<()> {
 fn library(options: &Options) -> Result<()> {
     options.cargo(&["build", "-p", "spindle-rvma-sim"])?;
     options.copy(&options.built("libspindle_rvma_sim.so"), "lib/librvma-sim.so", 0o755)?;
+    options.cargo(&["build", "-p", "spindle-sockets"])?;
+    options.copy(&options.built("libspindle_sockets.so"), "lib/librvma-sockets.so", 0o755)?;
     let soname = format!("link-arg=-Wl,-soname,{SONAME}");
     let rustc = ["rustc", "-p", "spindle-rvma", "--no-default-features", "--lib", "--crate-type", "cdylib"];
     options.cargo(&[&rustc[..], &["--", "-C", &soname]].concat())?;

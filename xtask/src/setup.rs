@@ -10,6 +10,8 @@ use std::process::Command;
 const PACKAGES: &[(&str, &str)] = &[
     ("g++", "/usr/bin/g++"),
     ("verilator", "/usr/bin/verilator"),
+    ("netcat-openbsd", "/usr/bin/nc"),
+    ("pkg-config", "/usr/bin/pkg-config"),
     ("gcc-riscv64-unknown-elf", "/usr/bin/riscv64-unknown-elf-gcc"),
     ("python3-venv", "/usr/share/doc/python3-venv"),
     ("qemu-user", "/usr/bin/qemu-riscv32"),

@@ -78,6 +78,22 @@ impl WindowStock {
         arrived.ok_or_else(|| nic.timeout("a buffer of the stock".into(), limit))
     }
 
+    /// The bytes of the buffer that was posted first, once it is complete, and posts it again: for windows whose order counts.
+    ///
+    /// # Errors
+    /// None is complete within `limit` nanoseconds of the card's time, or the card is gone.
+    pub fn receive(&self, limit: u64) -> Result<Vec<u8>> {
+        let nic = self.window.nic();
+        let look = || lock(&self.stock).first(|posted| Ok(nic.node().driver().poll(posted)?));
+        let arrived = nic.node().until(limit, None, look)?;
+        let (posted, completed) = arrived.ok_or_else(|| nic.timeout("a message".into(), limit))?;
+        let length = completed.length.min(posted.size) as usize;
+        // SAFETY: the buffer lies in our pages, and the card has written its record, so it writes there no more.
+        let bytes = unsafe { std::slice::from_raw_parts(posted.buffer as *const u8, length) }.to_vec();
+        self.give(posted.buffer)?;
+        Ok(bytes)
+    }
+
     /// Posts a buffer again.
     ///
     /// # Errors

@@ -29,8 +29,11 @@ pub struct Options {
     pub round_trip: u64,
 }
 
-/// The cards that are open, by address and, of simulated ones, by node.
-static OPEN: Mutex<Option<HashMap<(String, u32), (Options, Weak<Node>)>>> = Mutex::new(None);
+/// Cards by address and, of simulated ones, by node.
+type Cards = HashMap<(String, u32), (Options, Weak<Node>)>;
+
+/// The cards that are open.
+static OPEN: Mutex<Option<Cards>> = Mutex::new(None);
 
 /// Opens the card of an address, or returns it if the program has it open.
 ///

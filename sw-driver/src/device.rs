@@ -68,7 +68,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             memory,
             info,
         };
-        device.set_receive(false)?;
+        device.bar.write(packet::Control::ZERO)?;
         device.deactivate_all()?;
         device.forget_residents()?;
         device.clear_rules()?;
@@ -162,7 +162,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Switches reception on or off; off after reset.
     pub fn set_receive(&mut self, on: bool) -> Result<()> {
-        self.bar.write(packet::Control::ZERO.with_receive(on))
+        let control: packet::Control = self.bar.read()?;
+        self.bar.write(control.with_receive(on))
     }
 
     /// Ends messages that lack bytes and have had no packet and no handler for so many cycles, and at most half as many more. Rounded up to

@@ -8,6 +8,7 @@ use spindle::reliable::Reliability;
 use spindle::resident::{Effect, ResidentRule};
 use spindle::rule::Headers;
 use spindle::rule_table::Action;
+use spindle::rvma::Window;
 use spindle::{
     Bar, ContextId, ContextOptions, Device, Error, Event, EventKind, HostMemory, Image, Kind, Node, Overload, Result,
     Rule, Stream, Target,
@@ -835,4 +836,19 @@ fn every_counter_of_the_contract_is_read() {
     let second = device.counters().unwrap();
     handle.poke(packet::BASE + packet::FRAMES_IN, 4);
     assert_eq!(device.counters().unwrap().grown(&second, "packet", "frames_in"), 5);
+}
+
+/// Which frames go to the host stays as it is when reception is switched; a card that is opened begins anew.
+#[test]
+fn reception_is_a_bit_of_its_own() {
+    let handle = Handle::new(&Config::SIM);
+    let control = || packet::Control(handle.0.borrow().registers[&(packet::BASE + packet::CONTROL)]);
+    let mut device = handle.open().unwrap();
+    device.frames_to_host(Some(Window { process: 1, mailbox: 2 }), true).unwrap();
+    device.set_receive(true).unwrap();
+    assert!(control().receive() && control().host_unmatched() && device.receives().unwrap());
+    device.set_receive(false).unwrap();
+    assert!(!control().receive() && control().host_unmatched());
+    handle.open().unwrap();
+    assert_eq!(control(), packet::Control::ZERO);
 }

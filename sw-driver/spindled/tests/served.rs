@@ -59,8 +59,17 @@ fn serve(folder: &Path, number: usize) -> (PathBuf, Running) {
     let options = ServeOptions { end: End::Link(folder.join("cable")), ..ServeOptions::at(&socket) };
     let stop = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
     let stops: OwnedFd = stop.try_clone().unwrap();
-    let thread = std::thread::spawn(move || NicServer::open(&options).unwrap().run(stops.as_fd()).unwrap());
-    let end = Box::new(move || drop(irq::signal(&stop)));
+    // The model may have to be built, which takes minutes.
+    let (opened, is_open) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let mut server = NicServer::open(&options).unwrap();
+        opened.send(()).unwrap();
+        server.run(stops.as_fd()).unwrap();
+    });
+    is_open.recv().expect("a card that is served");
+    let end = Box::new(move || {
+        irq::signal(&stop);
+    });
     (socket, Running { thread: Some(thread), end })
 }
 
@@ -86,9 +95,7 @@ fn own_card(folder: &Path, number: usize, nic: PathBuf) -> (PathBuf, Running) {
     let ends = Arc::new(AtomicBool::new(false));
     let end = ends.clone();
     let thread = std::thread::spawn(move || {
-        // A card that is not built yet does not answer in time.
-        let mut attempts = (0..30).map(|_| spindle::open(&format!("unix:{}", nic.display())));
-        let card = attempts.find_map(Result::ok).expect("a card that is served");
+        let card = spindle::open(&format!("unix:{}", nic.display())).unwrap();
         Daemon::new(card, options).unwrap().run(|| ends.load(Ordering::Relaxed)).unwrap();
     });
     (sockets, Running { thread: Some(thread), end: Box::new(move || end.store(true, Ordering::Relaxed)) })
@@ -213,7 +220,6 @@ fn clients_of_two_cards_and_a_hostile_one() {
     }
     let folder = tempfile::tempdir().unwrap();
     let nics = [0, 1].map(|number| serve(folder.path(), number));
-    soon("the cards are served", || nics.iter().all(|(socket, _)| socket.exists()));
     let daemons = [0, 1].map(|number| own_card(folder.path(), number, nics[number].0.clone()));
     soon("the daemons listen", || daemons.iter().all(|(sockets, _)| sockets.join("control.sock").exists()));
     let (mut one, p) = share(&daemons[0].0);

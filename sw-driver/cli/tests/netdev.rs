@@ -75,7 +75,7 @@ impl Namespace {
 
     /// Brings the interface up with this address.
     fn up(&self, interface: &str, address: &str) {
-        // Neither side sends what nobody has asked for.
+        // Without IPv6, neither side sends frames on its own.
         let quiet = format!("net.ipv6.conf.{interface}.disable_ipv6=1");
         self.output("sysctl", &["-q", "-w", &quiet]);
         for arguments in [&["addr", "add", address, "dev", interface][..], &["link", "set", interface, "up"]] {

@@ -2,15 +2,18 @@
 
 use super::measure::Figure;
 use anyhow::{ensure, Context, Result};
-use spindle::Bar;
+use spindle::moderation::InterruptOptions;
+use spindle::window::WindowOptions;
+use spindle::{irq, Bar, Device, SharedCard};
 use spindle_contract::registers::global;
 use spindle_sim::serve::exercise::exercise;
 use spindle_sim::serve::{Background, ServeOptions, TimeMode};
 use spindle_sim::transport;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Keys of [`measure`].
-pub const KEYS: &[&str] = &["host.serve_read_us", "host.serve_write_us", "host.step_equals_inprocess"];
+pub const KEYS: &[&str] =
+    &["host.serve_read_us", "host.serve_write_us", "host.doorbell_to_interrupt_us", "host.step_equals_inprocess"];
 
 /// Accesses of a run, and runs; the best one counts.
 const ACCESSES: u32 = 200;
@@ -29,6 +32,7 @@ pub fn measure() -> Result<Vec<Figure>> {
         ensure!(card.read32(register)? == ACCESSES - 1, "the card has another value than the last one written");
         Ok(())
     })?;
+    let interrupt = doorbell_to_interrupt(&card)?;
     drop(card);
     let time = TimeMode::Step;
     let step = Background::start(ServeOptions { time, ..ServeOptions::at(&folder.path().join("step.sock")) })?;
@@ -44,6 +48,30 @@ pub fn measure() -> Result<Vec<Figure>> {
             "a program over a socket and in process: cycles, memory, counters",
         ),
     ])
+}
+
+/// Microseconds from the write of a doorbell to the interrupt that the card requests for it.
+fn doorbell_to_interrupt(card: &SharedCard) -> Result<f64> {
+    const PROCESS: usize = 1;
+    let mut device = Device::open(card.clone(), card.clone())?;
+    let mut ring = device.open_ring(PROCESS, 64)?;
+    let options = WindowOptions { address: 1, key: 1, threshold: 64, event: true, ..WindowOptions::default() };
+    let window = device.open_window(PROCESS, &options)?;
+    device.post_buffer(window, 64)?;
+    // The buffer comes back with a record, which stays unread.
+    device.inc_epoch(window)?;
+    device.set_interrupt(PROCESS, Some(InterruptOptions::default()))?;
+    // The vector of the process after reset.
+    let event = card.lock().interrupt(1 + PROCESS)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..50 {
+        irq::take(&event);
+        let start = Instant::now();
+        device.arm(&mut ring)?;
+        ensure!(irq::wait(&event, Duration::from_secs(10))? > 0, "no interrupt came within 10 s");
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(best * 1e6)
 }
 
 /// Microseconds of an access in the best run.

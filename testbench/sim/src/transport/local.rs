@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the memory that is allocated lies for the card, as over vfio-user: above 4 GiB, so that an address cut to 32 bits is noticed, and where
-/// no memory of the program is.
+/// Where the memory that is allocated lies for the card, as over vfio-user: above 4 GiB, so that an address cut to 32 bits is
+/// noticed, and where no memory of the program is.
 const FIRST_ADDRESS: u64 = 4 << 30;
 
 /// The eventfds of the vectors that someone waits for.

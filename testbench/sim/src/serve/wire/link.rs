@@ -73,7 +73,7 @@ impl Link {
     fn take_an_end(&mut self) -> Result<()> {
         self.attempted = Instant::now();
         let lock = File::create(lock_path(&self.path))?;
-        // The holder only connects and binds, so that nobody waits long.
+        // The holder only connects and binds, so the wait is short.
         flock(&lock, FlockOperation::LockExclusive)?;
         let address = SocketAddrUnix::new(&self.path)?;
         let own = socket()?;
@@ -222,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cable");
         let mut a = Link::open(&path).unwrap();
-        a.send(frame(b"nobody is there")).unwrap();
+        a.send(frame(b"no other end")).unwrap();
         assert_eq!(a.lost(), 1);
         let mut b = Link::open(&path).unwrap();
         joined(&mut a, &mut b);

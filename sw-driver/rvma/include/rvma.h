@@ -61,7 +61,10 @@ typedef enum {
     /* the window, which must be RVMA_MANAGED, is the catch-all of its process until it is closed or another one is
        opened: it gets the messages of RVMA_SPILL windows, and the packets to addresses without a window. Each packet
        becomes a message: its 48 header bytes, then its payload. Keys are not compared */
-    RVMA_CATCH_ALL = 4
+    RVMA_CATCH_ALL = 4,
+    /* each complete buffer is an event of the process too, after its record: SPIN_Next_event of spin.h returns a
+       SPIN_BUFFER with the status RVMA_DONE. Without the flag only buffers that end before they are full are events */
+    RVMA_EVENT = 8
 } RVMA_Window_flags;
 
 /* How a buffer ended. */

@@ -46,7 +46,7 @@ enum {
     SPIN_PRINT = 3,    /* a handler printed: `length` bytes of `text` */
     SPIN_USER = 4,     /* a handler's event: user, length */
     SPIN_COMPLETE = 5, /* a handler completed the message: user, length */
-    SPIN_BUFFER = 6,   /* a buffer of a window ended before it was full: code = status, id = mailbox, length, user = address */
+    SPIN_BUFFER = 6,   /* a buffer of a window ended (RVMA_EVENT: also a full one): code = status, id = mailbox, length, user = address */
     SPIN_LOST = 7,     /* `length` events found no room here */
     SPIN_OTHER = 8     /* an event that this version does not know; code = its number on the card */
 };

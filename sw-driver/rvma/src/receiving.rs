@@ -31,10 +31,11 @@ const _: () = assert!(size_of::<Record>() == wire::RECORD_BYTES);
 // `RVMA_MAP_WORDS`.
 const _: () = assert!(MAP_WORDS == 16);
 
-/// `RVMA_SILENT`, `RVMA_SPILL`, `RVMA_CATCH_ALL`.
+/// `RVMA_SILENT`, `RVMA_SPILL`, `RVMA_CATCH_ALL`, `RVMA_EVENT`.
 const SILENT: c_uint = 1;
 const SPILL: c_uint = 2;
 const CATCH_ALL: c_uint = 4;
+const EVENT: c_uint = 8;
 
 /// See `rvma.h`.
 #[no_mangle]
@@ -107,7 +108,7 @@ pub fn window_options(
         3 => (true, true),
         other => return Err(no_kind(other)),
     };
-    if flags & !(SILENT | SPILL | CATCH_ALL) != 0 {
+    if flags & !(SILENT | SPILL | CATCH_ALL | EVENT) != 0 {
         return Err(argument(format!("there are no window flags {flags:#x}; use RVMA_Window_flags")));
     }
     Ok(WindowOptions {
@@ -120,6 +121,7 @@ pub fn window_options(
         silent: flags & SILENT != 0,
         spills: flags & SPILL != 0,
         catch_all: flags & CATCH_ALL != 0,
+        event: flags & EVENT != 0,
         ..Default::default()
     })
 }

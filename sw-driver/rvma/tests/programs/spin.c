@@ -56,7 +56,7 @@ int main(int count, char **arguments) {
     /* A rule, ahead of mailboxes: it gets the puts of another address too, and no longer when it is taken back. */
     FAILS(SPIN_Connect(context, "udp.dport ==", SPIN_EACH_PACKET), RVMA_ERR_ARGUMENT, "");
     CHECK(SPIN_Connect(context, "spindle.dst_pid == 3", SPIN_PER_MESSAGE) == RVMA_SUCCESS);
-    RVMA_Win other = RVMA_Init_window(receiver, 10, 9, SIZE, RVMA_EPOCH_BYTES);
+    RVMA_Win other = RVMA_Init_window_with(receiver, 10, 9, SIZE, RVMA_EPOCH_BYTES, RVMA_BOUND, RVMA_EVENT);
     CHECK(other != NULL);
     for (int i = 0; i < 2; i++) {
         CHECK(RVMA_Post_buffer(memory.received, SIZE, &memory.record, other) == RVMA_SUCCESS);
@@ -66,6 +66,16 @@ int main(int count, char **arguments) {
         CHECK(SPIN_Read_state(context, 0, &counted, sizeof counted) == RVMA_SUCCESS && counted == 71);
         CHECK(SPIN_Disconnect(context) == RVMA_SUCCESS);
     }
+
+    /* Both buffers were reported when they were complete. */
+    int complete = 0;
+    while (SPIN_Next_event(receiver, &event, LIMIT / 20) == RVMA_SUCCESS) {
+        if (event.kind == SPIN_BUFFER) {
+            CHECK(event.code == RVMA_DONE && event.length == SIZE && event.user == (uint64_t)(uintptr_t)memory.received);
+            complete++;
+        }
+    }
+    CHECK(complete == 2);
 
     /* The end. */
     CHECK(RVMA_Close_win(win) == RVMA_SUCCESS);

@@ -155,7 +155,7 @@ mod tests {
         let starts: Vec<u64> = stock.waiting().map(|posted| posted.buffer).collect();
         assert_eq!(starts, [0x1040, 0x10C0, 0x1140]);
         let mut done = vec![0x10C0u64];
-        let mut take = |stock: &mut Stock, done: &[u64]| {
+        let take = |stock: &mut Stock, done: &[u64]| {
             let look = |posted: &Posted| -> Result<_, ()> {
                 let completed = Completed { length: 7, status: 1, epoch: 0, buffer: posted.buffer };
                 Ok(done.contains(&posted.buffer).then_some(completed))

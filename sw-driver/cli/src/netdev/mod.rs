@@ -120,7 +120,7 @@ impl Bridge {
     fn serve(&mut self, stop: &Stop, paused: Option<&SharedCard>) -> Result<()> {
         let mut wait = SHORTEST_WAIT;
         while !stop.is_set() {
-            let moved = self.to_system()? | self.to_card()?;
+            let moved = self.pass_to_system()? | self.pass_to_card()?;
             if let Some(card) = paused {
                 card.lock().pause(PAUSE)?;
             }
@@ -144,7 +144,7 @@ impl Bridge {
     }
 
     /// Hands the system what has arrived.
-    fn to_system(&mut self) -> Result<bool> {
+    fn pass_to_system(&mut self) -> Result<bool> {
         for turn in 0..TURN {
             let Some(frame) = self.device.receive_frame(&mut self.frames)? else { return Ok(turn > 0) };
             let header = Header { checked: frame.arrived.l4_checksum, checksum: None };
@@ -158,7 +158,7 @@ impl Bridge {
     }
 
     /// Hands the card what the system sends.
-    fn to_card(&mut self) -> Result<bool> {
+    fn pass_to_card(&mut self) -> Result<bool> {
         let mut batch = Vec::new();
         while batch.len() < TURN {
             match self.held.take().map_or_else(|| self.next_of_system(), |held| Ok(Some(held)))? {
@@ -175,7 +175,7 @@ impl Bridge {
             let sent = self.device.send_frames(&mut self.frames, &parts)?;
             self.counts.sent += sent as u64;
             left = &left[sent..];
-            if !left.is_empty() && !self.to_system()? {
+            if !left.is_empty() && !self.pass_to_system()? {
                 break;
             }
         }

@@ -99,10 +99,14 @@ impl Running {
     fn start(mut command: Command, words: &str) -> Running {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let found = lines.by_ref().map_while(Result::ok).any(|line| line.contains(words));
+        let mut before = String::new();
+        let found = lines.by_ref().map_while(Result::ok).any(|line| {
+            before += &line;
+            line.contains(words)
+        });
         // What it writes later must find a reader.
         std::thread::spawn(move || lines.for_each(drop));
-        assert!(found, "the program ends without `{words}`");
+        assert!(found, "the program ends without `{words}`: {before}");
         Running(child)
     }
 }

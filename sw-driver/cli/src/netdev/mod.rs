@@ -74,6 +74,11 @@ pub fn run(arguments: &NetdevArguments, card: SharedCard, stop: &Stop) -> Result
     if process >= processes {
         bail!("the card has no process {process}; choose 0 to {}", processes - 1);
     }
+    // The process names memory of this program alone; the transport bounds what the card reaches.
+    let confined = !device.trusts(process);
+    if confined {
+        device.trust(process)?;
+    }
     let frames = device.open_frames(process, BUFFERS, BUFFER_BYTES)?;
     device.frames_to_host(Some(frames.window()), !arguments.by_rule)?;
     let received_before = device.receives()?;
@@ -91,6 +96,9 @@ pub fn run(arguments: &NetdevArguments, card: SharedCard, stop: &Stop) -> Result
     let Bridge { mut device, frames, counts, .. } = bridge;
     if ended.is_ok() {
         device.close_frames(frames)?;
+        if confined {
+            device.confine(process)?;
+        }
         if !received_before {
             device.set_receive(false)?;
         }

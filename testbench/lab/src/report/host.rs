@@ -43,6 +43,11 @@ pub fn measure() -> Result<Vec<Figure>> {
         Figure::new("host.serve_read_us", read, format!("{how}: a register read, until its value is there")),
         Figure::new("host.serve_write_us", write, format!("{how}: a register write, posted")),
         Figure::new(
+            "host.doorbell_to_interrupt_us",
+            interrupt,
+            "configuration sim, served; from the write that arms an interrupt, a record being unread, to the eventfd, best of 50",
+        ),
+        Figure::new(
             "host.step_equals_inprocess",
             equal,
             "a program over a socket and in process: cycles, memory, counters",

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | register slave | `csr`, `csr_answer` |
 //! | trace ring | `cycle`: cycles since reset, low half |
-//! | interrupts | out `map` (pulse), `map_vector`; out `masks`; in `waiting` |
+//! | interrupts | out `route` (pulse), `route_vector`; out `masks`; in `waiting` |
 //!
 //! RESET is served by the reset control.
 
@@ -33,9 +33,9 @@ pub struct GlobalPage {
     /// Cycles since reset, low half.
     pub cycle: Signal<Out, Bits<32>>,
     /// Process that gets another interrupt vector.
-    pub map: Pulse<Bits<6>>,
+    pub route: Pulse<Bits<6>>,
     /// That vector.
-    pub map_vector: Signal<Out, Bits<4>>,
+    pub route_vector: Signal<Out, Bits<4>>,
     /// Causes that count of the card's own interrupt.
     pub masks: Signal<Out, Bits<2>>,
     /// Interrupts that are requested.
@@ -143,8 +143,8 @@ impl GlobalPage {
         let writes = self.take.val() & own_page & request.write;
         self.mask.load(writes & (offset == bits::<12>(global::IRQ_CARD)), request.wdata.get_bits::<2>(0));
         self.masks.next = self.mask.q.val();
-        self.map.offer(writes & (offset == bits::<12>(global::IRQ_MAP)), request.wdata.get_bits::<6>(8));
-        self.map_vector.next = request.wdata.get_bits::<4>(0);
+        self.route.offer(writes & (offset == bits::<12>(global::IRQ_MAP)), request.wdata.get_bits::<6>(8));
+        self.route_vector.next = request.wdata.get_bits::<4>(0);
         self.answer.d.next =
             CsrResponse { ack: self.take.val(), error: self.take.val() & !self.known.val(), rdata: bits::<32>(0) };
         if self.take.val() & self.known.val() {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | RVMA engine | in `ring` (pulse): the event ring of this process requests an interrupt |
 //! | HPU array | in `causes`: bit 0 a fault report waits, bit 1 a piece of text waits |
-//! | global page | in `map` (pulse), `map_vector`; in `masks`; out `waiting` |
+//! | global page | in `route` (pulse), `route_vector`; in `masks`; out `waiting` |
 //! | host | out `request`: level; in `acknowledge`: pulses |
 //!
 //! A request stays until the host acknowledges it. Causes that come before the acknowledgement are one interrupt with
@@ -12,7 +12,7 @@
 //!
 //! `ring` → `request`: 3 cycles; one per cycle. `causes` → `request`: 2 cycles, when a cause rises that its mask
 //! lets pass, or when the mask opens while the cause is there. After reset the vectors of processes are set to
-//! 1 + process modulo 15, which takes 64 cycles; a `map` that comes meanwhile waits, the last one alone.
+//! 1 + process modulo 15, which takes 64 cycles; a `route` that comes meanwhile waits, the last one alone.
 
 use spindle_contract::pci::VECTORS;
 use spindle_verilog::prelude::*;
@@ -32,9 +32,9 @@ pub struct Interrupts {
     /// Causes that count.
     pub masks: Signal<In, Bits<2>>,
     /// Process that gets another vector.
-    pub map: PulseSink<Bits<6>>,
+    pub route: PulseSink<Bits<6>>,
     /// That vector.
-    pub map_vector: Signal<In, Bits<4>>,
+    pub route_vector: Signal<In, Bits<4>>,
     /// Vectors that are requested.
     pub request: Signal<Out, Bits<VECTORS>>,
     /// Vectors that the host has taken.
@@ -70,10 +70,10 @@ impl Interrupts {
     fn update(&mut self) {
         // The table.
         let walks = !self.walk_over.q.val();
-        if self.map.valid.val() {
+        if self.route.valid.val() {
             self.mapping.d.next = true;
-            self.map_pid.d.next = self.map.val();
-            self.map_to.d.next = self.map_vector.val();
+            self.map_pid.d.next = self.route.val();
+            self.map_to.d.next = self.route_vector.val();
         } else if !walks {
             self.mapping.d.next = false;
         }

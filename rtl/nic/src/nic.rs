@@ -246,8 +246,8 @@ impl Nic {
         self.rvma_engine.irq_fires.join(&mut self.interrupts.ring);
         self.interrupts.causes.next =
             (self.hpu_array.print_pending.val(), self.hpu_array.fault_pending.val()).cat::<2>();
-        self.global_page.map.join(&mut self.interrupts.map);
-        self.interrupts.map_vector.next = self.global_page.map_vector.val();
+        self.global_page.route.join(&mut self.interrupts.route);
+        self.interrupts.route_vector.next = self.global_page.route_vector.val();
         self.interrupts.masks.next = self.global_page.masks.val();
         self.global_page.waiting.next = self.interrupts.waiting.val();
         self.irq_request.next = self.interrupts.request.val();

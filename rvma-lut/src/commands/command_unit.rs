@@ -8,7 +8,9 @@
 //! | regions | out `region` (held) |
 //! | epochs | out `query` (held); in `reply` |
 //! | buffer reclaim | out `reclaim` (held) |
-//! | event rings, command rings, kicks | out `ring`, `commands_valid`, `shadow_valid` (held); in `ring_done`, `commands_done`, `shadow_done` |
+//! | event rings | out `ring` (held); in `ring_done` |
+//! | command rings | out `commands_valid` (held); in `commands_done` |
+//! | kicks | out `shadow_valid` (held); in `shadow_done` |
 //! | ring posts | in `rings_idle`: no command of a ring is under way; none begins while `command.busy` |
 //! | put arbiter | out `put`; in `put_number` |
 //! | receive maps | out `map_assign`: map of the buffer being posted; out `map_query` (held) |

@@ -19,7 +19,8 @@
 //! does; literals are the 80 terms and 5 flags of the parser. A rule without literals holds for every frame. The valid rule
 //! with the lowest number wins. No rule: dropped as NO_RULE; action DROP: RULE_DROP. Action HOST passes the frame on to the host
 //! window, and so does `host_unmatched` for a frame without a rule that is no Spindle packet; while `host_window` is low, such
-//! frames are dropped as RULE_DROP and NO_RULE. A frame that the parser drops keeps its reason. The fields of `rule_action` are those of `registers::rule_action`.
+//! frames are dropped as RULE_DROP and NO_RULE. A frame that the parser drops keeps its reason.
+//! The fields of `rule_action` are those of `registers::rule_action`.
 //!
 //! One frame per cycle, never stalls, also while a set is written; a stage without a frame rests. Stages, from the cycle after the
 //! last beat: words and terms; rules (`parsed_valid` comes here); the first rule; its action.

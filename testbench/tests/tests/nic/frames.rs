@@ -14,7 +14,7 @@ use spindle_sim::Options;
 const PROCESS: usize = 2;
 const BUFFER: u32 = 32 << 10;
 
-/// Frames of several kinds, whether a rule sends them to the host, and what the card says of their checksums.
+/// Frames of several kinds, whether a rule sends them to the host, and the result of the card's check of their checksums.
 fn samples(random: &mut ChaCha8Rng) -> Vec<(Vec<u8>, bool, bool, bool)> {
     let ends = Ends::default();
     let tagged = Ends { vlan: Some(5), ..Ends::default() };

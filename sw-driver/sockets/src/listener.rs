@@ -89,12 +89,11 @@ pub fn connect(card: &'static Card, own_port: u16, to: End, local: UnixStream) -
     let target = Target { node: to.node, process, address, key: KEY, offset: 0, kind: Order::Bound };
     debug_assert!(HEAD <= REQUEST_BYTES as usize);
     outbox.send(&target, &head, &[])?;
-    match outbox.flush() {
-        Err(error) => match error.downcast_ref::<PutFailed>() {
-            Some(PutFailed { refusal: Some(nack::NO_MAILBOX) }) => return Ok(None),
-            _ => return Err(error),
-        },
-        Ok(()) => {}
+    if let Err(error) = outbox.flush() {
+        return match error.downcast_ref::<PutFailed>() {
+            Some(PutFailed { refusal: Some(nack::NO_MAILBOX) }) => Ok(None),
+            _ => Err(error),
+        };
     }
     let (answer, _) = inbound.receive(FOREVER)?;
     anyhow::ensure!(answer.kind == Kind::Accept, "the other node answers with another message");

@@ -118,8 +118,10 @@ impl HostReads {
                 let address = line_of(burst.address).wrapping_add((beat * BEAT_BYTES) as u64);
                 let mut line = [0; BEAT_BYTES];
                 let touched = address..address.saturating_add(BEAT_BYTES as u64);
-                let failed = failing.iter().any(|range| range.start < touched.end && touched.start < range.end)
-                    || memory.try_read(address, &mut line).is_err();
+                // A burst that fails brings data all the same.
+                let refused = memory.try_read(address, &mut line).is_err();
+                let failed =
+                    refused || failing.iter().any(|range| range.start < touched.end && touched.start < range.end);
                 self.offered = Some(Offered { line, failed });
             }
         }

@@ -45,7 +45,7 @@ fn disturb(nic: &mut Nic, random: &mut ChaCha8Rng) {
         }
         sim.run(random.random_range(0..1500));
     }
-    drop(ring);
+    let _ = ring;
     assert!(nic.device.reset().unwrap(), "the host answers, so the card becomes quiet");
 
     // What is left of the traffic enters with reception off.

@@ -54,7 +54,7 @@ const CRATES: &[Uses] = &[
         &["spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
     ("spindle-model", &["spindle-contract"], &[]),
     ("spindle-harness", &["spindle-verilog"], &[]),
-    ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness"], &["spindle-nic"]),
+    ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),
     ("spindle-hart", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model",
         "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),

@@ -1,6 +1,6 @@
 //! Frames for the host: their place in host memory, and their events.
 
-use crate::rvma_lut::rvma_engine::bench::{Bench, FrameFacts};
+use crate::rvma_lut::rvma_engine::bench::{Bench, FrameFacts, Pace};
 use crate::rvma_lut::rvma_engine::host_side::Twin;
 use crate::rvma_lut::rvma_engine::traffic::message;
 use rand::Rng;
@@ -38,6 +38,77 @@ fn record(
         number,
     ];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Gives a frame to both sides, and expects its event.
+fn send(twin: &mut Twin, pid: u16, addr: u64, bytes: &[u8], facts: FrameFacts) {
+    let mailbox = twin.numbers[&(pid, addr)];
+    let frame = twin.bench.frame(pid, mailbox, bytes, facts);
+    let placed = twin.model.frame(pid, addr, bytes);
+    if let Ok(address) = placed {
+        let (base, count) = twin.rings.get_mut(&pid).expect("the process has a ring");
+        *count += 1;
+        let record = record(mailbox, frame, bytes.len(), address, facts, false, *count);
+        twin.handler_bytes.push((*base + u64::from(*count - 1) * BYTES as u64, record));
+    }
+    twin.expected.insert(frame, placed.map(|_| ()));
+}
+
+fn any_facts(rng: &mut impl Rng) -> FrameFacts {
+    FrameFacts {
+        stamp: rng.random(),
+        rule: rng.random_range(0..64),
+        checks: rng.random_range(0..16),
+        opcode: rng.random_range(0..8),
+    }
+}
+
+/// Frames of two processes between puts, with stalls of everything: memory, events, refusals and counters are the model's.
+/// The process changes when no frame is under way, since HOST_WINDOW names one: the room of a process is known two
+/// cycles after its frame has become the oldest (`frame_places`).
+#[test]
+fn frames_are_the_models() {
+    run_with_wave_on_failure("rvma_frames_model", |context| {
+        let mut twin = Twin::new(Bench::new(context, &Config::SIM, (3, 90)));
+        twin.bench.host.keep_log = true;
+        twin.bench.pace = Pace { idle: 20, read_stall: 20, done_stall: 20 };
+        let mut rng = context.rng();
+        let mut next = 0;
+        for (pid, addr) in [(2, 7), (5, 9)] {
+            twin.open_ring(pid, 0xFF80_0000 + (u64::from(pid) << 20), 1024 * BYTES as u32);
+            twin.open_mode(pid, addr, 1, LONGEST, MODE);
+        }
+        twin.open(1, 3, 4, 1 << 20);
+        twin.post(1, 3, 0x4000_0000, 1 << 20, 0x6000);
+        for round in 0..60u32 {
+            for (pid, addr) in [(2, 7), (5, 9)] {
+                // Buffers that are no lines, and run out now and then.
+                if rng.random_bool(0.3) {
+                    let base = 0x1_0000_0000 - 0x8000 + next * 0x4000 + rng.random_range(0..64);
+                    twin.post(pid, addr, base, rng.random_range(LONGEST..0x2000), 0x8000 + next * 16);
+                    next += 1;
+                }
+            }
+            let (pid, addr) = if rng.random() { (2, 7) } else { (5, 9) };
+            for _ in 0..rng.random_range(1..8) {
+                let longest = if rng.random() { 200 } else { LONGEST as usize };
+                let mut bytes = vec![0; rng.random_range(14..=longest)];
+                rng.fill(&mut bytes[..]);
+                let facts = any_facts(&mut rng);
+                send(&mut twin, pid, addr, &bytes, facts);
+                if rng.random_bool(0.3) {
+                    for put in message(&mut rng, 1, 3, 4, round, 512, round * 512, 256, 0) {
+                        twin.put(&put, 76);
+                    }
+                }
+            }
+            twin.bench.drain();
+        }
+        let count = |reason| twin.expected.values().filter(|end| **end == Err(reason)).count();
+        let placed = twin.expected.values().filter(|end| end.is_ok()).count();
+        assert!(placed > 150 && count(NO_POSTED_BUFFER) > 20, "{placed} placed, {} refused", count(NO_POSTED_BUFFER));
+        twin.finish();
+    });
 }
 
 /// Every reason to refuse a frame, and a packet that is none.

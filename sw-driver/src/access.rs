@@ -94,8 +94,8 @@ pub trait Card: Bar + HostMemory + Send {
         self.unmap(range)
     }
     /// The process whose share this card is: of its registers only the doorbell page of this process and, read-only, the
-    /// global page and some counters answer, what it maps is registered for the process,
-    /// and the owner of the card does the rest. `None`: the whole card.
+    /// global page and some counters answer, what it maps is registered for the process, and the owner of the card does
+    /// the rest. `None`: the whole card.
     fn process(&self) -> Option<usize> {
         None
     }

@@ -57,17 +57,8 @@ pub struct Info {
 impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Opens the card: checks that it is one, that it speaks our version, and that all its register blocks are where this library
     /// expects them. Rules and contexts that an earlier owner left are switched off.
-    pub fn open(mut bar: B, memory: M) -> Result<Self> {
-        let info = identify(&mut bar)?;
-        let mut device = Device {
-            contexts: Contexts::new(&info),
-            rules: RuleTable::new(info.match_rules),
-            regions: RegionTable::new(info.processes),
-            residents: Residents::default(),
-            bar,
-            memory,
-            info,
-        };
+    pub fn open(bar: B, memory: M) -> Result<Self> {
+        let mut device = Self::share(bar, memory)?;
         device.bar.write(packet::Control::ZERO)?;
         device.deactivate_all()?;
         device.forget_residents()?;
@@ -81,17 +72,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     ///
     /// # Errors
     /// As [`Device::open`].
-    pub fn attach(mut bar: B, memory: M) -> Result<Self> {
-        let info = identify(&mut bar)?;
-        let mut device = Device {
-            contexts: Contexts::new(&info),
-            rules: RuleTable::new(info.match_rules),
-            regions: RegionTable::new(info.processes),
-            residents: Residents::default(),
-            bar,
-            memory,
-            info,
-        };
+    pub fn attach(bar: B, memory: M) -> Result<Self> {
+        let mut device = Self::share(bar, memory)?;
         device.read_unchecked()?;
         device.read_residents()?;
         Ok(device)

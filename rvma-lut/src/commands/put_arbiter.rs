@@ -11,9 +11,8 @@
 //! Puts wait in a FIFO of four words, in the order of their arrival. Handlers and answers, in turn, leave two of the
 //! words to processes, whose puts are taken at once or refused: the command unit does not wait for a put to leave.
 //! Latency: four cycles, of an answer five; one put per two cycles. Puts of the command unit are numbered from 1 after reset
-//! and sent in that order; those of command rings bring a number of the process, the cookie. Their handle is one that no handler has;
-//! their number takes the field of the frame number of
-//! handlers' puts.
+//! and sent in that order; those of command rings bring a number of the process, the cookie. Their handle is one that no
+//! handler has; their number takes the field of the frame number of handlers' puts.
 
 use crate::prelude::*;
 use spindle_contract::descriptors::put_op;

@@ -1,11 +1,11 @@
 //! The simulated device: a Verilated NIC with its wire, its BAR and its host memory.
 //!
-//! [`SimDevice`] takes the text of an emitted NIC ([`source`]) and moves it on cycle by cycle: frames go
-//! in and come out with their cycles, registers are read and written through the AXI4-Lite port,
-//! host memory answers the
-//! AXI4 master with random latency, and the trace ports report which frame passed which stage when. [`capture`] reads and
-//! writes pcap files. [`Network`] joins several NICs by a wire that may lose, double and reorder frames. [`transport`] opens a
-//! card of this process by its address, and [`serve`] serves one to other processes as a PCI function.
+//! [`SimDevice`] takes the text of an emitted NIC ([`source`]) and moves it on cycle by cycle: frames go in and come
+//! out with their cycles, registers are read and written through the AXI4-Lite port, host memory answers the AXI4
+//! master with random latency, and the trace ports report which frame passed which stage when. [`capture`] reads and
+//! writes pcap files. [`Network`] joins several NICs by a wire that may lose, double and reorder frames.
+//! [`transport`] opens a card of this process by its address, and [`serve`] serves one to other processes as a PCI
+//! function.
 
 mod backend;
 pub mod capture;

@@ -20,7 +20,7 @@ fn disturb(nic: &mut Nic, random: &mut ChaCha8Rng) {
     let memory = nic.card.sim().memory().timing;
     nic.card.sim().memory().timing = Timing { aw_stall: 30, w_stall: 30, read_stall: 30, ..memory };
     nic.device.set_card_interrupt(true, true).unwrap();
-    let ring = nic.device.open_ring(1, 64).unwrap();
+    nic.device.open_ring(1, 64).unwrap();
     nic.device.set_interrupt(1, Some(Default::default())).unwrap();
     let window = nic.device.init_window(1, ADDRESS, 5, 3000).unwrap();
     let mut posts = nic.device.open_commands(1, 16).unwrap();
@@ -45,7 +45,6 @@ fn disturb(nic: &mut Nic, random: &mut ChaCha8Rng) {
         }
         sim.run(random.random_range(0..1500));
     }
-    let _ = ring;
     assert!(nic.device.reset().unwrap(), "the host answers, so the card becomes quiet");
 
     // What is left of the traffic enters with reception off.

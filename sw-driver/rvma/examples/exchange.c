@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { SIZE = 1 << 20, PIECES = 16, PIECE = SIZE / PIECES, PROCESS = 4, TRIES = 50 };
-static const uint64_t MAILBOX = 0x45584348, SECOND = 1000000000;
+static const uint64_t MAILBOX = 0x45584348, SECOND = 1000000000, LINGER = 600000;
 static const RVMA_Key KEY = 99;
 
 /* What the card reaches: records, and the bytes of both directions. */
@@ -109,8 +109,9 @@ int main(int count, char **arguments) {
     for (int i = 0; i < nodes; i++) {
         finish(&sides[i]);
     }
-    /* The last acknowledgements to the other node leave. */
-    RVMA_Wait(sides[0].nic, &memories[0].never, SECOND / 10000);
+    /* The last acknowledgements to the other node leave. The other node sends a segment again if its acknowledgement is
+       lost, after four round trips (256 us): the card stays for two of these times. */
+    RVMA_Wait(sides[0].nic, &memories[0].never, LINGER);
     for (int i = 0; i < nodes; i++) {
         check(RVMA_Close(sides[i].nic) == RVMA_SUCCESS, "RVMA_Close");
     }

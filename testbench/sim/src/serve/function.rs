@@ -104,6 +104,8 @@ impl NicFunction {
     }
 
     fn restart(&mut self) {
+        // What the card has sent is the wire's: a client that has the answer to its reset finds the frames there.
+        self.exchange();
         if let Err(error) = self.sim.reset() {
             self.failure = Some(error);
         }

@@ -12,6 +12,11 @@ use spindle_contract::registers::{doorbell, global, PAGE};
 const UNIT: u64 = 64;
 const MOST_UNITS: u64 = (1 << 15) - 1;
 
+/// Vector of a process after reset: 1 to 15. Vector 0 is the card's own.
+pub const fn vector(process: usize) -> usize {
+    1 + process % (VECTORS - 1)
+}
+
 /// When an armed interrupt fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterruptOptions {
@@ -51,7 +56,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.stage_bell(process, &[(doorbell::IRQ, word.0)])
     }
 
-    /// Sets the interrupt vector of a process: 0 to 15. After reset process p has vector 1 + p modulo 15; vector 0 is the card's own.
+    /// Sets the interrupt vector of a process: 0 to 15. After reset the process has [`vector`] of its number.
     ///
     /// # Errors
     /// There is no such process or vector.
@@ -78,5 +83,17 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.bar.write32(page + doorbell::EVENT_HEAD, word.0)?;
         ring.credited();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::vector;
+
+    #[test]
+    fn processes_share_the_vectors_after_the_cards_own() {
+        let vectors: Vec<usize> = (0..17).map(vector).collect();
+        assert_eq!(vectors[..15], (1..16).collect::<Vec<_>>());
+        assert_eq!(vectors[15..], [1, 2]);
     }
 }

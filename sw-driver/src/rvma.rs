@@ -10,8 +10,16 @@ use spindle_contract::wire;
 pub struct Window {
     /// The process it belongs to: its doorbell page.
     pub process: usize,
-    /// Its number.
+    /// The card's handle of it: its number, and above that a generation.
     pub mailbox: u32,
+}
+
+impl Window {
+    /// Its number, as events name it.
+    pub fn number(self) -> u32 {
+        const NUMBER: u32 = 0xFFF;
+        self.mailbox & NUMBER
+    }
 }
 
 /// A buffer posted to a mailbox.

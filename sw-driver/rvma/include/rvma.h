@@ -208,8 +208,11 @@ int RVMA_Win_get_buf_ptrs(RVMA_Win win, void *notification_ptrs[], int count);
  * forgotten. NULL: the NIC does not remember that buffer. */
 void *RVMA_Win_rewind(RVMA_Win win, int back);
 /* Waits for a record. A program may also read `status` itself; the time of simulated cards in the program moves by
- * calls only, so it calls RVMA_Wait with some limit between two reads. A wait looks at the record for 20 µs,
- * with the processor's instructions for it where it has them (UMWAIT, WFE), then sleeps between looks. */
+ * calls only, so it calls RVMA_Wait with some limit between two reads. Every wait of the library looks for 20 µs, at
+ * a record with the processor's instructions for it where it has them (UMWAIT, WFE), then sleeps until the card's
+ * interrupt. For that each complete buffer is a record of the process' event ring, which programs do not see unless they
+ * ask for it (RVMA_EVENT). Of a card without interrupts (sysfs:), and of a record that `nic` has not posted, it sleeps at
+ * most 1 ms between looks. */
 RVMA_Status RVMA_Wait(RVMA_Nic *nic, const RVMA_Record *notification, uint64_t limit_ns);
 
 /* A stock of buffers that the library allocates, registers and posts to a window. */

@@ -2,6 +2,7 @@
 
 use crate::node::{refused, Node};
 use crate::process::Nic;
+use crate::waiting::Sign;
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, EventKind, Image, Outcome, Rule};
@@ -97,7 +98,8 @@ impl Context {
         self.disconnect()?;
         let node = self.nic.node();
         node.driver().deactivate(self.id)?;
-        let drained = node.until(DRAIN, None, || Ok((node.driver().live_messages(self.id)? == 0).then_some(())))?;
+        let drained =
+            node.until(DRAIN, Sign::default(), || Ok((node.driver().live_messages(self.id)? == 0).then_some(())))?;
         if drained.is_none() {
             return refused(format!(
                 "messages of context {} are alive; unload it again when they have ended",
@@ -204,7 +206,7 @@ impl Nic {
     /// # Errors
     /// None came, or the card is gone.
     pub fn next_event(&self, limit: u64) -> Result<Event> {
-        match self.node().until(limit, None, || self.take_event())? {
+        match self.node().until(limit, self.event(), || self.take_event())? {
             Some(event) => Ok(event),
             None => Err(self.timeout(format!("an event of process {}", self.process()), limit)),
         }

@@ -1,16 +1,18 @@
 //! Puts and gets of a process, from the call that posted them to the wait for their end: the NIC writes how each
 //! ended into the process's event ring.
 
+use crate::alarm::Alarm;
 use crate::contexts::Event;
 use crate::node::Node;
 use anyhow::Result;
 use spindle::put::Put;
 use spindle::{Error, EventKind, EventRing};
-use spindle_contract::wire::nack;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use spindle_contract::wire::{nack, status};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 /// Events that are kept until the program takes them.
 const KEPT_EVENTS: usize = 65_536;
@@ -88,14 +90,30 @@ pub struct Ends {
     events: VecDeque<Event>,
     /// Events that found no room after those.
     lost: u32,
+    /// Mailboxes whose complete buffers are events for the program; those of others only end its waits.
+    reporting: HashSet<u32>,
+    /// Of the process' vector, if it has interrupts, and how often it had gone off when the interrupt was armed last.
+    alarm: Option<Arc<Alarm>>,
+    armed: Option<u64>,
 }
 
 impl Ends {
     /// No operation yet.
-    pub fn new(ring: EventRing) -> Ends {
+    pub fn new(ring: EventRing, alarm: Option<Arc<Alarm>>) -> Ends {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let tag = OPENED.fetch_add(1, Ordering::Relaxed) << COUNT_BITS;
-        Ends { ring, tag, posted: 0, fates: BTreeMap::new(), numbers: HashMap::new(), events: VecDeque::new(), lost: 0 }
+        Ends {
+            ring,
+            tag,
+            posted: 0,
+            fates: BTreeMap::new(),
+            numbers: HashMap::new(),
+            events: VecDeque::new(),
+            lost: 0,
+            reporting: HashSet::new(),
+            alarm,
+            armed: None,
+        }
     }
 
     /// The ring, at the end of the process.
@@ -117,22 +135,59 @@ impl Ends {
         Op(self.tag | (self.posted & COUNT) as u32)
     }
 
-    /// Reads the events that the NIC has written.
+    /// Arms the interrupt for the next event, if it is not armed. All events until now have been read.
+    ///
+    /// Returns how often the alarm had gone off before that.
+    pub fn arm(&mut self, node: &Node, alarm: &Alarm) -> Result<u64> {
+        self.read(node)?;
+        let count = alarm.count();
+        if self.armed != Some(count) {
+            node.driver().arm(&mut self.ring)?;
+            self.armed = Some(count);
+        }
+        Ok(count)
+    }
+
+    /// Says whether complete buffers of a mailbox are events for the program. The mailbox has no buffer yet.
+    pub fn report(&mut self, node: &Node, mailbox: u32, reports: bool) -> Result<()> {
+        // Events of an earlier mailbox of this number.
+        self.read(node)?;
+        match reports {
+            true => self.reporting.insert(mailbox),
+            false => self.reporting.remove(&mailbox),
+        };
+        Ok(())
+    }
+
+    /// Whether an event is one for the program.
+    fn reports(&self, event: &EventKind) -> bool {
+        match event {
+            EventKind::Buffer { mailbox, status: status::DONE, .. } => self.reporting.contains(mailbox),
+            _ => true,
+        }
+    }
+
+    /// Reads the events that the NIC has written. Other threads may wait for them, so the alarm goes off.
     pub fn read(&mut self, node: &Node) -> Result<()> {
+        let mut any = false;
         while let Some(event) = node.driver().poll_event(&mut self.ring)? {
+            any = true;
             if let EventKind::Put { number, acknowledged, refusal, .. } = event.kind {
                 if let Some(ordinal) = self.numbers.remove(&number) {
                     let end = if acknowledged { Ok(()) } else { Err(PutFailed { refusal }) };
                     self.fates.insert(ordinal, Fate::Ended(end));
                 }
             }
-            if let Some(event) = Event::of(&event) {
+            if let Some(event) = Event::of(&event).filter(|_| self.reports(&event.kind)) {
                 if self.events.len() < KEPT_EVENTS {
                     self.events.push_back(event);
                 } else {
                     self.lost = self.lost.saturating_add(1);
                 }
             }
+        }
+        if let Some(alarm) = self.alarm.as_ref().filter(|_| any) {
+            alarm.ring();
         }
         Ok(())
     }

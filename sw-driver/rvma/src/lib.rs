@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the names of the RVMA paper")]
 
+mod alarm;
 mod cards;
 mod clock;
 mod contexts;
@@ -27,6 +28,7 @@ mod session;
 mod simulate;
 mod spin;
 mod stock;
+mod waiting;
 mod window;
 
 pub use cards::{open, Options};
@@ -37,4 +39,5 @@ pub use node::{Node, Refused};
 pub use process::Nic;
 pub use session::{Member, Session};
 pub use stock::WindowStock;
+pub use waiting::Sign;
 pub use window::OpenWindow;

@@ -96,6 +96,11 @@ impl PostedBuffers {
         self.0.push(posted);
     }
 
+    /// Whether the record at this address belongs to a buffer that was posted.
+    pub fn awaits(&self, record: u64) -> bool {
+        self.0.iter().any(|posted| posted.record == record)
+    }
+
     /// Buffers and records that are not complete.
     pub fn in_use(&mut self) -> Vec<Range<u64>> {
         self.0.retain(|posted| !complete(posted));

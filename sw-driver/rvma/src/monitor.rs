@@ -7,10 +7,42 @@ use std::sync::OnceLock;
 #[cfg(target_arch = "x86_64")]
 const X86_CYCLES: u64 = 3000;
 
-/// Whether the processor waits for a line without spinning.
-pub fn available() -> bool {
-    static AVAILABLE: OnceLock<bool> = OnceLock::new();
-    *AVAILABLE.get_or_init(detect)
+/// How a short wait looks at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Monitor {
+    /// The processor sleeps until the line of the byte is written.
+    Line,
+    /// The processor looks all the time.
+    Spin,
+}
+
+impl Monitor {
+    /// Of a processor that has the instructions, or has not.
+    pub fn of(has_instructions: bool) -> Monitor {
+        match has_instructions {
+            true => Monitor::Line,
+            false => Monitor::Spin,
+        }
+    }
+
+    /// Of this processor.
+    pub fn of_processor() -> Monitor {
+        static HERE: OnceLock<Monitor> = OnceLock::new();
+        *HERE.get_or_init(|| Monitor::of(detect()))
+    }
+
+    /// Waits about a microsecond, or until the line of `byte` is written; or, without the instructions, not at all. Returns at once if
+    /// `byte` is not 0.
+    ///
+    /// # Safety
+    /// `byte` can be read, and the processor has the instructions of [`Monitor::Line`].
+    pub unsafe fn wait(self, byte: *const u8) {
+        match self {
+            // SAFETY: as the caller promises.
+            Monitor::Line => unsafe { wait_for_line(byte) },
+            Monitor::Spin => std::hint::spin_loop(),
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -30,19 +62,6 @@ fn detect() -> bool {
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn detect() -> bool {
     false
-}
-
-/// Waits about a microsecond, or until the line of `byte` is written. Returns at once if `byte` is not 0.
-///
-/// # Safety
-/// `byte` can be read.
-pub unsafe fn wait(byte: *const u8) {
-    if available() {
-        // SAFETY: the processor has the instructions, and the caller's byte can be read.
-        unsafe { wait_for_line(byte) }
-    } else {
-        std::hint::spin_loop();
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -74,7 +93,7 @@ unsafe fn wait_for_line(byte: *const u8) {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn wait_for_line(_byte: *const u8) {
-    std::hint::spin_loop();
+    unreachable!("the processor has no such instructions")
 }
 
 #[cfg(test)]
@@ -83,8 +102,8 @@ mod tests {
     use std::sync::atomic::{AtomicU8, Ordering};
     use std::time::{Duration, Instant};
 
-    #[test]
-    fn a_wait_ends_with_and_without_a_write() {
+    /// A byte that another thread writes ends a loop of waits.
+    fn ends_by_a_write(monitor: Monitor) {
         let byte = AtomicU8::new(0);
         let start = Instant::now();
         std::thread::scope(|scope| {
@@ -93,12 +112,30 @@ mod tests {
                 byte.store(1, Ordering::Release);
             });
             while byte.load(Ordering::Acquire) == 0 {
-                // SAFETY: the byte can be read.
-                unsafe { wait(byte.as_ptr()) };
+                // SAFETY: the byte can be read, and the tests use instructions that the processor has.
+                unsafe { monitor.wait(byte.as_ptr()) };
             }
         });
         assert!(start.elapsed() < Duration::from_secs(5));
-        // SAFETY: the byte can be read.
-        unsafe { wait(byte.as_ptr()) };
+        // SAFETY: likewise.
+        unsafe { monitor.wait(byte.as_ptr()) };
+    }
+
+    #[test]
+    fn a_processor_without_the_instructions_looks_all_the_time() {
+        assert_eq!([true, false].map(Monitor::of), [Monitor::Line, Monitor::Spin]);
+        ends_by_a_write(Monitor::of(false));
+    }
+
+    /// Runs the instructions where the processor has them.
+    #[test]
+    fn a_wait_of_this_processor_ends_by_a_write() {
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        {
+            let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+            let has = flags.split_ascii_whitespace().any(|flag| flag == "waitpkg");
+            assert_eq!(Monitor::of_processor(), Monitor::of(has), "the system and the instruction CPUID agree");
+        }
+        ends_by_a_write(Monitor::of_processor());
     }
 }

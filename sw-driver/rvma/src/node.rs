@@ -1,8 +1,8 @@
 //! A card that is open, shared by the processes and threads that use it.
 
-use crate::clock::{Clock, FOREVER};
+use crate::alarm::Alarm;
+use crate::clock::Clock;
 use crate::memory::NodeMemory;
-use crate::monitor;
 use crate::process::Process;
 use crate::program::ProgramMemory;
 use anyhow::Result;
@@ -11,18 +11,6 @@ use spindle::{ContextId, Device, Error, Node as Address, Rule, SharedCard};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
-
-/// Cycles between two looks at a record, of a card whose time moves by calls.
-const LOOK: u64 = 64;
-/// How long a wait looks all the time before it sleeps.
-const SPIN: Duration = Duration::from_micros(20);
-/// Shortest and longest sleep between two looks.
-const SLEEP: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
-/// Time after which a wait looks at the card's clock.
-const CLOCK: Duration = Duration::from_millis(10);
-/// Likewise, of a wait without a limit: only to notice that the card is gone.
-const ALIVE: Duration = Duration::from_millis(500);
 
 /// The driver of a NIC.
 pub type OpenCard = Device<SharedCard, ProgramMemory>;
@@ -78,6 +66,8 @@ pub struct Node {
     rules: Mutex<Vec<(ContextId, Rule, Action)>>,
     /// The processes that are open.
     processes: Mutex<HashMap<usize, Weak<Process>>>,
+    /// Of the vectors that open processes have.
+    alarms: Mutex<HashMap<usize, Arc<Alarm>>>,
     clock: Clock,
     by_calls: bool,
 }
@@ -94,6 +84,7 @@ impl Node {
             peers: Mutex::new(peers),
             rules: Mutex::default(),
             processes: Mutex::default(),
+            alarms: Mutex::default(),
             clock,
             by_calls,
         })
@@ -129,6 +120,30 @@ impl Node {
         self.clock
     }
 
+    /// Whether the card's time moves by calls only.
+    pub fn moves_by_calls(&self) -> bool {
+        self.by_calls
+    }
+
+    /// The alarm of a process: that of its vector. `None`: the card has no interrupts, or no time of its own to sleep in.
+    ///
+    /// # Errors
+    /// The transport cannot give the interrupt.
+    pub fn alarm(&self, process: usize) -> Result<Option<Arc<Alarm>>> {
+        let vector = spindle::moderation::vector(process);
+        let mut card = self.card.lock();
+        if self.by_calls || vector >= card.vectors() {
+            return Ok(None);
+        }
+        let mut alarms = lock(&self.alarms);
+        if let Some(alarm) = alarms.get(&vector) {
+            return Ok(Some(alarm.clone()));
+        }
+        let alarm = Arc::new(Alarm::new(card.interrupt(vector)?));
+        alarms.insert(vector, alarm.clone());
+        Ok(Some(alarm))
+    }
+
     /// Enters a node into the node table, or takes it out.
     ///
     /// # Errors
@@ -155,92 +170,6 @@ impl Node {
             return no_process(process, processes);
         }
         Ok(())
-    }
-
-    /// Looks until there is a result, at most `limit` nanoseconds of the card's time; `None`: the time is over.
-    ///
-    /// `record` is a byte whose change is waited for, if it is one.
-    ///
-    /// # Errors
-    /// A look fails, or the card is gone.
-    pub fn until<T>(
-        &self,
-        limit: u64,
-        record: Option<*const u8>,
-        look: impl FnMut() -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
-        if self.by_calls {
-            self.move_until(self.clock.cycles(limit), look)
-        } else {
-            self.sleep_until(limit, record, look)
-        }
-    }
-
-    /// Of a card whose time moves by calls.
-    fn move_until<T>(&self, limit: u64, mut look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
-        let mut waited = 0;
-        loop {
-            if let Some(result) = look()? {
-                return Ok(Some(result));
-            }
-            if waited >= limit {
-                return Ok(None);
-            }
-            let step = LOOK.min(limit - waited);
-            self.card.lock().pause(step)?;
-            waited += step;
-        }
-    }
-
-    /// Of a card whose time moves by itself, perhaps more slowly than the host's: the limit is one of the card's clock.
-    fn sleep_until<T>(
-        &self,
-        limit: u64,
-        record: Option<*const u8>,
-        mut look: impl FnMut() -> Result<Option<T>>,
-    ) -> Result<Option<T>> {
-        let (begin, mut sleep) = (Instant::now(), SLEEP.0);
-        let mut watch = Watch { start: None, last: begin, limit };
-        loop {
-            if let Some(result) = look()? {
-                return Ok(Some(result));
-            }
-            if begin.elapsed() < SPIN {
-                match record {
-                    // SAFETY: the record can be read as long as the wait for it lasts.
-                    Some(byte) => unsafe { monitor::wait(byte) },
-                    None => std::hint::spin_loop(),
-                }
-                continue;
-            }
-            if watch.over(self)? {
-                // What came until then counts.
-                return look();
-            }
-            std::thread::sleep(sleep.min(Duration::from_nanos(limit).max(SLEEP.0)));
-            sleep = (sleep * 2).min(SLEEP.1);
-        }
-    }
-}
-
-/// A limit of the card's time, which is looked at now and then.
-struct Watch {
-    start: Option<u64>,
-    last: Instant,
-    limit: u64,
-}
-
-impl Watch {
-    /// Whether the limit is over.
-    fn over(&mut self, node: &Node) -> Result<bool> {
-        let pace = if self.limit == FOREVER { ALIVE } else { CLOCK.min(Duration::from_nanos(self.limit)) };
-        if self.start.is_some() && self.last.elapsed() < pace {
-            return Ok(false);
-        }
-        self.last = Instant::now();
-        let now = node.driver().cycle()?;
-        let start = *self.start.get_or_insert(now);
-        Ok(self.limit != FOREVER && now.saturating_sub(start) >= node.clock.cycles(self.limit))
     }
 }
 

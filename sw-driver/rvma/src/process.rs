@@ -1,18 +1,22 @@
 //! A process of a node: its memory, its puts, its windows.
 
+use crate::alarm::Alarm;
 use crate::contexts::Event;
 use crate::ends::{Ends, Op, PutFailed};
 use crate::memory::PostedBuffers;
 use crate::node::{argument, lock, no_process, refused, Node};
+use crate::waiting::Sign;
 use crate::window::OpenWindow;
 use anyhow::{Context as _, Result};
 use spindle::put::{Put, Reply, Target};
 use spindle::window::WindowOptions;
-use spindle::{Access, Error};
+use spindle::{Access, Error, InterruptOptions};
+use spindle_contract::events::MAX_RECORDS;
+use spindle_contract::wire::RECORD_STATUS;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Records of a process's event ring: ends of puts that the library has not read yet.
+/// Records of a process' event ring, beside those of complete buffers: ends of puts that the library has not read yet.
 const RING: usize = 4096;
 /// Looks of which one is also for the last refusal: a node sends one in 1024 cycles at most.
 const LOOKS_PER_REFUSAL: u64 = 8;
@@ -26,6 +30,8 @@ pub struct Process {
     number: usize,
     /// `None` only at the end.
     ends: Mutex<Option<Ends>>,
+    /// What wakes its waits; `None`: they look now and then.
+    alarm: Option<Arc<Alarm>>,
     posted: Mutex<PostedBuffers>,
 }
 
@@ -39,6 +45,19 @@ impl Process {
     /// Buffers that are posted.
     pub fn posted(&self) -> &Mutex<PostedBuffers> {
         &self.posted
+    }
+
+    /// What its interrupt sets off; `None`: it has none.
+    pub fn alarm(&self) -> Option<&Alarm> {
+        self.alarm.as_deref()
+    }
+
+    /// Arms its interrupt for the next event: how often the alarm had gone off before that.
+    ///
+    /// # Errors
+    /// The process is closed, or the card is gone.
+    pub fn arm(&self, alarm: &Alarm) -> Result<u64> {
+        self.ends(|ends| ends.arm(&self.node, alarm))
     }
 
     /// A call on the ends of its puts.
@@ -56,6 +75,9 @@ impl Drop for Process {
         let ends = lock(&self.ends).take();
         let mut memory = self.node.memory();
         let mut driver = self.node.driver();
+        if self.alarm.is_some() {
+            let _ = driver.set_interrupt(self.number, None);
+        }
         if let Some(ends) = ends {
             let _ = driver.close_ring(ends.into_ring());
         }
@@ -92,13 +114,22 @@ impl Nic {
             std::thread::yield_now();
             processes = node.processes();
         }
+        let alarm = node.alarm(process)?;
         let mut driver = node.driver();
-        let ring = driver.open_ring(process, RING)?;
-        let ends = Mutex::new(Some(Ends::new(ring)));
+        // With interrupts each complete buffer is an event, and each post reads the ring, so more than are posted are never unread.
+        let buffers = if alarm.is_some() { driver.info().posted_buffers } else { 0 };
+        let ring = driver.open_ring(process, (RING + buffers).next_power_of_two().min(MAX_RECORDS))?;
+        if alarm.is_some() {
+            if driver.bar.lock().process().is_none() {
+                driver.set_vector(process, spindle::moderation::vector(process))?;
+            }
+            driver.set_interrupt(process, Some(InterruptOptions::default()))?;
+        }
+        let ends = Mutex::new(Some(Ends::new(ring, alarm.clone())));
         // A program of the library reaches what it registers, and nothing else.
         driver.confine(process)?;
         drop(driver);
-        let own = Arc::new(Process { node: node.clone(), number: process, ends, posted: Mutex::default() });
+        let own = Arc::new(Process { node: node.clone(), number: process, ends, alarm, posted: Mutex::default() });
         processes.insert(process, Arc::downgrade(&own));
         Ok(Nic { own })
     }
@@ -192,10 +223,17 @@ impl Nic {
     /// # Errors
     /// The options contradict each other, or the NIC refuses them.
     pub fn open_window(&self, options: &WindowOptions) -> Result<OpenWindow> {
-        let mut driver = self.node().driver();
-        let mailboxes = driver.info().mailboxes;
-        let window = driver.open_window(self.process(), options);
-        let window = window.with_context(|| format!("a window of the card's {mailboxes} mailboxes"))?;
+        // A thread that sleeps wakes by an event.
+        let own = WindowOptions { event: options.event || self.own.alarm.is_some(), ..*options };
+        let window = self.own.ends(|ends| {
+            let mut driver = self.node().driver();
+            let mailboxes = driver.info().mailboxes;
+            let window = driver.open_window(self.process(), &own);
+            let window = window.with_context(|| format!("a window of the card's {mailboxes} mailboxes"))?;
+            drop(driver);
+            ends.report(self.node(), window.number(), options.event)?;
+            Ok(window)
+        })?;
         Ok(OpenWindow::new(self.clone(), window))
     }
 
@@ -209,10 +247,18 @@ impl Nic {
     pub unsafe fn wait_byte(&self, what: &str, byte: *const u8, limit: u64) -> Result<()> {
         // SAFETY: as the caller promises; volatile, because the NIC writes it meanwhile.
         let there = || Ok((unsafe { byte.read_volatile() } != 0).then_some(()));
-        let done = self.node().until(limit, Some(byte), there)?;
+        let record = byte as u64 - RECORD_STATUS as u64;
+        // Any other byte has no event.
+        let event = lock(&self.own.posted).awaits(record).then_some(&*self.own);
+        let done = self.node().until(limit, Sign { byte: Some(byte), event }, there)?;
         // What the NIC wrote before the byte is read after it.
         std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
         done.ok_or_else(|| self.timeout(what.into(), limit))
+    }
+
+    /// The sign of waits for what an event reports.
+    pub(crate) fn event(&self) -> Sign<'_> {
+        Sign { byte: None, event: Some(&self.own) }
     }
 
     pub(crate) fn timeout(&self, what: String, limit: u64) -> anyhow::Error {
@@ -272,7 +318,7 @@ impl Nic {
     /// There is no such operation, the time is over, or the put failed ([`PutFailed`]).
     pub fn wait_put(&self, op: Op, limit: u64) -> Result<()> {
         let mut looks = 0;
-        let end = self.node().until(limit, None, || {
+        let end = self.node().until(limit, self.event(), || {
             let refusals = looks % LOOKS_PER_REFUSAL == 0;
             looks += 1;
             self.own.ends(|ends| self.look(ends, op, refusals))

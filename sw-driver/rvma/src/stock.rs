@@ -4,6 +4,7 @@ use crate::failure::{argument, given, guard, small, status};
 use crate::handles::{self, StockHandle, WindowHandle};
 use crate::node::{lock, refused};
 use crate::receiving::Record;
+use crate::waiting::Sign;
 use crate::window::OpenWindow;
 use anyhow::{Context, Result};
 use rustix::mm::{mmap_anonymous, munmap, MapFlags, ProtFlags};
@@ -74,7 +75,7 @@ impl WindowStock {
     pub fn next(&self, limit: u64) -> Result<(Posted, Completed)> {
         let nic = self.window.nic();
         let look = || lock(&self.stock).complete(|posted| Ok(nic.node().driver().poll(posted)?));
-        let arrived = nic.node().until(limit, None, look)?;
+        let arrived = nic.node().until(limit, nic.event(), look)?;
         arrived.ok_or_else(|| nic.timeout("a buffer of the stock".into(), limit))
     }
 
@@ -85,7 +86,7 @@ impl WindowStock {
     pub fn receive(&self, limit: u64) -> Result<Vec<u8>> {
         let nic = self.window.nic();
         let look = || lock(&self.stock).first(|posted| Ok(nic.node().driver().poll(posted)?));
-        let arrived = nic.node().until(limit, None, look)?;
+        let arrived = nic.node().until(limit, nic.event(), look)?;
         let (posted, completed) = arrived.ok_or_else(|| nic.timeout("a message".into(), limit))?;
         let length = completed.length.min(posted.size) as usize;
         // SAFETY: the buffer lies in our pages, and the card has written its record, so it writes there no more.
@@ -114,7 +115,7 @@ impl WindowStock {
         let Some(memory) = &self.memory else { return Ok(()) };
         let nic = self.window.nic();
         let gone = || Ok(nic.deregister(&memory.0).is_ok().then_some(()));
-        match nic.node().until(END, None, gone)? {
+        match nic.node().until(END, Sign::default(), gone)? {
             Some(()) => Ok(()),
             None => refused("buffers of the stock did not come back"),
         }

@@ -3,7 +3,7 @@
 use spindle::{Bar, Card, HostMemory, Identity, Node, Result, SharedCard};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{self, global};
-use spindle_rvma::{Member, Session};
+use spindle_rvma::{Member, Session, Sign};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -136,7 +136,7 @@ fn memory_and_time_go_through_the_card() {
     // Of 4 ns each: 100 cycles.
     let over = nic
         .node()
-        .until(400, None, || {
+        .until(400, Sign::default(), || {
             Ok({
                 looks += 1;
                 (looks > 5).then_some(())

@@ -11,8 +11,6 @@ use std::os::fd::BorrowedFd;
 
 /// The administrator's process.
 pub const ADMIN: usize = 0;
-/// Vectors of the processes: process p has vector 1 + p modulo 15 after reset.
-const PROCESS_VECTORS: usize = spindle_contract::pci::VECTORS - 1;
 /// Bytes of the window of a process, and start of the first.
 const WINDOW: u64 = 4 << 30;
 /// Polls after which a command is given up.
@@ -42,11 +40,6 @@ pub struct Card {
     /// Memory of clients at their own addresses, outside of all windows.
     own: Vec<(usize, Range<u64>)>,
     failure: Option<Error>,
-}
-
-/// First vector of a process' interrupt: its number at the card.
-pub fn vector(process: usize) -> usize {
-    1 + process % PROCESS_VECTORS
 }
 
 /// Addresses at which the memory of a process lies on the card.
@@ -204,13 +197,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_and_vectors_are_apart() {
+    fn windows_are_apart() {
         for process in 0..63 {
             assert_eq!(window(process).end, window(process + 1).start);
         }
         assert!(window(0).start >= 4 << 30);
-        let vectors: std::collections::BTreeSet<usize> = (0..15).map(vector).collect();
-        assert_eq!(vectors, (1..16).collect());
-        assert_eq!((vector(15), vector(16)), (1, 2));
     }
 }

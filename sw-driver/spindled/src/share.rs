@@ -1,9 +1,10 @@
 //! The function of a client: its process' part of the card.
 
 use crate::bell::Bell;
-use crate::card::{vector, Card, ADMIN};
+use crate::card::{Card, ADMIN};
 use crate::quota::{may_map, Quota};
 use rustix::io::Errno;
+use spindle::moderation::vector;
 use spindle::vfio_user::{Doorbell, Function, Host, MapRequest};
 use spindle::Access;
 use spindle_contract::pci::{TIME_CYCLE, TIME_MODE, TIME_MOST, TIME_REGION_BYTES, TIME_RUN};

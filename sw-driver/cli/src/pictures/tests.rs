@@ -119,8 +119,6 @@ fn handlers_have_the_names_of_their_entry_points() {
 fn placements_have_tracks_of_the_rvma_engine() {
     const BYTES: usize = 20_000;
     const KEY: u32 = 5;
-    /// Bits of a window's number that name its mailbox; the others are its generation.
-    const NUMBER: u32 = 0xFFF;
     let mut session = Session::open(Config::SIM, Default::default()).unwrap();
     session.device.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
     session.device.set_receive(true).unwrap();
@@ -130,7 +128,7 @@ fn placements_have_tracks_of_the_rvma_engine() {
     for (number, addr) in [0x77, 0x88, 0x99].into_iter().enumerate() {
         let window = session.device.init_window(0, addr, KEY, BYTES as u32).unwrap();
         posted.push(session.device.post_buffer(window, BYTES as u32).unwrap());
-        mailboxes.push((window.mailbox & NUMBER) as usize);
+        mailboxes.push(window.number() as usize);
         let header = SpindleHeader { addr, key: KEY, msg_id: number as u32, ..SpindleHeader::default() };
         messages.push(put_message(&Ends::default(), 4795, &header, &vec![7; BYTES], 1408));
     }

@@ -63,6 +63,7 @@ pub fn serve(socket: &Path, cable: &Path) -> Process {
     process
 }
 
+#[allow(dead_code, reason = "not every test that has served cards waits for programs")]
 impl Process {
     /// Waits for the end of the process, at most so long from `start`: its status, output and errors, as far as they are piped.
     pub fn end(&mut self, start: Instant, limit: Duration) -> (Option<bool>, String, String) {

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A served NIC; its thread ends with it.
 struct Served {
@@ -83,6 +84,13 @@ fn started(mut command: Command, words: &str) -> Child {
     child
 }
 
+/// How often the first thread of a command has gone to sleep.
+fn sleeps(command: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", command.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.expect("Linux counts switches").trim().parse().unwrap()
+}
+
 fn example(name: &str) -> String {
     format!("{}/../../handlers/examples/{name}.c", env!("CARGO_MANIFEST_DIR"))
 }
@@ -129,6 +137,19 @@ fn an_operator_uses_two_served_cards() {
     assert!(std::fs::read(&sent).unwrap() == std::fs::read(&got).unwrap(), "the bytes differ");
     let placed = &second.json(&["stats", "--json"])["counters"]["rvma"];
     assert_eq!((&placed["placed_bytes"], &placed["mailboxes"]), (&20_000.into(), &0.into()));
+
+    // A command that waits sleeps until the card's interrupt; with looks of its own it would wake a thousand times a second.
+    let arguments = ["window", "--address", "0x78", "--size", "64", "--count", "1", "--timeout", "60", "-o"];
+    let mut receiver = started(second.command(&[&arguments[..], &[got.to_str().unwrap()]].concat()), "is open");
+    let before = sleeps(&receiver);
+    std::thread::sleep(Duration::from_secs(2));
+    let slept = sleeps(&receiver) - before;
+    println!("{slept} sleeps in 2 s");
+    assert!(slept < 200, "the command slept {slept} times in 2 s");
+    let small = file(folder.path(), "small", 64);
+    first.text(&["put", small.to_str().unwrap(), "--node", "1", "--address", "0x78", "--timeout", "60"]);
+    assert!(receiver.wait().unwrap().success());
+    assert!(std::fs::read(&small).unwrap() == std::fs::read(&got).unwrap(), "the bytes differ");
 
     // The window is closed, and the other node says so.
     let refused = first.run(&[&["put", sent.to_str().unwrap()], &target[..]].concat());

@@ -1,11 +1,12 @@
 //! `spindle events`: the event ring of a process.
 
+use super::listener::{self, Listener};
 use super::live::{Live, Patience, Stop};
 use super::values::seconds;
 use anyhow::Result;
 use serde_json::{json, Value};
 use spindle::events::Outcome;
-use spindle::{Event, EventKind, EventRing};
+use spindle::{Event, EventKind};
 use spindle_contract::wire::{status, NACKS};
 use std::io::Write;
 
@@ -35,9 +36,9 @@ pub struct Arguments {
 /// There is no such process, the card does not answer, or the output cannot be written.
 pub fn run(arguments: &Arguments, live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
     live.as_process(arguments.process, |live| {
-        let mut ring = live.device.open_ring(arguments.process, arguments.records)?;
-        let followed = follow(arguments, live, &mut ring, out, stop);
-        live.device.close_ring(ring)?;
+        let mut listener = Listener::open(live, arguments.process, arguments.records)?;
+        let followed = follow(arguments, live, &mut listener, out, stop);
+        listener.close(live)?;
         followed
     })
 }
@@ -45,14 +46,14 @@ pub fn run(arguments: &Arguments, live: &mut Live, out: &mut dyn Write, stop: &S
 fn follow(
     arguments: &Arguments,
     live: &mut Live,
-    ring: &mut EventRing,
+    listener: &mut Listener,
     out: &mut dyn Write,
     stop: &Stop,
 ) -> Result<()> {
     let patience = Patience::new(stop, arguments.timeout);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
-        let Some(event) = live.wait(&patience, |live| Ok(live.device.poll_event(ring)?))? else { break };
+        let Some(event) = listener.wait(live, &patience, listener::next)? else { break };
         let line = if arguments.json { object(&event).to_string() } else { text(&event) };
         writeln!(out, "{line}")?;
         out.flush()?;

@@ -58,6 +58,11 @@ impl Patience {
         Patience { stop: stop.clone(), end }
     }
 
+    /// Time that is left.
+    pub fn left(&self) -> Duration {
+        self.end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// Whether the waiting is over.
     pub fn is_over(&self) -> bool {
         self.stop.is_set() || self.end.is_some_and(|end| Instant::now() >= end)

@@ -5,6 +5,7 @@ pub mod address;
 pub mod bind;
 pub mod events;
 pub mod info;
+pub mod listener;
 pub mod live;
 pub mod load;
 pub mod network;

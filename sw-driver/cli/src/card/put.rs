@@ -1,13 +1,14 @@
 //! `spindle put` and `spindle get`: messages to and from windows of other nodes.
 
 use super::events::refusal;
+use super::listener::{self, Listener};
 use super::live::{Live, Patience, Stop};
 use super::network::NetworkArguments;
 use super::values::{bytes, number, seconds, word};
 use anyhow::{bail, ensure, Context, Result};
 use spindle::put::Reply;
 use spindle::window::WindowOptions;
-use spindle::{EventKind, EventRing, HostMemory, Kind, Put, Stream, Target};
+use spindle::{EventKind, HostMemory, Kind, Put, Stream, Target};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -122,9 +123,9 @@ impl PutArguments {
 pub fn put(arguments: &PutArguments, content: &[u8], live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
     arguments.network.clone().with_node(arguments.target.node).apply(live)?;
     live.as_process(arguments.process, |live| {
-        let mut ring = live.device.open_ring(arguments.process, RECORDS)?;
-        let done = put_all(arguments, content, live, &mut ring, stop);
-        live.device.close_ring(ring)?;
+        let mut listener = Listener::open(live, arguments.process, RECORDS)?;
+        let done = put_all(arguments, content, live, &mut listener, stop);
+        listener.close(live)?;
         done
     })?;
     let target = &arguments.target;
@@ -132,7 +133,13 @@ pub fn put(arguments: &PutArguments, content: &[u8], live: &mut Live, out: &mut 
     Ok(())
 }
 
-fn put_all(arguments: &PutArguments, content: &[u8], live: &mut Live, ring: &mut EventRing, stop: &Stop) -> Result<()> {
+fn put_all(
+    arguments: &PutArguments,
+    content: &[u8],
+    live: &mut Live,
+    listener: &mut Listener,
+    stop: &Stop,
+) -> Result<()> {
     let buffer = live.device.memory.alloc(content.len().max(1), 64)?;
     live.device.memory.write(buffer, content)?;
     let mut target = arguments.target.target(arguments.kind());
@@ -148,16 +155,16 @@ fn put_all(arguments: &PutArguments, content: &[u8], live: &mut Live, ring: &mut
         };
         at += u64::from(bytes);
         target.offset = target.offset.wrapping_add(bytes);
-        acknowledged(live, ring, put, &Patience::new(stop, Some(arguments.timeout)))?;
+        acknowledged(live, listener, put, &Patience::new(stop, Some(arguments.timeout)))?;
     }
     live.device.memory.free(buffer)?;
     Ok(())
 }
 
 /// Waits for the end of a put or get.
-fn acknowledged(live: &mut Live, ring: &mut EventRing, put: Put, patience: &Patience) -> Result<()> {
-    let end = live.wait(patience, |live| {
-        while let Some(event) = live.device.poll_event(ring)? {
+fn acknowledged(live: &mut Live, listener: &mut Listener, put: Put, patience: &Patience) -> Result<()> {
+    let end = listener.wait(live, patience, |live, ring| {
+        while let Some(event) = listener::next(live, ring)? {
             if let EventKind::Put { number, acknowledged, refusal, .. } = event.kind {
                 if number == put.number {
                     return Ok(Some((acknowledged, refusal)));
@@ -213,9 +220,9 @@ pub struct GetArguments {
 pub fn get(arguments: &GetArguments, live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
     arguments.network.clone().with_node(arguments.target.node).apply(live)?;
     let content = live.as_process(arguments.process, |live| {
-        let mut ring = live.device.open_ring(arguments.process, RECORDS)?;
-        let content = get_through(arguments, live, &mut ring, stop);
-        live.device.close_ring(ring)?;
+        let mut listener = Listener::open(live, arguments.process, RECORDS)?;
+        let content = get_through(arguments, live, &mut listener, stop);
+        listener.close(live)?;
         content
     })?;
     out.write_all(&content)?;
@@ -224,9 +231,13 @@ pub fn get(arguments: &GetArguments, live: &mut Live, out: &mut dyn Write, stop:
 }
 
 /// Opens the window of the answer for as long as it takes.
-fn get_through(arguments: &GetArguments, live: &mut Live, ring: &mut EventRing, stop: &Stop) -> Result<Vec<u8>> {
-    let options =
-        WindowOptions { address: arguments.reply_address, threshold: arguments.length, ..WindowOptions::default() };
+fn get_through(arguments: &GetArguments, live: &mut Live, listener: &mut Listener, stop: &Stop) -> Result<Vec<u8>> {
+    let options = WindowOptions {
+        address: arguments.reply_address,
+        threshold: arguments.length,
+        event: true,
+        ..WindowOptions::default()
+    };
     let window = live.device.open_window(arguments.process, &options)?;
     let content = (|| {
         let posted = live.device.post_buffer(window, arguments.length)?;
@@ -237,8 +248,11 @@ fn get_through(arguments: &GetArguments, live: &mut Live, ring: &mut EventRing, 
             false => live.device.get(arguments.process, arguments.length, &source, &reply)?,
         };
         let patience = Patience::new(stop, Some(arguments.timeout));
-        acknowledged(live, ring, get, &patience)?;
-        let completed = live.wait(&patience, |live| Ok(live.device.poll(&posted)?))?;
+        acknowledged(live, listener, get, &patience)?;
+        let completed = listener.wait(live, &patience, |live, ring| {
+            listener::skip(live, ring)?;
+            Ok(live.device.poll(&posted)?)
+        })?;
         ensure!(completed.is_some(), "the node has taken the get, and its bytes did not come within the time");
         let mut content = vec![0; arguments.length as usize];
         live.device.memory.read(posted.buffer, &mut content)?;

@@ -1,17 +1,21 @@
 //! `spindle window`: a window of this card, and what arrives there.
 
 use super::events::status_name;
+use super::listener::{self, Listener};
 use super::live::{Live, Patience, Stop};
 use super::network::NetworkArguments;
 use super::values::{bytes, number, seconds, word};
 use anyhow::{ensure, Result};
 use spindle::rvma::{Completed, Posted, Window};
 use spindle::window::{Counting, WindowOptions};
-use spindle::HostMemory;
+use spindle::{EventRing, HostMemory};
 use spindle_contract::wire::status;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::PathBuf;
+
+/// Places of the event ring, which reports complete buffers: more than there are buffers.
+const RECORDS: usize = 2048;
 
 /// Arguments of `spindle window`.
 #[derive(clap::Args, Clone, Debug)]
@@ -67,6 +71,7 @@ impl Arguments {
             threshold,
             counting,
             managed,
+            event: true,
             ..WindowOptions::default()
         };
         if self.stream {
@@ -102,19 +107,39 @@ impl Arguments {
 pub fn run(arguments: &Arguments, live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
     arguments.network.apply(live)?;
     live.as_process(arguments.process, |live| {
-        let window = live.device.open_window(arguments.process, &arguments.options())?;
-        let mut posted = VecDeque::new();
-        let received = receive(arguments, live, window, &mut posted, out, stop);
-        live.device.close_window(window)?;
-        received?;
-        rest(arguments, live, &posted, out)
+        let mut listener = Listener::open(live, arguments.process, RECORDS)?;
+        let received = through(arguments, live, &mut listener, out, stop);
+        listener.close(live)?;
+        received
     })
+}
+
+/// Opens the window for as long as it takes.
+fn through(
+    arguments: &Arguments,
+    live: &mut Live,
+    listener: &mut Listener,
+    out: &mut dyn Write,
+    stop: &Stop,
+) -> Result<()> {
+    let window = live.device.open_window(arguments.process, &arguments.options())?;
+    let mut posted = VecDeque::new();
+    let received = receive(arguments, live, (window, listener), &mut posted, out, stop);
+    live.device.close_window(window)?;
+    received?;
+    rest(arguments, live, listener, &posted, out)
+}
+
+/// Looks for the record of a buffer.
+fn completed(live: &mut Live, ring: &mut EventRing, posted: &Posted) -> Result<Option<Completed>> {
+    listener::skip(live, ring)?;
+    Ok(live.device.poll(posted)?)
 }
 
 fn receive(
     arguments: &Arguments,
     live: &mut Live,
-    window: Window,
+    (window, listener): (Window, &mut Listener),
     posted: &mut VecDeque<Posted>,
     out: &mut dyn Write,
     stop: &Stop,
@@ -128,7 +153,8 @@ fn receive(
     while left > 0 {
         // Buffers complete in the order in which they were posted.
         let Some(oldest) = posted.front().copied() else { break };
-        let Some(completed) = live.wait(&patience, |live| Ok(live.device.poll(&oldest)?))? else { break };
+        let record = listener.wait(live, &patience, |live, ring| completed(live, ring, &oldest))?;
+        let Some(completed) = record else { break };
         write(live, &oldest, &completed, out)?;
         left -= 1;
         posted.rotate_left(1);
@@ -156,10 +182,16 @@ fn write(live: &Live, posted: &Posted, completed: &Completed, out: &mut dyn Writ
 const LAST_RECORDS_SECONDS: f64 = 2.0;
 
 /// Writes what the buffers of a managed window have that were not complete when it was closed: their bytes have no gaps.
-fn rest(arguments: &Arguments, live: &mut Live, posted: &VecDeque<Posted>, out: &mut dyn Write) -> Result<()> {
+fn rest(
+    arguments: &Arguments,
+    live: &mut Live,
+    listener: &mut Listener,
+    posted: &VecDeque<Posted>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let patience = Patience::new(&Stop::default(), Some(LAST_RECORDS_SECONDS));
     for buffer in posted {
-        let record = live.wait(&patience, |live| Ok(live.device.poll(buffer)?))?;
+        let record = listener.wait(live, &patience, |live, ring| completed(live, ring, buffer))?;
         let Some(completed) = record.filter(|completed| completed.length > 0) else { continue };
         if completed.status == status::DONE || arguments.managed || arguments.stream {
             write(live, buffer, &completed, out)?;

@@ -25,6 +25,7 @@ use crate::transmit::egress::Egress;
 use crate::transmit::initiator::Initiator;
 use crate::transmit::responder::Responder;
 use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
+use spindle_blocks::checksum::ChecksumField;
 use spindle_blocks::{
     Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc, PlacementDone,
     PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
@@ -79,6 +80,8 @@ pub struct PacketEngine {
     pub put_data_last: Signal<In, Bit>,
     /// It could not be read.
     pub put_data_error: Signal<In, Bit>,
+    /// A checksum to insert into this beat.
+    pub put_data_field: Signal<In, ChecksumField>,
     /// Placement for the RVMA engine.
     pub placement: Source<PlacementDesc>,
     /// RVMA engine's read port: request.
@@ -248,6 +251,7 @@ impl PacketEngine {
         self.put_data.join(&mut self.initiator.put_data);
         self.initiator.put_data_last.next = self.put_data_last.val();
         self.initiator.put_data_error.next = self.put_data_error.val();
+        self.initiator.put_data_field.next = self.put_data_field.val();
         self.initiator.beat.join(&mut self.transmit.beat);
         self.transmit.tx.join(&mut self.tx);
 

@@ -19,9 +19,8 @@
 //!  message_event, array_event, frame_events -> event_rings
 //! ```
 //!
-//! Not drawn: `frame_places`, `get_responder`, `command_rings`, `ring_posts`, `kicks`, `ring_reads`, `moderation`, `frame_sends`,
-//! `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`,
-//! `registers`.
+//! Not drawn: `frame_places`, `get_responder`, `command_rings`, `ring_posts`, `kicks`, `ring_reads`, `moderation`,
+//! `frame_sends`, `frame_sums`, `regions`, `receive_maps`, `buffer_reclaim`, `put_arbiter`, `registers`.
 //!
 //! Ports and neighbours: `docs/interfaces.md`, block `RvmaEngine`. An INSERT of a mailbox is in the table's pipeline
 //! for one cycle after the command unit has ended, so RESULT is never readable before packets can find the mailbox.
@@ -47,13 +46,14 @@ use crate::completion::{
 use crate::host_access::internal_write_mux::first_write;
 use crate::host_access::read_requests::{ATOMICS, BUFFERED, RINGS};
 use crate::host_access::{
-    dma_writer, frame_sends, get_responder, host_atomics, read_answers, read_buffer, read_requests, regions, ring_reads,
+    dma_writer, frame_sends, frame_sums, get_responder, host_atomics, read_answers, read_buffer, read_requests,
+    regions, ring_reads,
 };
 use crate::lookup::Lookup;
 use crate::placement::{binding, buffer_queue, Placement};
 use crate::prelude::*;
 use crate::registers::Registers;
-use spindle_contract::descriptors::put_op;
+use spindle_blocks::checksum::ChecksumField;
 use spindle_contract::params::{Config, RECEIVE_MAPS, RECEIVE_MAP_BITS};
 
 /// The engine. See the module text.
@@ -83,6 +83,8 @@ pub struct RvmaEngine {
     pub put_read: Sink<HostRead>,
     /// Bytes of the read; offered when all of them are present.
     pub put_data: ReadDataSource<HostRead>,
+    /// With `put_data`: a checksum to insert into this beat.
+    pub put_data_field: Signal<Out, ChecksumField>,
     /// Atomic operation on host memory, its address naturally aligned.
     pub host_atomic: Sink<HostAtomic>,
     /// Atomic operation that is complete.
@@ -123,6 +125,7 @@ pub struct RvmaEngine {
     read_requests: read_requests::ReadRequests,
     read_answers: read_answers::ReadAnswers,
     read_buffers: [read_buffer::ReadBuffer; BUFFERED],
+    frame_sums: frame_sums::FrameSums,
     host_atomics: host_atomics::HostAtomics,
     event_rings: event_rings::EventRings,
     frame_sends: frame_sends::FrameSends,
@@ -275,6 +278,22 @@ impl RvmaEngine {
         }
         self.read_buffers[0].data.join(&mut self.host_data);
         self.read_buffers[1].data.join(&mut self.put_data);
+        self.read_buffers[0].held.next = false;
+        self.read_buffers[1].held.next = self.frame_sums.held.val();
+        self.frame_sums
+            .read
+            .offer(self.read_buffers[1].tag.valid.val() & self.read_buffers[1].tag.ready.val(), self.put_read.val());
+        self.frame_sums.beat.offer(self.read_answers.data_valid[1].val(), self.read_answers.data.val());
+        self.frame_sums.beat_last.next = self.read_answers.data_last.val();
+        let oldest = self.read_buffers[1].data.tag.val();
+        let leaves = self.read_buffers[1].data.valid.val() & self.put_data.ready.val();
+        let leaves_last = self.read_buffers[1].data.last.val();
+        self.frame_sums.oldest.next = oldest;
+        self.frame_sums.leaves.next = leaves;
+        self.frame_sums.leaves_last.next = leaves_last;
+        self.put_data_field.next = self.frame_sums.field.val();
+        self.frame_sends.taken.next = leaves & leaves_last & frame_sums::of_frame(oldest);
+        self.frame_sends.taken_error.next = self.read_buffers[1].data.error.val();
         self.host_atomics.read.join(&mut self.read_requests.read[ATOMICS]);
         self.host_atomics.word.next = self.read_answers.data.val().get_bits::<64>(0);
         self.host_atomics.word_error.next = self.read_answers.data_error.val();
@@ -469,11 +488,6 @@ impl RvmaEngine {
         self.ring_posts.senders.next = self.registers.senders.val();
         self.ring_posts.frame.join(&mut self.frame_sends.send);
         self.frame_sends.frame.join(&mut self.frame);
-        let read = self.read_buffers[1].data.tag.val();
-        let of_frame = read.issuer.handle == bits(put_op::FRAME_HANDLE);
-        let moves = self.read_buffers[1].data.valid.val() & self.put_data.ready.val();
-        self.frame_sends.taken.next = moves & self.read_buffers[1].data.last.val() & of_frame;
-        self.frame_sends.taken_error.next = self.read_buffers[1].data.error.val();
         self.ring_posts.report.join(&mut self.doorbell.ring_result);
         self.doorbell.ring_result_pid.next = self.ring_posts.report_pid.val();
     }

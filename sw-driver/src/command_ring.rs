@@ -31,8 +31,8 @@ pub struct FrameOptions {
     /// The event SENT says when the frame has been read, and with it all frames of the process before it.
     pub event: bool,
     /// The card inserts a checksum, as `virtio_net_hdr` describes: the first byte of the sum, and the offset of the field from there.
-    /// Both are even and at most 254; the field holds the sum of the pseudo header. This version of the card refuses such a frame as
-    /// unsupported ([`Device::send_frame`] inserts the checksum itself).
+    /// Both are even and at most 254, and the field lies in the frame; it holds the sum of the pseudo header. A checksum of 0 is
+    /// inserted as 0xFFFF. The card refuses other places as a bad argument.
     pub checksum: Option<(u16, u16)>,
 }
 

@@ -225,8 +225,8 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     /// Sends a frame of 14 to 8192 bytes, without frame check sequence; the MAC pads it to 60 bytes. With `checksum`, the first byte of a
-    /// sum and the offset of its field from there, the checksum is inserted: in the copy of the frame that the card reads, because
-    /// this version of the card does not insert checksums. False: 64 frames wait to be read by the card; receive, and try again.
+    /// sum and the offset of its field from there, the card inserts the checksum (see [`FrameOptions::checksum`]). False: 64 frames
+    /// wait to be read by the card; receive, and try again.
     pub fn send_frame(&mut self, frames: &mut Frames, bytes: &[u8], checksum: Option<(u16, u16)>) -> Result<bool> {
         Ok(self.send_frames(frames, &[(bytes, checksum)])? == 1)
     }
@@ -235,7 +235,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// [`Device::receive_frame`] has seen the events of frames that were read.
     ///
     /// # Errors
-    /// A frame is too short or too long, or its checksum lies outside; those before it are sent with the next call.
+    /// A frame is too short or too long, or the card cannot insert its checksum; those before it are sent with the next call.
     pub fn send_frames(&mut self, frames: &mut Frames, batch: &[FrameToSend]) -> Result<usize> {
         let mut sent = 0;
         for (bytes, checksum) in batch {
@@ -247,16 +247,14 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                     commands::MAX_FRAME
                 )));
             }
+            checksum.map_or(Ok(()), |place| check_checksum(bytes.len(), place))?;
             if frames.sending() == SENDING as usize {
                 break;
             }
             let address = frames.pool + u64::from(frames.sent % SENDING) * commands::MAX_FRAME as u64;
-            match *checksum {
-                Some(place) => self.memory.write(address, &with_checksum(bytes, place)?)?,
-                None => self.memory.write(address, bytes)?,
-            }
+            self.memory.write(address, bytes)?;
             let event = (frames.sent + 1).is_multiple_of(EVENT_EVERY);
-            let options = FrameOptions { cookie: frames.sent as u16, event, checksum: None };
+            let options = FrameOptions { cookie: frames.sent as u16, event, checksum: *checksum };
             let Some(number) = self.add_frame(&mut frames.ring, address, bytes.len() as u32, options)? else { break };
             frames.numbers.push_back(number);
             frames.sent = frames.sent.wrapping_add(1);
@@ -278,25 +276,17 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 }
 
-/// The frame with its checksum: the ones' complement of the sum from `start` to the end, in the field at `start + offset`, which held the
-/// sum of the pseudo header. 0 is written as its other form, as UDP wants it.
-fn with_checksum(bytes: &[u8], (start, offset): (u16, u16)) -> Result<Vec<u8>> {
-    let (start, field) = (usize::from(start), usize::from(start) + usize::from(offset));
-    if start > bytes.len() || field + 2 > bytes.len() {
-        return Err(Error::Argument(format!(
-            "the checksum at byte {field} of a sum from byte {start} lies outside of a frame of {} bytes; correct both",
-            bytes.len()
-        )));
+/// The card can insert this checksum into a frame of so many bytes.
+fn check_checksum(length: usize, (start, offset): (u16, u16)) -> Result<()> {
+    let placed = |place: u16| place.is_multiple_of(2) && u32::from(place) <= commands::MAX_CHECKSUM;
+    if placed(start) && placed(offset) && usize::from(start) + usize::from(offset) + 2 <= length {
+        return Ok(());
     }
-    let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
-    let mut sum: u64 = bytes[start..].chunks(2).map(word).sum();
-    while sum > 0xFFFF {
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    }
-    let checksum = if sum == 0xFFFF { 0xFFFF } else { !sum as u16 };
-    let mut frame = bytes.to_vec();
-    frame[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
-    Ok(frame)
+    Err(Error::Argument(format!(
+        "the card cannot insert a checksum at byte {offset} of a sum from byte {start} of a frame of {length} bytes; choose even \
+         numbers up to {} inside the frame, or compute the checksum",
+        commands::MAX_CHECKSUM
+    )))
 }
 
 #[cfg(test)]
@@ -304,17 +294,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checksum_is_inserted() {
-        // 20 bytes of an IPv4 header whose checksum is known to be b861; two bytes before it.
-        let mut header =
-            [0xAA, 0xAA, 0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xC0, 0xA8, 0, 1, 0xC0, 0xA8, 0, 0xC7];
-        let made = with_checksum(&header, (2, 10)).unwrap();
-        assert_eq!(made[12..14], [0xB8, 0x61]);
-        assert_eq!((&made[..12], &made[14..]), (&header[..12], &header[14..]));
-        // A sum of all ones is never sent as zero; an odd byte counts as a high one.
-        header[12..14].copy_from_slice(&[0xB8, 0x61]);
-        assert_eq!(with_checksum(&header, (2, 10)).unwrap()[12..14], [0xFF, 0xFF]);
-        assert_eq!(with_checksum(&[0, 0, 1], (0, 0)).unwrap(), [0xFE, 0xFF, 1]);
-        assert!(with_checksum(&header, (2, 19)).is_err() && with_checksum(&header, (30, 0)).is_err());
+    fn only_checksums_that_the_card_inserts() {
+        for (length, place) in [(42, (34, 6)), (14, (0, 0)), (14, (0, 12)), (510, (254, 254))] {
+            assert!(check_checksum(length, place).is_ok(), "{length} {place:?}");
+        }
+        for (length, place) in
+            [(41, (34, 6)), (14, (0, 14)), (60, (33, 6)), (60, (34, 7)), (8192, (256, 0)), (8192, (0, 256))]
+        {
+            assert!(check_checksum(length, place).is_err(), "{length} {place:?}");
+        }
     }
 }

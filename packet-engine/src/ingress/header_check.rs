@@ -11,7 +11,7 @@
 //! One frame per cycle, never stalls. Stage 1 compares and adds, stage 2 combines.
 
 use crate::bundles::FrameDescSource;
-use crate::ingress::checksum::{balanced, sum_of_ten};
+use spindle_blocks::checksum::{balanced, sum_of_ten};
 use spindle_blocks::desc::PacketDesc;
 use spindle_blocks::headers::*;
 use spindle_contract::params::MAX_FRAME;

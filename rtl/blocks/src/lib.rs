@@ -9,6 +9,7 @@
 //! | [`ram`] | memories with stated latency and collision behaviour |
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
+//! | [`checksum`] | sums of Internet checksums, a beat per cycle |
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
 //! | [`pages`] | register pages |
 //! | [`headers`] | extractors of header fields |
@@ -21,6 +22,7 @@ pub mod aligner;
 pub mod arbiter;
 pub mod async_fifo;
 pub mod bundles;
+pub mod checksum;
 pub mod count_memory;
 pub mod counter;
 pub mod csr;

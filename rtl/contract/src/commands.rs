@@ -40,9 +40,9 @@ spindle_contract_macros::words! {
         process 31:16 "process there"
     }
     CHECKSUM "word 4 of SEND_FRAME with the flag CHECKSUM: the ones' complement sum of the bytes from `start` to the end, with what the \
-        field holds, is inverted and written to the field" {
+        field holds, is inverted and written to the field, 0 as 0xFFFF" {
         start 15:0 "first byte of the sum: even, at most 254";
-        offset 31:16 "offset of the field from `start`: even, at most 254"
+        offset 31:16 "offset of the field from `start`: even, at most 254; the field lies in the frame"
     }
 }
 

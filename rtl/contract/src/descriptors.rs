@@ -206,8 +206,9 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     HostRead "host_read" {
         client: 2 "0 handler DMA, 1 initiator, 2 command ring, 3 initiator, of context memory",
         issuer: CommandIssuer "cluster, HPU and handle of the command",
-        context: 4 "execution context",
-        frame: 16 "frame sequence number",
+        context: 4 "execution context; of a frame that is sent: bit 0 = insert a checksum",
+        frame: 16 "frame sequence number; of a frame that is sent: first word of the checksum's sum [6:0], the word that it is \
+            written to [15:8]",
         address: 64 "host byte address; of context memory: L2 byte address [19:0], a multiple of 4",
         length: 16 "bytes, at least 1",
     }

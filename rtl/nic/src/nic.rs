@@ -153,6 +153,7 @@ impl Nic {
         self.packet_engine.put_data.next = self.rvma_engine.put_data.val();
         self.packet_engine.put_data_last.next = self.rvma_engine.put_data.last.val();
         self.packet_engine.put_data_error.next = self.rvma_engine.put_data.error.val();
+        self.packet_engine.put_data_field.next = self.rvma_engine.put_data_field.val();
         self.packet_engine.put_data.valid.next = self.rvma_engine.put_data.valid.val();
         self.rvma_engine.put_data.ready.next = self.packet_engine.put_data.ready.val();
         // Segments of puts: of host memory, or of context memory.

@@ -28,6 +28,7 @@
 
 use crate::commands::put_arbiter::{put_of_process, ProcessPut};
 use crate::host_access::frame_sends::FrameSend;
+use crate::host_access::frame_sums::FrameChecksum;
 use crate::host_access::regions::RegionQuery;
 use crate::prelude::*;
 use spindle_contract::commands::*;
@@ -62,7 +63,7 @@ pub struct RingPost {
     pub mailbox: Bits<16>,
     /// Buffer, bytes of a put, or frame. GET: address of the reply mailbox, and bytes.
     pub buffer: BufferEntry,
-    /// Host address of the record; PUT, GET: address of the mailbox there.
+    /// Host address of the record; PUT, GET: address of the mailbox there. SEND_FRAME: checksum.
     pub addr: Bits<64>,
     /// PUT, GET: key there.
     pub key: Bits<32>,
@@ -107,6 +108,18 @@ fn kind_of(code: Bits<8>) -> Bits<3> {
 #[hdl_fn]
 pub fn bad_buffer(size: Bits<32>, record_low: Bits<32>) -> Bit {
     !size.any() | record_low.get_bits::<4>(0).any()
+}
+
+/// A checksum that cannot be inserted: `start` or `offset` is odd or too large, or the field is not in the frame.
+#[hdl_fn]
+fn bad_checksum(word: Bits<32>, size: Bits<32>) -> Bit {
+    let start = word.get_bits::<16>(0);
+    let offset = word.get_bits::<16>(16);
+    let odd = ((start | offset) & !bits::<16>(MAX_CHECKSUM)).any();
+    // Both are even, so the last byte of the field is the odd one.
+    let field_end = (zext::<9, 8>(start.get_bits::<8>(0)) + zext::<9, 8>(offset.get_bits::<8>(0))) | bits::<9>(1);
+    let outside = !size.get_bits::<23>(9).any() & (size.get_bits::<9>(0) <= field_end);
+    odd | outside
 }
 
 /// The unit. See the module text.
@@ -190,8 +203,11 @@ impl RingPosts {
             let posts = kind == bits(POSTS);
             let frames = kind == bits(SENDS);
             let unknown = !kind.any() & (code != bits(NOTHING));
-            let unsupported = unknown | (frames & (flags & !bits::<8>(FRAME_EVENT)).any());
-            let bad_frame = (size < bits::<32>(MIN_FRAME)) | (size > bits::<32>(MAX_FRAME));
+            let unsupported = unknown | (frames & (flags & !bits::<8>(FRAME_EVENT | FRAME_CHECKSUM)).any());
+            let inserts = (flags & bits::<8>(FRAME_CHECKSUM)).any();
+            let bad_frame = (size < bits::<32>(MIN_FRAME))
+                | (size > bits::<32>(MAX_FRAME))
+                | (inserts & bad_checksum(words.get_bits::<32>(32 * WORD_CHECKSUM), size));
             let bad = (posts & bad_buffer(size, words.get_bits::<32>(32 * WORD_RECORD))) | (frames & bad_frame);
             let no_right = frames & !self.senders.val().get_bit(batch.pid.index());
             let mut error: Bits<4> = bits::<4>(doorbell_error::NONE);
@@ -340,6 +356,11 @@ impl RingPosts {
             wants_event: posting.flags.get_bit(0),
             address: posting.buffer.base,
             length: posting.buffer.size.get_bits::<14>(0),
+            checksum: FrameChecksum {
+                wanted: posting.flags.get_bit(1),
+                start: posting.addr.get_bits::<7>(1),
+                field: zext::<8, 7>(posting.addr.get_bits::<7>(1)) + zext::<8, 7>(posting.addr.get_bits::<7>(17)),
+            },
         };
         self.queue_command.valid.next = posts & to_queue;
         self.queue_command.next = QueueCommand {

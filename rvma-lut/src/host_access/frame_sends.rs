@@ -11,8 +11,9 @@
 //! report. A full queue holds up `send`. `send` → `frame`: 1 cycle, one frame per cycle; `taken` → `report`: 2 cycles. No frame waits
 //! for an event: the queue of ends is as long as that of the frames.
 
+use crate::host_access::frame_sums::{checksum_read, FrameChecksum};
 use crate::prelude::*;
-use spindle_contract::descriptors::{client, put_op};
+use spindle_contract::descriptors::client;
 use spindle_contract::events::SENT;
 
 /// Address bits of the queues.
@@ -35,6 +36,8 @@ pub struct FrameSend {
     pub address: Bits<64>,
     /// Bytes.
     pub length: Bits<14>,
+    /// Checksum to insert.
+    pub checksum: FrameChecksum,
 }
 
 /// What the event reports.
@@ -74,17 +77,15 @@ impl FrameSends {
         self.send.ready.next = room;
         self.reads.write.offer(
             goes,
-            HostRead {
-                client: bits::<2>(client::INITIATOR),
-                issuer: CommandIssuer {
-                    cluster: bits::<3>(7),
-                    hpu: bits::<3>(7),
-                    handle: bits::<4>(put_op::FRAME_HANDLE),
+            checksum_read(
+                HostRead {
+                    client: bits::<2>(client::INITIATOR),
+                    address: send.address,
+                    length: zext::<16, 14>(send.length),
+                    ..HostRead::default()
                 },
-                address: send.address,
-                length: zext::<16, 14>(send.length),
-                ..HostRead::default()
-            },
+                send.checksum,
+            ),
         );
         self.reads.read.join(&mut self.frame);
         self.sending.write.offer(

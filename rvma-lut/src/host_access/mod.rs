@@ -3,6 +3,7 @@
 pub mod bursts;
 pub mod dma_writer;
 pub mod frame_sends;
+pub mod frame_sums;
 pub mod get_responder;
 pub mod host_atomics;
 pub mod internal_write_mux;

@@ -3,6 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | client | in `tag`; out `data` |
+//! | frame sums | in `held`: the oldest transfer is not offered yet |
 //! | read requests | out `room`, `short_room`; in `reserve`, `reserve_lines` |
 //! | read answers | in `beat` (pulse), `beat_last`, `beat_error` |
 //!
@@ -37,6 +38,8 @@ pub struct ReadBeat {
 pub struct ReadBuffer {
     /// Constant: offer whole transfers only.
     pub whole: Signal<In, Bit>,
+    /// The oldest transfer waits.
+    pub held: Signal<In, Bit>,
     /// Read that was requested.
     pub tag: Sink<HostRead>,
     /// 16 lines are free.
@@ -104,7 +107,7 @@ impl ReadBuffer {
             self.here.next = self.beats[0].read.valid.val();
         }
         let beat = self.front.val();
-        let valid = self.here.val() & (self.ends.read.valid.val() | !self.whole.val());
+        let valid = self.here.val() & (self.ends.read.valid.val() | !self.whole.val()) & !self.held.val();
         let leaves = valid & self.data.ready.val();
         let leaves_last = leaves & beat.last;
         if self._deep {

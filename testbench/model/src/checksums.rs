@@ -1,4 +1,5 @@
-//! Right checksums for frames whose sender left them to its network card.
+//! Right checksums for frames whose sender left them to its network card: all that a frame has ([`fix`]), or the one that its
+//! sender names ([`insert`]).
 
 use crate::packet_engine::parser::ones_complement_sum;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
@@ -34,6 +35,16 @@ pub fn fix(frame: &mut [u8]) -> bool {
     frame != before
 }
 
+/// Inserts the checksum that a `virtio_net_hdr` describes: of the bytes from `start` on, with what the field at `start + offset`
+/// holds. A checksum of 0 is written as 0xFFFF.
+pub fn insert(frame: &mut [u8], start: usize, offset: usize) {
+    let sum = match !ones_complement_sum(&frame[start..]) {
+        0 => 0xFFFF,
+        sum => sum,
+    };
+    frame[start + offset..start + offset + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
 /// Writes the checksum of `pseudo` and the bytes in `range` at `offset`, which lies in the range.
 fn store(frame: &mut [u8], offset: usize, pseudo: &[u8], range: std::ops::Range<usize>) {
     frame[offset..offset + 2].fill(0);
@@ -44,8 +55,25 @@ fn store(frame: &mut [u8], offset: usize, pseudo: &[u8], range: std::ops::Range<
 
 #[cfg(test)]
 mod tests {
-    use super::fix;
+    use super::{fix, insert};
     use crate::frames::{echo_request, udp, udp_without_checksum, Ends};
+
+    /// A UDP frame whose field holds the sum of the pseudo header becomes the frame of an independent packet builder.
+    #[test]
+    fn an_inserted_checksum_is_the_packet_builders() {
+        for payload in [&b""[..], b"a", b"some bytes", &[0xff; 301]] {
+            let whole = udp(&Ends::default(), 7, 9, payload);
+            let length = (whole.len() - 34) as u16;
+            let pseudo = [&whole[26..34], &[0, 17], &length.to_be_bytes()].concat();
+            let mut frame = whole.clone();
+            frame[40..42].copy_from_slice(&super::ones_complement_sum(&pseudo).to_be_bytes());
+            insert(&mut frame, 34, 6);
+            assert_eq!(frame, whole);
+        }
+        let mut ones = [0, 0, 0xFF, 0xFE, 0, 1];
+        insert(&mut ones, 0, 0);
+        assert_eq!(ones, [0xFF, 0xFF, 0xFF, 0xFE, 0, 1]);
+    }
 
     #[test]
     fn fixing_restores_what_was_broken() {

@@ -22,7 +22,7 @@
 //! | out `send` | PSN filter: acknowledgements and refusals go no further |
 //! | out `put_event` | RVMA engine: ends of puts of the host |
 //! | in `reply` | responder |
-//! | out `put_read`; in `put_data` | RVMA engine: segments of host memory, in the order of the requests, each offered as a whole |
+//! | out `put_read`; in `put_data` | RVMA engine: segments of host memory in the order of requests, each as a whole; checksums of frames |
 //! | out `segment` | array: a segment of context memory, which comes on the egress stream |
 //! | out `put_done` | array: a put or get is over |
 //! | out `beat` | egress |
@@ -53,6 +53,7 @@ use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
 use spindle_blocks::bundles::EgressSink;
+use spindle_blocks::checksum::{ChecksumField, BEAT_WORDS};
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::RamStyle;
 use spindle_blocks::{CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
@@ -105,6 +106,8 @@ pub struct Initiator {
     pub put_data_last: Signal<In, Bit>,
     /// The segment could not be read.
     pub put_data_error: Signal<In, Bit>,
+    /// A checksum to insert into the beat.
+    pub put_data_field: Signal<In, ChecksumField>,
     /// Who asked for what is over.
     pub put_done: Pulse<PutDone>,
     /// Beat for the wire.
@@ -230,7 +233,7 @@ impl Initiator {
         self.reads.read.join(&mut self.put_read);
         self.segments.read.join(&mut self.segment);
         self.host_beats.write.next =
-            HostBeat { data: self.put_data.val(), last: self.put_data_last.val(), error: self.put_data_error.val() };
+            HostBeat { data: self.with_checksum(), last: self.put_data_last.val(), error: self.put_data_error.val() };
         self.host_beats.write.valid.next = self.put_data.valid.val();
         self.put_data.ready.next = self.host_beats.write.ready.val();
         self.host_beats.read.join(&mut self.framer.data);
@@ -285,5 +288,19 @@ impl Initiator {
         self.nodes.nack_withheld.next = self.acks.nack_withheld.val();
         self.nodes.csr.next = self.csr.val();
         self.csr_answer.next = self.nodes.csr_answer.val();
+    }
+
+    /// The beat of host memory, with the checksum that is inserted into it.
+    fn with_checksum(&mut self) -> Bits<512> {
+        let field = self.put_data_field.val();
+        let mut data: Bits<512> = self.put_data.val();
+        for i in 0..BEAT_WORDS {
+            let inserted = field.present & (field.word == bits::<5>(i));
+            data.set_bits::<16>(
+                16 * i,
+                if inserted { field.value } else { self.put_data.val().get_bits::<16>(16 * i) },
+            );
+        }
+        data
     }
 }

@@ -8,6 +8,7 @@ use spindle::ContextOptions;
 use spindle_contract::params::{MAX_FRAME, SPINDLE_PORT};
 use spindle_contract::reasons::{NO_POSTED_BUFFER, NO_RULE, RULE_DROP};
 use spindle_model::frames::{echo_request, spindle, udp, udp_without_checksum, Ends, SpindleHeader};
+use spindle_model::packet_engine::parser::ones_complement_sum;
 use spindle_sim::Options;
 
 /// Process of the interface, and the size of its buffers.
@@ -98,6 +99,54 @@ fn frames_to_the_host() {
     nic.device.close_frames(frames).unwrap();
     let played = nic.play(at_once(&[udp(&Ends::default(), 1, 700, &[1; 50])]));
     assert_eq!(played.drops[RULE_DROP], 1);
+    nic.assert_empty();
+}
+
+/// UDP frames whose checksum the host leaves to the card are those of an independent packet builder.
+#[test]
+fn checksums_are_inserted() {
+    let mut nic = Nic::new(Options::default());
+    let mut random = ChaCha8Rng::seed_from_u64(26);
+    let mut frames = nic.device.open_frames(PROCESS, 1, BUFFER).unwrap();
+    let (plain, tagged) = (Ends::default(), Ends { vlan: Some(5), ..Ends::default() });
+    let mut built: Vec<Vec<u8>> = (0..80)
+        .map(|i| {
+            let payload: Vec<u8> = (0..random.random_range(0..1473)).map(|_| random.random()).collect();
+            udp(if i % 4 == 0 { &tagged } else { &plain }, 5, 1000 + i, &payload)
+        })
+        .collect();
+    // A checksum of 0 is sent as 0xFFFF: the payload is what is missing.
+    let mut zero = udp(&plain, 5, 6, &[0, 0, 1, 2, 3]);
+    let rest = [zero[40], zero[41]];
+    zero[40..44].copy_from_slice(&[0xFF, 0xFF, rest[0], rest[1]]);
+    built.push(zero);
+    let given: Vec<_> = built
+        .iter()
+        .map(|bytes| {
+            let ip = if bytes[12..14] == [0x81, 0] { 18 } else { 14 };
+            let udp = ip + 20;
+            let pseudo = [&bytes[ip + 12..ip + 20], &[0, 17], &bytes[udp + 4..udp + 6]].concat();
+            let mut given = bytes.clone();
+            given[udp + 6..udp + 8].copy_from_slice(&ones_complement_sum(&pseudo).to_be_bytes());
+            (given, Some((udp as u16, 6)))
+        })
+        .collect();
+    assert!(built.iter().zip(&given).all(|(built, given)| *built != given.0));
+    let mut left: Vec<_> = given.iter().map(|(bytes, place)| (&bytes[..], *place)).collect();
+    let mut sent = vec![];
+    while !left.is_empty() || sent.len() < built.len() {
+        let taken = nic.device.send_frames(&mut frames, &left).unwrap();
+        left.drain(..taken);
+        nic.card.sim().run(500);
+        sent.extend(nic.card.sim().take_sent().into_iter().map(|frame| frame.bytes));
+        assert_eq!(nic.device.receive_frame(&mut frames).unwrap(), None);
+        assert!(nic.card.sim().cycle() < 500_000, "{} of {} left", left.len(), built.len());
+    }
+    assert_eq!(sent, built);
+    for place in [(35, 6), (34, 256), (34, 26)] {
+        assert!(nic.device.send_frame(&mut frames, &given[0].0[..60], Some(place)).is_err(), "{place:?}");
+    }
+    nic.device.close_frames(frames).unwrap();
     nic.assert_empty();
 }
 

@@ -4,6 +4,7 @@
 use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_blocks::checksum::ChecksumField;
 use spindle_blocks::desc::{CommandIssuer, CsrRequest, HostRead, PutDesc};
 use spindle_contract::descriptors::{client, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
@@ -128,6 +129,14 @@ struct Transfer {
     error: bool,
     at: u64,
     sent: usize,
+    /// A checksum that comes with it: byte, value.
+    field: Option<(usize, u16)>,
+}
+
+/// The checksum that host memory makes of a frame at this address.
+fn field(address: u64, length: usize) -> Option<(usize, u16)> {
+    let at = 2 * (address as usize >> 3 & 0xFF);
+    (address & 4 != 0 && at + 2 <= length).then_some((at, (address >> 9) as u16 ^ 0x5A3C))
 }
 
 struct Bench {
@@ -246,7 +255,11 @@ impl Bench {
     fn raw(&mut self, address: u64, length: usize) {
         self.raws.push_back((address, length));
         if address & BROKEN == 0 {
-            self.expected_raw.push_back((0..length as u64).map(|i| host_byte(address + i)).collect());
+            let mut bytes: Vec<u8> = (0..length as u64).map(|i| host_byte(address + i)).collect();
+            if let Some((at, value)) = field(address, length) {
+                bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+            }
+            self.expected_raw.push_back(bytes);
         }
     }
 
@@ -325,6 +338,12 @@ impl Bench {
             d.put_data.set_bytes(&t.bytes[t.sent..t.bytes.len().min(t.sent + 64)]);
             d.put_data_last.set(t.sent + 64 >= t.bytes.len());
             d.put_data_error.set(t.error);
+            let here = t.field.filter(|(at, _)| (t.sent..t.sent + 64).contains(at));
+            d.put_data_field.set(here.map_or(ChecksumField::default(), |(at, value)| ChecksumField {
+                present: true,
+                word: bits((at - t.sent) / 2),
+                value: bits(value),
+            }));
         }
         d.eval();
 
@@ -364,7 +383,10 @@ impl Bench {
             // Bytes after the end are undefined.
             bytes.resize(bytes.len().next_multiple_of(64), 0xEE);
             let at = self.cycle + rng.random_range(self.read_delay.clone());
-            self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0 });
+            let of_frame =
+                read.issuer.handle.to_u64() == u64::from(put_op::FRAME_HANDLE) && read.issuer.cluster.to_u64() == 7;
+            let field = if of_frame { field(address, length as usize) } else { None };
+            self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0, field });
         }
         if d.segment.valid.is_high() && segment_ready {
             let read = d.segment.get();
@@ -459,7 +481,7 @@ fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool
         issuer: CommandIssuer {
             cluster: bits(rng.random_range(0..8u64)),
             hpu: bits(rng.random_range(0..8u64)),
-            handle: bits(rng.random_range(0..16u64)),
+            handle: bits(rng.random_range(0..u64::from(put_op::FRAME_HANDLE))),
         },
         frame: bits(rng.random::<u16>()),
     };

@@ -1,6 +1,7 @@
 //! Puts, gets and frames of the command ring.
 
 use crate::rvma_lut::commands::command_rings::Ring;
+use crate::rvma_lut::host_access::frame_sums::Transfer;
 use crate::rvma_lut::rvma_engine::agents::HostPut;
 use crate::rvma_lut::rvma_engine::bench::Bench;
 use rand::seq::IndexedRandom;
@@ -73,6 +74,13 @@ fn frame(cookie: u16, event: bool, address: u64, length: usize) -> Words {
         (WORD_BUFFER, address as u32),
         (WORD_BUFFER + 1, (address >> 32) as u32),
     ]
+}
+
+/// A frame with a checksum.
+fn with_checksum(mut words: Words, start: u32, offset: u32) -> Words {
+    words[0].1 |= FRAME_CHECKSUM << 8;
+    words.push((WORD_CHECKSUM, Checksum::ZERO.with_start(start).with_offset(offset).0));
+    words
 }
 
 fn allow(bench: &mut Bench, senders: u32) {
@@ -183,6 +191,15 @@ fn what_cannot_be_sent() {
             (0, with(1, MAX_FRAME as u32 + 1), BAD_ARGUMENT),
             (0, with(1, 0), BAD_ARGUMENT),
             (0, with(0, u32::from(SEND_FRAME) | 4 << 8), UNSUPPORTED),
+            // A checksum of odd or far places, and one whose field ends after the frame of 100 bytes.
+            (0, with_checksum(good.clone(), 33, 6), BAD_ARGUMENT),
+            (0, with_checksum(good.clone(), 34, 7), BAD_ARGUMENT),
+            (0, with_checksum(with(1, 1000), MAX_CHECKSUM + 2, 6), BAD_ARGUMENT),
+            (0, with_checksum(with(1, 1000), 6, MAX_CHECKSUM + 2), BAD_ARGUMENT),
+            (0, with_checksum(with(1, 1000), 0x8000, 0), BAD_ARGUMENT),
+            (0, with_checksum(good.clone(), 34, 66), BAD_ARGUMENT),
+            (0, with_checksum(with(1, 99), 98, 0), BAD_ARGUMENT),
+            (0, with_checksum(with(1, 509), MAX_CHECKSUM, MAX_CHECKSUM), BAD_ARGUMENT),
         ] {
             let first = rings[ring].tail;
             rings[ring].push_words(&mut bench, &[words]);
@@ -234,6 +251,66 @@ fn what_cannot_be_sent() {
     });
 }
 
+/// Frames with and without checksums, among them frames in memory that cannot be read, and reads of puts between: every frame is
+/// the model's, whatever the reader and the host do.
+#[test]
+fn checksums_are_inserted() {
+    run_with_wave_on_failure("rvma_ring_sends_checksums", |context| {
+        for (config, latency, stall) in
+            [(Config::SIM, (1, 20), 40), (Config::SIM, (20, 20), 0), (Config::ALVEO, (5, 60), 10)]
+        {
+            let mut bench = Bench::new(context, &config, latency);
+            bench.agents.readers[1].stall = stall;
+            allow(&mut bench, 1 << 3);
+            let mut ring = Ring::open(&mut bench, 3, 64);
+            let mut rng = context.rng();
+            let mut expected = vec![];
+            let mut at = 0x20_0000;
+            const BROKEN: u64 = 0x4000_0000;
+            bench.host.failing = vec![BROKEN..BROKEN + 0x100_0000];
+            for _ in 0..12 {
+                let mut commands = vec![];
+                for _ in 0..rng.random_range(8..32) {
+                    let transfer = Transfer::random(&mut rng);
+                    let broken = rng.random_range(0..10) == 0;
+                    let address = at + if broken { BROKEN - 0x20_0000 } else { rng.random_range(0..64) };
+                    if !broken {
+                        bench.host.write(address, &transfer.bytes);
+                        at += 8192 + 64;
+                    }
+                    let words = frame(rng.random(), rng.random(), address, transfer.bytes.len());
+                    commands.push(match transfer.checksum {
+                        Some((start, offset)) => with_checksum(words, start as u32, offset as u32),
+                        None => words,
+                    });
+                    expected.push((!broken).then(|| transfer.expected()));
+                }
+                ring.push_words(&mut bench, &commands);
+                ring.kick(&mut bench);
+                // Segments of a put on the same way.
+                bench.agents.readers[1].read(8, 0x20_0000, rng.random_range(1..1409));
+                bench.run_until("the ring", |bench| {
+                    bench.agents.readers[1].answers.iter().filter(|a| a.who & 15 == 9).count() == expected.len()
+                });
+                assert_eq!(ring.wait(&mut bench), (ring.tail & 0xFFFF, doorbell_error::NONE));
+            }
+            bench.drain();
+            let answers = &bench.agents.readers[1].answers;
+            let frames: Vec<_> = answers.iter().filter(|a| a.who & 15 == 9).collect();
+            let puts: Vec<_> = answers.iter().filter(|a| a.who & 15 == 8).collect();
+            assert_eq!((frames.len(), puts.len()), (expected.len(), 12));
+            for (i, (answer, expected)) in frames.iter().zip(&expected).enumerate() {
+                assert_eq!(answer.error, expected.is_none(), "frame {i}");
+                assert!(expected.as_ref().is_none_or(|bytes| *bytes == answer.data), "frame {i}");
+            }
+            for put in puts {
+                assert_eq!(put.data, bench.host.memory.bytes(0x20_0000, put.data.len()));
+            }
+            assert_eq!(bench.agents.readers[1].gaps, 0, "a frame leaves without a gap");
+        }
+    });
+}
+
 /// Cycles per command, from the tail to the last one handed on.
 fn pace(bench: &mut Bench, ring: &mut Ring, command: impl Fn(u16) -> Words, ends: impl Fn(&Bench) -> Vec<u64>) -> f64 {
     let from = ends(bench).len();
@@ -265,9 +342,16 @@ fn cycles_per_send() {
             let answers = |bench: &Bench| bench.agents.readers[1].answers.iter().map(|a| a.last).collect::<Vec<u64>>();
             let short = pace(&mut bench, &mut ring, |cookie| frame(cookie, true, 0x1000, 64), answers);
             let long = pace(&mut bench, &mut ring, |cookie| frame(cookie, true, 0x1000, 1500), answers);
+            let summed = |length| move |cookie| with_checksum(frame(cookie, true, 0x1000, length), 34, 6);
+            let short_sum = pace(&mut bench, &mut ring, summed(64), answers);
+            let long_sum = pace(&mut bench, &mut ring, summed(1500), answers);
             println!(
-                "latency {latency}: {per_put:.2} cycles per put, {short:.2} per frame of 64 bytes, {long:.2} of 1500"
+                "latency {latency}: {per_put:.2} cycles per put, {short:.2} per frame of 64 bytes, {long:.2} of 1500; with a \
+                 checksum {short_sum:.2} and {long_sum:.2}"
             );
+            // Where the buffer limits the rate, 3 cycles more in the buffer count.
+            let more = if latency == 20 { 0.1 } else { 1.0 };
+            assert!(short_sum <= short + more && long_sum <= long + more, "checksums are slower");
             assert!(per_put <= 5.0, "{per_put} cycles per put");
             assert!(short <= if latency == 20 { 6.0 } else { 8.0 }, "{short} cycles per frame of 64 bytes");
             // The read buffer of this configuration holds 128 beats: a host with a latency of 100 cycles does not keep it full.

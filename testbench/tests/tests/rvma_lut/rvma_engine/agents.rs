@@ -83,6 +83,8 @@ pub struct Reader {
     /// All beats of a transfer have the same error flag.
     pub errors_agree: bool,
     errors: Vec<bool>,
+    /// It inserts the checksums that come with its beats.
+    inserts: bool,
 }
 
 impl Reader {
@@ -101,6 +103,7 @@ impl Reader {
             gaps: 0,
             errors_agree: true,
             errors: vec![],
+            inserts: false,
         }
     }
 
@@ -129,7 +132,13 @@ impl Reader {
         if self.beats.is_empty() {
             self.first = dut.cycle();
         }
+        let beat = self.beats.len();
         self.beats.extend(data.bytes());
+        let field = dut.put_data_field.get();
+        if self.inserts && field.present {
+            let at = beat + 2 * field.word.to_u64() as usize;
+            self.beats[at..at + 2].copy_from_slice(&field.value.to_u16().to_le_bytes());
+        }
         self.errors.push(data.error.is_high());
         if data.last.is_high() {
             let tag = data.tag.get();
@@ -216,7 +225,7 @@ impl Agents {
         Self {
             readers: [
                 Reader::new(|dut| &dut.host_read, |dut| &dut.host_data),
-                Reader::new(|dut| &dut.put_read, |dut| &dut.put_data),
+                Reader { inserts: true, ..Reader::new(|dut| &dut.put_read, |dut| &dut.put_data) },
             ],
             atomics: Offers::new(|dut| &dut.host_atomic),
             atomic_ends: vec![],

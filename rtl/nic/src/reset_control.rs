@@ -106,8 +106,8 @@ impl ResetControl {
     fn update(&mut self) {
         let busy = self.step.q.val() != ResetStep::Idle;
         let starts = self.answer_access(busy);
-        self.sequence(starts);
-        self.gate_wire();
+        let sent = self.gate_wire();
+        self.sequence(starts, sent);
     }
 
     /// Answers accesses of RESET, and during hold and clear those of all registers. Returns whether a reset starts.
@@ -126,12 +126,11 @@ impl ResetControl {
         takes & is_reset & request.write & !busy
     }
 
-    fn sequence(&mut self, starts: Bit) {
+    fn sequence(&mut self, starts: Bit, sent: Bit) {
         let waits = (self.step.q.val() == ResetStep::Drain) | (self.step.q.val() == ResetStep::Finish);
-        let tx_moves = self.tx_inside.q.val() & self.tx_ready.val();
         let gives_up = waits & self.silence.q.val().all();
         self.silence.d.next = self.silence.q.val() + 1;
-        if !waits | self.moved.val() | tx_moves {
+        if !waits | self.moved.val() | sent {
             self.silence.d.next = bits::<SILENCE_BITS>(0);
         }
         self.count.d.next = bits::<STEP_BITS>(0);
@@ -169,8 +168,9 @@ impl ResetControl {
         self.engines_reset.next = self.resetting.q.val();
     }
 
-    /// The gates of the wire open and close between two frames; the one for beats from the wire closes at once.
-    fn gate_wire(&mut self) {
+    /// The gates of the wire open and close between two frames; the one for beats from the wire closes at once. Returns whether
+    /// a beat is sent.
+    fn gate_wire(&mut self) -> Bit {
         let idle = self.step.q.val() == ResetStep::Idle;
         self.rx_inside.load(self.rx_valid.val(), !self.rx_last.val());
         let between = if self.rx_valid.val() { self.rx_last.val() } else { !self.rx_inside.q.val() };
@@ -191,5 +191,6 @@ impl ResetControl {
             self.tx_inside.d.next = false;
             self.tx_held.d.next = false;
         }
+        offered & self.tx_ready.val()
     }
 }

@@ -67,6 +67,51 @@ fn a_complete_buffer_is_an_interrupt() {
     nic.assert_empty();
 }
 
+/// From the host's answer to a record to the request of the process's vector.
+#[test]
+fn cycles_from_a_record_to_its_request() {
+    const RECORD_TO_REQUEST: u64 = 7;
+    let mut nic = Nic::new(Options::default());
+    nic.rule("spindle", Action::Mailbox);
+    let (pid, vector) = (4, 5);
+    let mut ring = nic.device.open_ring(pid, 16).unwrap();
+    let options = WindowOptions { address: ADDRESS, key: 1, threshold: SIZE, event: true, ..WindowOptions::default() };
+    let window = nic.device.open_window(pid, &options).unwrap();
+    nic.device.set_interrupt(pid, Some(InterruptOptions::default())).unwrap();
+    nic.device.set_receive(true).unwrap();
+    nic.card.sim().memory().keep_log = true;
+    for message in 0..5 {
+        let posted = nic.device.post_buffer(window, SIZE).unwrap();
+        nic.device.arm(&mut ring).unwrap();
+        let mut sim = nic.card.sim();
+        assert_eq!(sim.take_interrupts(), 0);
+        sim.memory().log.clear();
+        at_once(&puts(pid as u16, message, 1)).into_iter().for_each(|frame| sim.inject(frame));
+        // Neither the data nor the completion record, which may be answered later.
+        let of_buffer =
+            |at: u64| (posted.buffer..posted.buffer + u64::from(SIZE)).contains(&at) || at & !63 == posted.record & !63;
+        let mut answered = None;
+        let waited = loop {
+            let now = sim.cycle();
+            sim.step();
+            if answered.is_none() && sim.memory().log.iter().any(|burst| !of_buffer(burst.address)) {
+                answered = Some(now);
+            }
+            match sim.take_interrupts() {
+                0 => {}
+                vectors => {
+                    assert_eq!(vectors, 1 << vector);
+                    break now - answered.expect("the interrupt comes after the answer to its record");
+                }
+            }
+            assert!(answered.is_none_or(|answered| now - answered < 100) && now < 100_000, "no interrupt");
+        };
+        assert_eq!(waited, RECORD_TO_REQUEST, "message {message}");
+        drop(sim);
+        assert!(nic.device.poll_event(&mut ring).unwrap().is_some());
+    }
+}
+
 #[test]
 fn the_card_has_an_interrupt_of_its_own() {
     let mut nic = Nic::new(Options::default());

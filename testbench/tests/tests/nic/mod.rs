@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod answers;
 pub mod bench;
+pub mod blocks;
 pub mod budgets;
 pub mod commands;
 pub mod context_puts;

@@ -88,11 +88,12 @@ fn a_kick_writes_both_pointers() {
         bench.drain();
         assert_eq!(bench.counter(rvma::EVENTS), 2);
         write_line(&mut bench, pid, 5, doorbell::EventHead::ZERO.with_event_head(2).with_arm(true));
-        kick(&mut bench, pid);
+        // The write is offered in this cycle.
         let written = bench.dut.cycle();
+        kick(&mut bench, pid);
         bench.run_until("the read", |b| b.dut.host.arvalid.is_high());
         let cycles = bench.dut.cycle() - written;
-        println!("KICK answered to ARVALID: {cycles}");
+        println!("KICK written to ARVALID: {cycles}");
         assert_eq!(cycles, KICK_TO_ARVALID);
         bench.steps(600);
         assert_eq!(done(&mut bench, pid), 5);
@@ -106,8 +107,42 @@ fn a_kick_writes_both_pointers() {
     });
 }
 
-/// Cycles from the answer to a write of KICK to ARVALID on an idle engine.
-const KICK_TO_ARVALID: u64 = 4;
+/// Cycles from a write of KICK to ARVALID on an idle engine.
+const KICK_TO_ARVALID: u64 = 6;
+
+/// A line that the host does not let the card read changes nothing and holds up no other process; a later kick reads the line again.
+#[test]
+fn a_refused_line_changes_nothing() {
+    run_with_wave_on_failure("rvma_kicks_refused", |context| {
+        let mut bench = Bench::new(context, &Config::SIM, (5, 40));
+        let (refused, other) = (6, 11);
+        for pid in [refused, other] {
+            open(&mut bench, pid, 16).unwrap();
+            open_commands(&mut bench, pid);
+            assert_eq!(open_shadow(&mut bench, pid, line(pid), BYTES as u32), doorbell_error::NONE);
+            bench.stage(pid, doorbell::IRQ, doorbell::Irq::ZERO.with_events(1).with_enable(true).0);
+            write_line(&mut bench, pid, 3, doorbell::EventHead::ZERO.with_arm(true));
+            send(&mut bench, 0, pid, &Event { kind: USER, ..Event::default() });
+        }
+        bench.drain();
+        bench.host.failing = vec![line(refused)..line(refused) + BYTES as u64];
+        let reads = bench.counter(rvma::DMA_READS);
+        for pid in [refused, other] {
+            kick(&mut bench, pid);
+        }
+        bench.steps(600);
+        assert_eq!(bench.counter(rvma::READ_ERRORS), 1);
+        // Two lines, and the commands of one ring.
+        assert_eq!(bench.counter(rvma::DMA_READS) - reads, 3);
+        assert_eq!((done(&mut bench, refused), done(&mut bench, other)), (0, 3));
+        assert_eq!(bench.fired.drain(..).map(|(pid, _)| pid).collect::<Vec<_>>(), [other], "armed by its line alone");
+        bench.host.failing.clear();
+        kick(&mut bench, refused);
+        bench.steps(600);
+        assert_eq!((done(&mut bench, refused), bench.counter(rvma::READ_ERRORS)), (3, 1));
+        assert_eq!(bench.fired.drain(..).map(|(pid, _)| pid).collect::<Vec<_>>(), [refused]);
+    });
+}
 
 /// Processes that write their lines and kick at random, beside the doorbell writes of others: the last pointers count.
 #[test]

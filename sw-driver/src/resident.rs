@@ -9,13 +9,13 @@
 //! [`Device::open`] begins with a card of its own: it voids the list.
 
 use crate::context::Placement;
-use crate::rule::MessageRule;
-use crate::rule_table::Action;
-use crate::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result, Rule};
+use crate::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result};
 use spindle_contract::registers::{global, hpu};
-use std::fmt;
 
 mod list;
+mod rule;
+
+pub use rule::{Effect, ResidentRule};
 
 /// Most bytes of the list; of a small L2, a sixteenth.
 const MOST_BYTES: usize = 4096;
@@ -36,72 +36,6 @@ impl Resident {
     /// Bytes of its code, its variables and its scratchpad, as set aside.
     pub fn bytes(&self) -> [usize; 3] {
         [self.placement.code.1, self.placement.state.1, self.placement.scratch.1]
-    }
-}
-
-/// Treatment of the frames of a [`ResidentRule`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Placed through the mailbox that the Spindle header names.
-    Mailbox,
-    /// Handlers of the context run; each frame is a message.
-    Packets(ContextId),
-    /// Handlers of the context run; the Spindle header names the message.
-    Messages(ContextId),
-    /// Handlers of the context run; these four bytes of the frame name the message, and this test ends it.
-    Field {
-        /// The context.
-        context: ContextId,
-        /// The four bytes, such as `udp[10:4]`.
-        field: String,
-        /// The test of the last packet, such as `udp[8:2] >= 0x8000`.
-        end: String,
-    },
-}
-
-impl Effect {
-    /// The context whose handlers run.
-    pub fn context(&self) -> Option<ContextId> {
-        match self {
-            Effect::Mailbox => None,
-            Effect::Packets(context) | Effect::Messages(context) | Effect::Field { context, .. } => Some(*context),
-        }
-    }
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Effect::Mailbox => f.write_str("mailboxes"),
-            Effect::Packets(context) => write!(f, "context {}, per packet", context.0),
-            Effect::Messages(context) => write!(f, "context {}, per message", context.0),
-            Effect::Field { context, field, .. } => write!(f, "context {}, per message of {field}", context.0),
-        }
-    }
-}
-
-/// A rule that outlives its program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResidentRule {
-    /// Text of the rule; empty: every frame.
-    pub rule: String,
-    /// Treatment of its frames.
-    pub effect: Effect,
-}
-
-impl ResidentRule {
-    /// The rule and its action.
-    fn parsed(&self) -> Result<(Rule, Action)> {
-        let rule = if self.rule.is_empty() { Rule::any() } else { self.rule.parse()? };
-        Ok(match &self.effect {
-            Effect::Mailbox => (rule, Action::Mailbox),
-            Effect::Packets(context) => (rule, Action::Context(*context)),
-            Effect::Messages(context) => (rule, Action::ContextPerMessage(*context)),
-            Effect::Field { context, field, end } => {
-                let (rule, delivery) = MessageRule::parse(field, end)?.of(&rule, *context);
-                (rule, Action::Deliver(delivery))
-            }
-        })
     }
 }
 
@@ -196,11 +130,35 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         if self.residents.rules.contains(&rule) {
             return Ok(());
         }
+        self.change_resident_rules(|rules| rules.push(rule))
+    }
+
+    /// Adds rules that outlive the program, in their order, before the others. Those that the list has move there.
+    ///
+    /// # Errors
+    /// As [`Device::load_resident`].
+    pub fn put_resident_rules_first(&mut self, first: &[ResidentRule]) -> Result<()> {
+        self.change_resident_rules(|rules| {
+            rules.retain(|rule| !first.contains(rule));
+            rules.splice(0..0, first.iter().cloned());
+        })
+    }
+
+    /// Removes these rules; those that the list does not have are none.
+    ///
+    /// # Errors
+    /// As [`Device::load_resident`].
+    pub fn remove_resident_rules(&mut self, gone: &[ResidentRule]) -> Result<()> {
+        self.change_resident_rules(|rules| rules.retain(|rule| !gone.contains(rule)))
+    }
+
+    fn change_resident_rules(&mut self, change: impl FnOnce(&mut Vec<ResidentRule>)) -> Result<()> {
         self.refuse_strangers()?;
-        self.residents.rules.push(rule);
+        let before = self.residents.rules.clone();
+        change(&mut self.residents.rules);
         let done = self.install_residents();
         if done.is_err() {
-            self.residents.rules.pop();
+            self.residents.rules = before;
             self.write_residents()?;
         }
         done

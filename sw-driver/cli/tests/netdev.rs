@@ -5,6 +5,7 @@
 #[path = "common/served.rs"]
 mod served;
 
+use rustix::process::{kill_process, Pid, Signal};
 use served::{open, Served};
 use spindle::resident::{Effect, ResidentRule};
 use spindle::{ContextOptions, Device, Image};
@@ -40,7 +41,7 @@ for number in range(3):
 print(answers)
 "#;
 
-/// Datagrams of the host on the wire to the handler's port: prints how many came back as they were.
+/// Datagrams of the host on the wire to a port: prints how many came back as they were.
 const UDP: &str = r#"
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -48,9 +49,19 @@ s.settimeout(20)
 answers = 0
 for number in range(5):
     text = b"datagram %d" % number
-    s.sendto(text, (sys.argv[1], 9999))
+    s.sendto(text, (sys.argv[1], int(sys.argv[2])))
     answers += s.recv(2000) == text
 print(answers)
+"#;
+
+/// A program of the host: answers datagrams to port 7, once it has said so.
+const ECHO: &str = r#"
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("10.9.0.1", 7))
+print("answers", file=sys.stderr, flush=True)
+while True:
+    s.sendto(*s.recvfrom(2000))
 "#;
 
 /// A network namespace. It is removed when dropped.
@@ -71,6 +82,13 @@ impl Namespace {
 
     fn output(&self, program: &str, arguments: &[&str]) -> Output {
         self.command(program, arguments).output().unwrap()
+    }
+
+    /// Output of a program that asks the host at the other end.
+    fn answers(&self, program: &str, arguments: &[&str]) -> String {
+        let output = self.output("python3", &[&["-c", program, "10.9.0.1"], arguments].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().into()
     }
 
     /// Brings the interface up with this address.
@@ -147,7 +165,7 @@ fn two_hosts_talk_through_a_card_while_a_handler_answers() {
         let card = open(&socket);
         let mut device = Device::attach(card.clone(), card.clone()).unwrap();
         let handler = Shipped::by_name("ping_pong").unwrap().load().unwrap();
-        answers_udp(&mut device, &handler.image);
+        answers_udp(&mut device, &handler.image, "udp.dport == 9999");
     }
     let address = format!("unix:{}", socket.display());
     let mut command = host.command(env!("CARGO_BIN_EXE_spindle"), &["--card", &address, "netdev"]);
@@ -157,8 +175,7 @@ fn two_hosts_talk_through_a_card_while_a_handler_answers() {
     host.up("spindle0", "10.9.0.1/24");
     let begin = Instant::now();
 
-    let ping = far.output("python3", &["-c", PING, "10.9.0.1"]);
-    assert_eq!(String::from_utf8_lossy(&ping.stdout).trim(), "3", "{}", String::from_utf8_lossy(&ping.stderr));
+    assert_eq!(far.answers(PING, &[]), "3");
 
     let data: Vec<u8> = (0..BYTES as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(folder.path().join("data"), &data).unwrap();
@@ -170,8 +187,7 @@ fn two_hosts_talk_through_a_card_while_a_handler_answers() {
     let transfer = ["-s", "--retry", "5", "--retry-connrefused", "--max-time", &limit, "-o", got.to_str().unwrap()];
     let mut curl = quiet(far.command("curl", &transfer)).arg("http://10.9.0.1:8000/data").spawn().unwrap();
     // The handler answers while the file is on its way.
-    let udp = far.output("python3", &["-c", UDP, "10.9.0.1"]);
-    assert_eq!(String::from_utf8_lossy(&udp.stdout).trim(), "5", "{}", String::from_utf8_lossy(&udp.stderr));
+    assert_eq!(far.answers(UDP, &["9999"]), "5");
     assert!(curl.wait().unwrap().success(), "curl fails after {:?}", begin.elapsed());
     assert!(std::fs::read(&got).unwrap() == data, "the file is another one");
     assert!(begin.elapsed() < LIMIT);
@@ -183,8 +199,73 @@ fn quiet(mut command: Command) -> Command {
     command
 }
 
-/// Loads a handler that outlives this driver, for UDP port 9999.
-fn answers_udp(device: &mut served::Nic, image: &Image) {
-    let rule = |context| vec![ResidentRule { rule: "udp.dport == 9999".into(), effect: Effect::Packets(context) }];
+/// Loads a handler that outlives this driver, for frames of this rule.
+fn answers_udp(device: &mut served::Nic, image: &Image, rule: &str) {
+    let rule = |context| vec![ResidentRule { rule: rule.into(), effect: Effect::Packets(context) }];
     device.load_resident("ping_pong", image, &ContextOptions::default(), rule).unwrap();
+}
+
+/// Rules of the interface come before those of a handler, and go with it; those that a killed program leaves can be taken out.
+#[test]
+fn rules_send_frames_to_the_interface() {
+    if let Some(reason) = missing() {
+        return spindle_harness::skip(&reason);
+    }
+    let (Some(host), Some(far)) = (Namespace::new("rules"), Namespace::new("asks")) else {
+        return spindle_harness::skip("network namespaces cannot be made");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("nic.sock");
+    let program = env!("CARGO_BIN_EXE_spindle");
+    let mut command = far.command(program, &["serve", "--tap", "wire0", "--keep", "--socket"]);
+    command.arg(&socket);
+    let served = Served::run(command, &socket);
+    {
+        let card = open(&socket);
+        let mut device = Device::attach(card.clone(), card.clone()).unwrap();
+        let handler = Shipped::by_name("ping_pong").unwrap().load().unwrap();
+        answers_udp(&mut device, &handler.image, "udp");
+    }
+    let address = format!("unix:{}", socket.display());
+    let rules = ["--by-rule", "--rule", "eth.type == 0x0806 || icmp", "--rule", "udp.dport == 7"];
+    let netdev = || {
+        let mut command = host.command(program, &[&["--card", &address, "netdev"], &rules[..]].concat());
+        command.stdout(Stdio::null());
+        Running::start(command, "is the interface spindle0")
+    };
+    let listed = || {
+        let card = open(&socket);
+        let device = Device::attach(card.clone(), card).unwrap();
+        device.resident_rules().iter().map(|rule| format!("{} -> {}", rule.rule, rule.effect)).collect::<Vec<_>>()
+    };
+    let handler = "udp -> context 0, per packet";
+    // A program that ends in order takes its rules with it.
+    let mut interface = netdev();
+    kill_process(Pid::from_child(&interface.0), Signal::TERM).unwrap();
+    assert!(interface.0.wait().unwrap().success());
+    assert_eq!(listed(), [handler]);
+
+    let interface = netdev();
+    far.up("wire0", "10.9.0.2/24");
+    host.up("spindle0", "10.9.0.1/24");
+    let _echo = Running::start(host.command("python3", &["-c", ECHO]), "answers");
+    assert_eq!(far.answers(PING, &[]), "3");
+    // The system's program has port 7, the handler all others.
+    assert_eq!(far.answers(UDP, &["7"]), "5");
+    assert_eq!(far.answers(UDP, &["9999"]), "5");
+    drop(interface);
+
+    // The program was killed.
+    assert_eq!(listed(), ["eth.type == 0x0806 || icmp -> host", "udp.dport == 7 -> host", handler]);
+    let unload = |arguments: &[&str]| {
+        let output = Command::new(program).args(["--card", &address, "unload"]).args(arguments).output().unwrap();
+        (output.status.success(), [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat())
+    };
+    let (done, words) = unload(&["--rule", "2"]);
+    assert!(!done && words.contains("rule 2 belongs to context 0; unload the context: `spindle unload 0`"), "{words}");
+    let (done, words) = unload(&["--rule", "3"]);
+    assert!(!done && words.contains("the card has no rule 3"), "{words}");
+    assert_eq!(unload(&["--rule", "0"]), (true, "rule `eth.type == 0x0806 || icmp` to host is gone\n".into()));
+    assert_eq!(listed(), ["udp.dport == 7 -> host", handler]);
+    drop(served);
 }

@@ -24,6 +24,7 @@ pub fn text(residents: &Residents) -> String {
         let rule = plain(rule);
         match effect {
             Effect::Mailbox => format!("mailbox\t{rule}\n"),
+            Effect::Host => format!("host\t{rule}\n"),
             Effect::Packets(context) => format!("packets\t{}\t{rule}\n", context.0),
             Effect::Messages(context) => format!("messages\t{}\t{rule}\n", context.0),
             Effect::Field { context, field, end } => {
@@ -46,6 +47,7 @@ pub fn parse(text: &str, contexts: usize) -> Option<Residents> {
                 continue;
             }
             ["mailbox", _] => Effect::Mailbox,
+            ["host", _] => Effect::Host,
             ["packets", number, _] => Effect::Packets(context(number)?),
             ["messages", number, _] => Effect::Messages(context(number)?),
             ["field", number, field, end, _] => {
@@ -83,6 +85,7 @@ mod tests {
                 rule("", Effect::Messages(ContextId(15))),
                 rule("udp", field),
                 rule("spindle", Effect::Mailbox),
+                rule("icmp", Effect::Host),
             ],
             strangers: 0,
         }

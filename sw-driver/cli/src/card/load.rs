@@ -220,29 +220,57 @@ const UNLOAD_SECONDS: f64 = 5.0;
 #[derive(clap::Args, Clone, Debug)]
 pub struct UnloadArguments {
     /// Contexts, by number; `spindle info` lists them.
-    #[arg(value_name = "CONTEXT", required_unless_present = "all")]
+    #[arg(value_name = "CONTEXT", required_unless_present_any = ["all", "rules"])]
     contexts: Vec<usize>,
-    /// Every context that was loaded.
-    #[arg(long, conflicts_with = "contexts")]
+    /// A rule that belongs to no context, by its number in `spindle info`; may be given several times.
+    #[arg(long = "rule", value_name = "NUMBER")]
+    rules: Vec<usize>,
+    /// Every context that was loaded, and every rule.
+    #[arg(long, conflicts_with_all = ["contexts", "rules"])]
     all: bool,
     /// Seconds for which messages that are alive may go on.
     #[arg(long, value_name = "SECONDS", default_value_t = UNLOAD_SECONDS, value_parser = seconds)]
     timeout: f64,
 }
 
-/// Takes the rules of contexts out, lets their messages end, and gives their memory back.
+/// Takes the rules of contexts out, lets their messages end, and gives their memory back; takes out rules of no context.
 ///
 /// # Errors
-/// There is no such context, or its messages do not end.
+/// There is no such context or rule, or the messages of a context do not end.
 pub fn unload(arguments: &UnloadArguments, live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
     let contexts: Vec<ContextId> = match arguments.all {
         true => live.device.residents().iter().map(|resident| resident.context).collect(),
         false => arguments.contexts.iter().copied().map(ContextId).collect(),
     };
+    // The numbers are those before anything is unloaded.
+    let rules = rules_of_none(arguments, live)?;
     for context in contexts {
         unload_one(live, context, &Patience::new(stop, Some(arguments.timeout)), out)?;
     }
+    if !rules.is_empty() {
+        live.device.remove_resident_rules(&rules)?;
+    }
+    for ResidentRule { rule, effect } in rules {
+        writeln!(out, "rule `{rule}` to {effect} is gone")?;
+    }
     Ok(())
+}
+
+/// The rules without a context that the user means.
+fn rules_of_none(arguments: &UnloadArguments, live: &Live) -> Result<Vec<ResidentRule>> {
+    let listed = live.device.resident_rules();
+    if arguments.all {
+        return Ok(listed.iter().filter(|rule| rule.effect.context().is_none()).cloned().collect());
+    }
+    let named = arguments.rules.iter().map(|number| {
+        let rule = listed.get(*number);
+        let rule = rule.with_context(|| format!("the card has no rule {number}; `spindle info` lists its rules"))?;
+        if let Some(context) = rule.effect.context() {
+            bail!("rule {number} belongs to context {0}; unload the context: `spindle unload {0}`", context.0);
+        }
+        Ok(rule.clone())
+    });
+    named.collect()
 }
 
 fn unload_one(live: &mut Live, context: ContextId, patience: &Patience, out: &mut dyn Write) -> Result<()> {

@@ -1,8 +1,9 @@
 //! `spindle netdev`: a card as a network interface of Linux, over TAP.
 //!
-//! Frames that match no rule of the card, and those of rules with the action HOST, go to the interface; what the system sends there
-//! leaves through the card. Handlers and mailboxes go on to serve their packets. Checksums are offloaded both ways: the card inserts
-//! those that the system leaves out, and the system does not check those that the card has found right.
+//! Frames that match no rule of the card, and those of rules with the action HOST, go to the interface: rules of `--rule`,
+//! which go with the interface, and others. What the system sends there leaves through the card. Handlers and mailboxes go
+//! on to serve their packets. Checksums are offloaded both ways: the card inserts those that the system leaves out, and the
+//! system does not check those that the card has found right.
 
 mod header;
 
@@ -11,8 +12,9 @@ use anyhow::{bail, Context, Result};
 use header::Header;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use spindle::resident::{Effect, ResidentRule};
 use spindle::tap::{Tap, HEADER_BYTES};
-use spindle::{Device, SharedCard};
+use spindle::{Device, Rule, SharedCard};
 use spindle_contract::commands::{MAX_FRAME, MIN_FRAME};
 use std::time::Duration;
 
@@ -36,7 +38,11 @@ pub struct NetdevArguments {
     /// Process of the card whose window, rings and doorbell page are used [default: the last one].
     #[arg(long, value_name = "NUMBER")]
     process: Option<usize>,
-    /// Only frames of rules with the action HOST go to the interface, not those that match no rule.
+    /// Frames that go to the interface although another rule of the card matches them, such as 'eth.type == 0x0806 || icmp';
+    /// may be given several times. These rules come before all others, and go with the interface.
+    #[arg(long = "rule", value_name = "RULE")]
+    rules: Vec<Rule>,
+    /// Only frames of rules go to the interface, those of --rule and others with the action HOST; not those that match no rule.
     #[arg(long)]
     by_rule: bool,
 }
@@ -81,6 +87,10 @@ pub fn run(arguments: &NetdevArguments, card: SharedCard, stop: &Stop) -> Result
     }
     let frames = device.open_frames(process, BUFFERS, BUFFER_BYTES)?;
     device.frames_to_host(Some(frames.window()), !arguments.by_rule)?;
+    let rules: Vec<_> = arguments.rules.iter().map(to_host).collect();
+    if !rules.is_empty() {
+        device.put_resident_rules_first(&rules)?;
+    }
     let received_before = device.receives()?;
     device.set_receive(true)?;
     eprintln!("spindle: the card is the interface {}; bring it up with `ip link set {0} up`", tap.name());
@@ -95,6 +105,9 @@ pub fn run(arguments: &NetdevArguments, card: SharedCard, stop: &Stop) -> Result
     let ended = bridge.serve(stop, calls.then_some(&card));
     let Bridge { mut device, frames, counts, .. } = bridge;
     if ended.is_ok() {
+        if !rules.is_empty() {
+            device.remove_resident_rules(&rules)?;
+        }
         device.close_frames(frames)?;
         if confined {
             device.confine(process)?;
@@ -108,6 +121,11 @@ pub fn run(arguments: &NetdevArguments, card: SharedCard, stop: &Stop) -> Result
         );
     }
     ended.map(|()| counts)
+}
+
+/// The rule in the list of the card.
+fn to_host(rule: &Rule) -> ResidentRule {
+    ResidentRule { rule: rule.text().into(), effect: Effect::Host }
 }
 
 /// A frame that the card has no room for yet, without header, and where its checksum goes.

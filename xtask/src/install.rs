@@ -152,6 +152,8 @@ fn programs(options: &Options) -> Result<()> {
     let pages = options.place("share/man/man1/spindle.1")?;
     let folder = pages.parent().context("a file has a folder")?;
     quiet(Command::new(&spindle).arg("man").arg(folder))?;
+    let page = quiet(Command::new(options.built("spindled")).arg("--man-page"))?;
+    options.write("share/man/man8/spindled.8", &page)?;
     Ok(())
 }
 

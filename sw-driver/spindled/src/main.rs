@@ -1,7 +1,7 @@
 //! The command `spindled`.
 
 use anyhow::{Context, Result};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use spindle::Node;
 use spindle_contract::params::SPINDLE_PORT;
 use spindled::card::Station;
@@ -12,6 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// Owns a card and gives each client process its share of it.
+///
+/// A client that connects to card.sock gets a process of the card for as long as it is connected; process1.sock to process15.sock give
+/// that process; admin.sock gives root process 0 and the rest of the card; control.sock takes requests in JSON, one a line. SIGTERM
+/// ends the daemon, and all clients lose the card. RUST_LOG sets what it logs: warn, info, debug.
 #[derive(Parser, Debug)]
 #[command(version)]
 struct Arguments {
@@ -82,8 +86,18 @@ impl Arguments {
     }
 }
 
+/// Prints the page `spindled(8)`.
+fn man_page() -> Result<()> {
+    let page = clap_mangen::Man::new(Arguments::command()).section("8").date("").source("Spindle").manual("Spindle");
+    page.render(&mut std::io::stdout().lock()).context("cannot write the man page")
+}
+
 fn main() -> Result<()> {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
+    // For packagers, so not in the page itself.
+    if std::env::args().nth(1).as_deref() == Some("--man-page") {
+        return man_page();
+    }
     let arguments = Arguments::parse();
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {

@@ -85,10 +85,15 @@ impl Share<'_> {
                 || address == node::BASE + node::LAST_REFUSAL;
             return !writes && readable;
         }
-        let guarded = match address - address % PAGE {
+        let page = address - address % PAGE;
+        if page > doorbell::BASE {
+            // Another client's: a command there that did nothing would look as if it had succeeded.
+            return false;
+        }
+        let guarded = match page {
             rvma::BASE => (rvma::REGION_FIRST..=rvma::UNCHECKED + 4).contains(&(address % PAGE)),
             global::BASE => [global::RESET, global::IRQ_MAP].contains(&(address % PAGE)),
-            page => page > doorbell::BASE,
+            _ => false,
         };
         !(writes && guarded)
     }

@@ -1,111 +1,28 @@
 //! `spindled` over two served NICs that are joined by a cable: clients exchange memory, beside one that is hostile in every way it has,
 //! and dies.
 
-use rustix::event::{eventfd, EventfdFlags};
+mod cards;
+
+use cards::{own_card, serve, share, soon, Driver};
 use rustix::process::{kill_process, Pid, Signal};
 use spindle::put::{Kind, Target};
 use spindle::rvma::{Posted, Window};
-use spindle::transport::vfio_user::UserCard;
-use spindle::vfio_user::Client;
-use spindle::{irq, Bar, Device, HostMemory, Node, SharedCard};
+use spindle::{Bar, HostMemory};
 use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
 use spindle_contract::wire::status;
-use spindle_sim::serve::{End, NicServer, ServeOptions};
-use spindled::card::{window, Station};
-use spindled::{Daemon, Options, Quota};
+use spindled::card::window;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-type Driver = Device<SharedCard, SharedCard>;
+use std::time::Duration;
 
 /// Cycles in which a put has arrived.
 const ARRIVES: u64 = 1_000_000;
 /// The socket of the daemon that the hostile program uses.
 const HOSTILE: &str = "SPINDLED_TEST_HOSTILE";
 const KEY: u32 = 0x5EC2E7;
-
-/// A thread that ends when the value is dropped.
-struct Running {
-    thread: Option<JoinHandle<()>>,
-    end: Box<dyn Fn()>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        (self.end)();
-        let ended = self.thread.take().is_none_or(|thread| thread.join().is_ok());
-        assert!(ended || std::thread::panicking(), "a server has panicked");
-    }
-}
-
-fn soon(what: &str, mut condition: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-fn serve(folder: &Path, number: usize) -> (PathBuf, Running) {
-    let socket = folder.join(format!("nic{number}.sock"));
-    let options = ServeOptions { end: End::Link(folder.join("cable")), ..ServeOptions::at(&socket) };
-    let stop = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).unwrap();
-    let stops: OwnedFd = stop.try_clone().unwrap();
-    // The model may have to be built, which takes minutes.
-    let (opened, is_open) = std::sync::mpsc::channel();
-    let thread = std::thread::spawn(move || {
-        let mut server = NicServer::open(&options).unwrap();
-        opened.send(()).unwrap();
-        server.run(stops.as_fd()).unwrap();
-    });
-    is_open.recv().expect("a card that is served");
-    let end = Box::new(move || {
-        irq::signal(&stop);
-    });
-    (socket, Running { thread: Some(thread), end })
-}
-
-fn node(number: usize) -> Node {
-    Node {
-        mac: [2, 0, 0, 0, 0, number as u8 + 1],
-        ip: [10, 0, 0, number as u8 + 1],
-        port: spindle_contract::params::SPINDLE_PORT,
-    }
-}
-
-fn own_card(folder: &Path, number: usize, nic: PathBuf) -> (PathBuf, Running) {
-    let sockets = folder.join(format!("spindled{number}"));
-    std::fs::create_dir(&sockets).unwrap();
-    let Node { mac, ip, .. } = node(number);
-    let options = Options {
-        sockets: sockets.clone(),
-        station: Some(Station { nid: number as u32, mac, ip }),
-        nodes: (0..2).map(|number| (number, node(number))).collect(),
-        round_trip: 20_000,
-        quota: Quota { mailboxes: 8, ..Quota::default() },
-    };
-    let ends = Arc::new(AtomicBool::new(false));
-    let end = ends.clone();
-    let thread = std::thread::spawn(move || {
-        let card = spindle::open(&format!("unix:{}", nic.display())).unwrap();
-        Daemon::new(card, options).unwrap().run(|| ends.load(Ordering::Relaxed)).unwrap();
-    });
-    (sockets, Running { thread: Some(thread), end: Box::new(move || end.store(true, Ordering::Relaxed)) })
-}
-
-fn share(sockets: &Path) -> (Driver, usize) {
-    let card = SharedCard::new(UserCard::over(Client::connect(&sockets.join("card.sock")).unwrap()).unwrap());
-    let process = card.lock().process().unwrap();
-    (Device::share(card.clone(), card).unwrap(), process)
-}
 
 /// A window with a buffer of so many bytes.
 fn receiver(driver: &mut Driver, process: usize, address: u64, bytes: u32) -> (Window, Posted) {

@@ -13,9 +13,9 @@ use std::io::Write;
 /// Arguments of `spindle events`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
-    /// Process whose events are printed.
-    #[arg(long, default_value_t = 0)]
-    pub process: usize,
+    /// Process whose events are printed [default: 0; of a share of spindled, such as /run/spindle/process3.sock, its own].
+    #[arg(long)]
+    pub process: Option<usize>,
     /// Print JSON, one line for each event.
     #[arg(long)]
     pub json: bool,
@@ -35,8 +35,9 @@ pub struct Arguments {
 /// # Errors
 /// There is no such process, the card does not answer, or the output cannot be written.
 pub fn run(arguments: &Arguments, live: &mut Live, out: &mut dyn Write, stop: &Stop) -> Result<()> {
-    live.as_process(arguments.process, |live| {
-        let mut listener = Listener::open(live, arguments.process, arguments.records)?;
+    let process = arguments.process.or(live.share).unwrap_or(0);
+    live.as_process(process, |live| {
+        let mut listener = Listener::open(live, process, arguments.records)?;
         let followed = follow(arguments, live, &mut listener, out, stop);
         listener.close(live)?;
         followed

@@ -1,7 +1,7 @@
 //! A running card, as the commands use it.
 
 use super::address::{is_share, ADMINISTRATOR};
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use spindle::{Device, Identity, SharedCard};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,6 +87,8 @@ pub struct Live {
     pub identity: Identity,
     /// Its driver.
     pub device: Device<SharedCard, SharedCard>,
+    /// The process whose share of the card this is, and nothing else; `None`: the card.
+    pub share: Option<usize>,
 }
 
 impl Live {
@@ -97,7 +99,18 @@ impl Live {
     pub fn attach(card: SharedCard) -> Result<Live> {
         let identity = card.lock().identity();
         let device = Device::attach(card.clone(), card.clone()).with_context(|| unusable(&identity.address))?;
-        Ok(Live { card, identity, device })
+        Ok(Live { card, identity, device, share: None })
+    }
+
+    /// Likewise, or takes the share that the card is, for a command that needs no more than a process.
+    ///
+    /// # Errors
+    /// As [`Live::attach`].
+    pub fn attach_or_share(card: SharedCard) -> Result<Live> {
+        let Some(process) = card.lock().process() else { return Live::attach(card) };
+        let identity = card.lock().identity();
+        let device = Device::share(card.clone(), card.clone())?;
+        Ok(Live { card, identity, device, share: Some(process) })
     }
 
     /// Lets some time pass on the card: so much as fits between two looks.
@@ -135,11 +148,16 @@ impl Live {
         }
     }
 
-    /// Lets the process name host memory while `use_card` runs; a process that was confined is confined again.
+    /// Lets the process name host memory while `use_card` runs; a process that was confined is confined again. The owner of a share has
+    /// done that.
     ///
     /// # Errors
-    /// There is no such process, or those of `use_card`.
+    /// There is no such process, the daemon gives another one, or those of `use_card`.
     pub fn as_process<T>(&mut self, process: usize, use_card: impl FnOnce(&mut Live) -> Result<T>) -> Result<T> {
+        self.check_process(process)?;
+        if self.share.is_some() {
+            return use_card(self);
+        }
         let confined = !self.device.trusts(process);
         if confined {
             self.device.trust(process)?;
@@ -149,6 +167,21 @@ impl Live {
             self.device.confine(process)?;
         }
         result
+    }
+
+    /// Whether this way to the card gives a process.
+    fn check_process(&self, process: usize) -> Result<()> {
+        let address = &self.identity.address;
+        match (self.share, address.rsplit_once('/')) {
+            (Some(own), _) if own != process => {
+                bail!("{address} is the share of process {own}; leave --process out, or use the socket of process {process}")
+            }
+            (None, Some((folder, ADMINISTRATOR))) if process != 0 => bail!(
+                "{address} is process 0 of the card, and others are their programs' alone; use --process 0, or, for what \
+                 needs no more than a process (`spindle events`), {folder}/process{process}.sock"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Seconds of so many cycles at the card's nominal clock.

@@ -101,7 +101,7 @@ impl CardCommand {
             CardCommand::Stats(arguments) => stats::run(arguments, &mut attach()?, out, stop),
             CardCommand::Top(arguments) => top::run(arguments, &mut attach()?, stop),
             CardCommand::Trace(arguments) => trace::run(arguments, &mut attach()?, out, stop),
-            CardCommand::Events(arguments) => events::run(arguments, &mut attach()?, out, stop),
+            CardCommand::Events(arguments) => events::run(arguments, &mut Live::attach_or_share(open()?)?, out, stop),
             CardCommand::Bind(_) => unreachable!("`run` has carried it out, without a card"),
             CardCommand::Reset => reset::run(&open()?, out),
             CardCommand::Put(arguments) => {

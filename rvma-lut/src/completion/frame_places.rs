@@ -9,8 +9,8 @@
 //!
 //! A frame takes a place of the ring of its process when it is bound to a buffer, so that its event cannot be lost. Eight records of
 //! each ring are never reserved: other events use them, and `room` may be some cycles old. So a ring of less than 16 records gets no
-//! frames. `pid` → `room`: 2 cycles; for a process that has just become the first, `room` is low until then. `reader` → `owed`: the
-//! same cycle.
+//! frames. `pid` → `room`: 2 cycles; for a process that has just become the first, `room` is low until then, and binding decides
+//! no frame. `reader` → `owed`: the same cycle.
 
 use crate::prelude::*;
 

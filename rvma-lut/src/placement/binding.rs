@@ -26,6 +26,8 @@
 //! before others.
 //!
 //! A frame for the host is a message of its own. Without a record of the event ring it is refused like one without a buffer.
+//! `frame_room` is about the process of the oldest frame, two cycles late, so a frame for another mailbox than the frame
+//! before enters when that frame has been decided: 2 cycles later.
 //!
 //! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the
 //! buffer, and the payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither
@@ -338,7 +340,11 @@ impl Binding {
         let next = self.next.val();
         let offered = self.looked_up.valid.val() | spill_waits;
         let headroom = self.bound.headroom.val() & self.verdict.headroom.val() & self.frame_headroom.val();
-        let starts = offered & self.reservation.fetch_ready.val() & headroom;
+        // A packet that was refused names no mailbox.
+        let loaded = self.packet.q.val();
+        let moves_on = loaded.refused | (loaded.mailbox != next.mailbox);
+        let waits = self.loaded.q.val() & loaded.packet.host & next.packet.host & moves_on;
+        let starts = offered & self.reservation.fetch_ready.val() & headroom & !waits;
         let free = !self.fetched.q.val() & !self.checked.q.val() & !self.clearing.q.val() & !self.sweep.val();
         self.reservation.fetch.next = starts & free;
         self.reservation.mailbox.next = next.mailbox;

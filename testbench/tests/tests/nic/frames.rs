@@ -102,6 +102,47 @@ fn frames_to_the_host() {
     nic.assert_empty();
 }
 
+/// HOST_WINDOW changes between two processes while frames arrive: no frame is dropped, and each process has its frames in order.
+#[test]
+fn the_window_moves_while_frames_arrive() {
+    let mut nic = Nic::new(Options::default());
+    let mut random = ChaCha8Rng::seed_from_u64(27);
+    nic.rule("udp.dport == 700", Action::Host);
+    nic.device.set_receive(true).unwrap();
+    let processes = [PROCESS, 9];
+    let mut windows = processes.map(|process| nic.device.open_frames(process, 4, BUFFER).unwrap());
+    nic.device.frames_to_host(Some(windows[0].window()), false).unwrap();
+    const FRAMES: u32 = 600;
+    let wire: Vec<Vec<u8>> = (0..FRAMES).map(|n| udp(&Ends::default(), 1, 700, &n.to_be_bytes())).collect();
+    // As fast as host memory takes them, so that no frame is dropped for want of a cell.
+    for frame in random_gaps(&wire, 16, &mut random) {
+        nic.card.sim().inject(frame);
+    }
+    let mut received: [Vec<u32>; 2] = Default::default();
+    let mut changes = 0;
+    while received[0].len() + received[1].len() < FRAMES as usize {
+        if nic.card.sim().pending() > 0 {
+            changes += 1;
+            nic.device.frames_to_host(Some(windows[changes % 2].window()), false).unwrap();
+        }
+        nic.card.sim().run(random.random_range(1..60));
+        for (frames, received) in windows.iter_mut().zip(&mut received) {
+            while let Some(frame) = nic.device.receive_frame(frames).unwrap() {
+                received.push(u32::from_be_bytes(frame.bytes[42..46].try_into().unwrap()));
+            }
+        }
+        assert!(nic.card.sim().cycle() < 200_000, "{} and {} frames", received[0].len(), received[1].len());
+    }
+    assert!(changes > 10 && received.iter().all(|numbers| numbers.len() > 100 && numbers.is_sorted()), "{changes}");
+    let mut all = received.concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..FRAMES));
+    for frames in windows {
+        nic.device.close_frames(frames).unwrap();
+    }
+    nic.assert_empty();
+}
+
 /// UDP frames whose checksum the host leaves to the card are those of an independent packet builder.
 #[test]
 fn checksums_are_inserted() {

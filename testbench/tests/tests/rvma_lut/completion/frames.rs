@@ -64,8 +64,7 @@ fn any_facts(rng: &mut impl Rng) -> FrameFacts {
 }
 
 /// Frames of two processes between puts, with stalls of everything: memory, events, refusals and counters are the model's.
-/// The process changes when no frame is under way, since HOST_WINDOW names one: the room of a process is known two
-/// cycles after its frame has become the oldest (`frame_places`).
+/// The process changes from frame to frame.
 #[test]
 fn frames_are_the_models() {
     run_with_wave_on_failure("rvma_frames_model", |context| {
@@ -89,8 +88,11 @@ fn frames_are_the_models() {
                     next += 1;
                 }
             }
-            let (pid, addr) = if rng.random() { (2, 7) } else { (5, 9) };
+            let changes = rng.random_range(0.0..1.0);
+            let mut first: bool = rng.random();
             for _ in 0..rng.random_range(1..8) {
+                first ^= rng.random_bool(changes);
+                let (pid, addr) = if first { (2, 7) } else { (5, 9) };
                 let longest = if rng.random() { 200 } else { LONGEST as usize };
                 let mut bytes = vec![0; rng.random_range(14..=longest)];
                 rng.fill(&mut bytes[..]);
@@ -276,6 +278,23 @@ fn cycles_per_frame() {
             let (short, long) = (pace(&mut bench, mailbox, 60), pace(&mut bench, mailbox, 1500));
             println!("latency {latency}: {short:.2} cycles per frame of 60 bytes, {long:.2} of 1500 bytes");
             assert!(short <= if latency == 20 { 2.1 } else { 5.0 }, "{short} cycles per frame of 60 bytes");
+            // Every frame is for another process than the one before.
+            twin = Twin::new(bench);
+            twin.open_ring(2, 0x90_0000, 4096 * BYTES as u32);
+            bench = twin.bench;
+            let other = bench.init_window(2, 5, 1, LONGEST, MODE).unwrap();
+            bench.post_buffer(2, other, 0x2000_0000, 1 << 24, 0x5010).unwrap();
+            for i in 0..200 {
+                let (pid, mailbox) = if i % 2 == 0 { (1, mailbox) } else { (2, other) };
+                bench.frame(pid, mailbox, &[3; 60], FrameFacts::default());
+            }
+            let first = bench.done.len();
+            bench.drain();
+            let ends = &bench.done[first..];
+            assert!(ends.iter().all(|done| done.placed), "a change of the process costs no frame");
+            let changing = (ends[180].cycle - ends[20].cycle) as f64 / 160.0;
+            println!("latency {latency}: {changing:.2} cycles per frame of 60 bytes, each for another process");
+            assert!(changing <= 5.0, "{changing} cycles");
             assert!(long <= 25.1, "{long} cycles per frame of 1500 bytes: {} bits per cycle", 12_000.0 / long);
         }
     });

@@ -171,7 +171,11 @@ EXPORT int spindle_wave_open(SpindleModel* self, int fd, const SpindleWindow* wi
 
 EXPORT void spindle_free(SpindleModel* self) {
     spindle_wave_close(self);
+    // The destructor of a model uses the context of its thread, which is the last one made if the thread has made none:
+    // the context of another model, and perhaps one that is gone.
+    Verilated::threadContextp(&self->context);
     if (self->model) guarded(self, [&] { self->model->final(); });
     delete self->model;
+    Verilated::threadContextp(Verilated::defaultContextp());
     delete self;
 }

@@ -144,6 +144,22 @@ fn instances_are_independent_and_start_reproducibly() {
     assert_eq!(moved, 7);
 }
 
+/// A model that says its name has a scope, which its destructor takes out of its context: its own one, in whatever thread, also after
+/// the context that was made last has gone.
+#[test]
+fn a_model_ends_in_another_thread_than_its_own() {
+    let text = COUNTER.replace("endmodule", "always_ff @(posedge clock) if (&count) $display(\"%m\");\nendmodule");
+    let library = Model::build(&source("counter", &text)).unwrap();
+    for _ in 0..20 {
+        let (first, last) = (library.instance(), library.instance());
+        drop(last);
+        // What the last one has left is overwritten.
+        let filled: Vec<Vec<u8>> = (0..2000).map(|i| vec![0xFF; 16 + 8 * (i % 500)]).collect();
+        std::thread::spawn(move || drop(first)).join().unwrap();
+        drop(filled);
+    }
+}
+
 #[test]
 fn the_cache_is_hit_and_is_by_content() {
     let path = |text: &str| Model::build(&source("counter", text)).unwrap().path().to_path_buf();

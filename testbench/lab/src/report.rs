@@ -4,6 +4,7 @@
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
 mod host;
+mod host_frames;
 mod hpu;
 mod measure;
 mod rvma;
@@ -26,9 +27,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Bounds on the Verilog of the Alveo configuration, and on the seconds that it takes to make it.
-const MOST_MODULES: usize = 165;
-const MOST_BYTES: usize = 1 << 20;
+const MOST_MODULES: usize = 180;
+const MOST_BYTES: usize = 1_150_000;
 const MOST_SECONDS: f64 = 5.0;
+/// Cycles per put, and per frame of 64 bytes, of the command ring.
+const MOST_RING: f64 = 8.0;
+/// Bits per cycle of frames of 1500 bytes from and to host memory.
+const LEAST_FRAMES: f64 = 450.0;
 /// Placement may be late by one full-size segment: the moment of its look-up varies.
 const MOST_LAG: f64 = 24.0;
 /// Share error of two contexts with weights 1 and 3, in percent.
@@ -175,7 +180,8 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     }
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = spindle_sim::source(&config);
-    for (name, keys, measure) in measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(spin::MEASUREMENTS) {
+    let all = measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(host_frames::MEASUREMENTS);
+    for (name, keys, measure) in all.chain(spin::MEASUREMENTS) {
         if !arguments.wants(keys) {
             continue;
         }
@@ -301,6 +307,8 @@ fn complaints(report: &Report) -> Vec<String> {
     most("throughput.stream_bubbles", 0.0);
     most("throughput.placement_lag", MOST_LAG);
     most("hpu.start_cycles", 1.0);
+    most("host.ring_put_cycles", MOST_RING);
+    most("host.ring_frame_cycles", MOST_RING);
     most("hpu.switch_cycles", MOST_SWITCH);
     for key in hpu::CPI {
         most(key, if hpu::STRAIGHT.contains(key) { MOST_STRAIGHT_CPI } else { MOST_CPI });
@@ -325,6 +333,8 @@ fn complaints(report: &Report) -> Vec<String> {
         }
     };
     least("sim.cycles_per_second", LEAST_SPEED);
+    least("host.send_frame_1500_bits_per_cycle", LEAST_FRAMES);
+    least("host.frame_receive_1500_bits_per_cycle", LEAST_FRAMES);
     least("spin.match_packets_per_cycle", LEAST_MATCHED);
     least("spin.dispatch_per_cycle", LEAST_DISPATCHED);
     least("rvma.vs_rdma.8.reduction_adaptive", LEAST_REDUCTION);

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | register slave | `csr`, `csr_answer`: answered in the next cycle, a counter within 16 cycles; other pages are not answered |
+//! | register slave | `csr`, `csr_answer`: answered in the next cycle, a counter within 18 cycles; other pages are not answered |
 //! | all stages | in: one pulse per event |
 //! | placement | out `posted` |
 //! | regions | out `region`, `region_at`, `region_write` (pulse); out `unchecked` |
@@ -18,7 +18,7 @@ use spindle_contract::registers::{rvma, PAGE};
 use spindle_verilog::prelude::*;
 
 /// Counters: register `PLACED_PACKETS + 4 * number`.
-const COUNTERS: usize = 15;
+const COUNTERS: usize = 17;
 const BYTES: u32 = (rvma::PLACED_BYTES - rvma::PLACED_PACKETS) / 4;
 const LOST: u32 = (rvma::EVENTS_LOST - rvma::PLACED_PACKETS) / 4;
 
@@ -73,6 +73,10 @@ pub struct Registers {
     pub put_ended: Signal<In, Bit>,
     /// It was not sent as a whole.
     pub put_failed: Signal<In, Bit>,
+    /// A frame of a command ring was handed on.
+    pub frame_handed: Signal<In, Bit>,
+    /// A frame of a command ring was read.
+    pub frame_read: Signal<In, Bit>,
     page: RvmaPage,
     commit: DFF<Bits<32>>,
     commits: Reg<Bit>,
@@ -101,7 +105,9 @@ impl Registers {
         // By number, from the last: each counts its pulses until it is visited. Those of mailboxes and buffers also go down.
         self.bytes.d.next = self.packet_bytes.val();
         self.lost.d.next = self.event_lost.val();
+        let of_frames = (self.frame_read.val(), self.frame_handed.val()).cat::<2>();
         self.ups.d.next = (
+            of_frames,
             self.put_failed.val(),
             self.put_ended.val(),
             false,
@@ -120,7 +126,7 @@ impl Registers {
         )
             .cat::<COUNTERS>();
         self.downs.d.next =
-            (bits::<7>(0), self.record_written.val(), self.mailbox_closed.val(), bits::<6>(0)).cat::<COUNTERS>();
+            (bits::<9>(0), self.record_written.val(), self.mailbox_closed.val(), bits::<6>(0)).cat::<COUNTERS>();
         let ups = self.ups.q.val();
         let downs = self.downs.q.val();
         let visited = self.memory.visited.val();
@@ -162,10 +168,11 @@ impl Registers {
         let request = self.csr.val();
         let offset = request.addr.get_bits::<12>(0);
         let in_page = request.addr.get_bits::<8>(12) == bits::<8>(rvma::BASE / PAGE);
-        let number = offset.get_bits::<4>(2);
-        let is_counter = (offset.get_bits::<6>(6) == bits::<6>(rvma::PLACED_PACKETS / 64)) & !number.all();
+        let number = offset.get_bits::<5>(2);
+        let is_counter =
+            (offset.get_bits::<5>(7) == bits::<5>(rvma::PLACED_PACKETS / 128)) & (number < bits::<5>(COUNTERS as u64));
         let reads = is_counter & !request.write;
-        let turn = self.memory.at.val() == zext::<7, 4>(number);
+        let turn = self.memory.at.val() == zext::<7, 5>(number);
         let take = request.valid & in_page & !self.answer.q.val().ack & (!reads | turn);
         let write = take & request.write;
         self.page.address.next = offset;

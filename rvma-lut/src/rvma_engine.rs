@@ -581,6 +581,8 @@ impl RvmaEngine {
         self.registers.dma_ended.next = self.report.dma_ended.val();
         self.registers.read_burst.next = self.read_requests.burst.val();
         self.registers.read_error.next = self.read_answers.answer_error.val();
+        self.registers.frame_handed.next = self.frame_sends.send.valid.val() & self.frame_sends.send.ready.val();
+        self.registers.frame_read.next = self.frame_sends.taken.val();
         self.registers.put_ended.next = self.put_arbiter.ended.val();
         self.registers.put_failed.next = self.put_arbiter.failed.val();
         self.registers.event_written.next = self.event_rings.event_written.val();

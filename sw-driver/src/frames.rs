@@ -264,15 +264,33 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(sent)
     }
 
-    /// Ends it: no more frames go to the window, the process loses the right to send, its window and its rings are closed. When this
-    /// returns the card does not use the memory of the rings and buffers any more; frames in the pool that have not been read may
-    /// still leave.
+    /// Ends it: no more frames go to the window, the process loses the right to send, its window and its rings are closed. Frames that
+    /// the command ring has handed on leave first; commands after them are not carried out. When this returns, the card does not use
+    /// the memory of rings, buffers and frames any more.
+    ///
+    /// # Errors
+    /// The wire takes no frames, so the card has not read all that were handed on: their memory must stay until a reset.
     pub fn close_frames(&mut self, frames: Frames) -> Result<()> {
         self.frames_to_host(None, false)?;
         self.close_commands(frames.ring)?;
         self.set_sender(frames.window.process, false)?;
         self.close_window(frames.window)?;
-        self.close_ring(frames.events)
+        self.close_ring(frames.events)?;
+        self.wait_frames_read(PATIENCE)
+    }
+
+    /// Waits until the card has read all frames that command rings of any process have handed on before this call, at most `cycles`
+    /// cycles of the card.
+    pub fn wait_frames_read(&mut self, cycles: u64) -> Result<()> {
+        let handed = self.bar.read32(rvma::BASE + rvma::HOST_FRAMES)?;
+        let start = self.cycle()?;
+        // At most 32 frames are handed on and not read.
+        while handed.wrapping_sub(self.bar.read32(rvma::BASE + rvma::HOST_FRAMES_READ)?) as i32 > 0 {
+            if self.cycle()?.saturating_sub(start) > cycles {
+                return Err(Error::Timeout { what: "the end of the frames that are sent".into(), cycles });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -398,6 +398,11 @@
 #define SPINDLE_RVMA_HOST_PUTS_DONE      0x134u
 /* ro, counter: puts of processes to a node that does not exist, or whose data could not be read */
 #define SPINDLE_RVMA_HOST_PUTS_FAILED    0x138u
+/* ro, counter: frames of SEND_FRAME that were handed on to be read and sent */
+#define SPINDLE_RVMA_HOST_FRAMES         0x13cu
+/* ro, counter: of these, in their order, frames whose bytes have been read, or could not be read: the card does not
+   read their memory any more */
+#define SPINDLE_RVMA_HOST_FRAMES_READ    0x140u
 
 /* Initiator: identity of this NIC, and the nodes that it sends puts and gets to. */
 #define SPINDLE_NODE_ID                  6            /* id in the block list */

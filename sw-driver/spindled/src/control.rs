@@ -41,6 +41,8 @@ const COUNTERS: &[(&str, u32)] = &[
     ("events_lost", rvma::EVENTS_LOST),
     ("host_puts_done", rvma::HOST_PUTS_DONE),
     ("host_puts_failed", rvma::HOST_PUTS_FAILED),
+    ("host_frames", rvma::HOST_FRAMES),
+    ("host_frames_read", rvma::HOST_FRAMES_READ),
 ];
 
 /// A request.

@@ -35,6 +35,9 @@ registers! {
     tally EVENTS_LOST 0x130 "events that found their ring full or closed";
     tally HOST_PUTS_DONE 0x134 "puts of processes that ended, including those that failed";
     tally HOST_PUTS_FAILED 0x138 "puts of processes to a node that does not exist, or whose data could not be read";
+    tally HOST_FRAMES 0x13C "frames of SEND_FRAME that were handed on to be read and sent";
+    tally HOST_FRAMES_READ 0x140 "of these, in their order, frames whose bytes have been read, or could not be read: the card does not \
+        read their memory any more";
 }
 
 registers! {

@@ -102,6 +102,31 @@ fn frames_to_the_host() {
     nic.assert_empty();
 }
 
+/// A process that ends while a slow wire takes its frames: when `close_frames` returns the card reads none of its memory, and what was
+/// handed on has left as it was.
+#[test]
+fn frames_leave_before_their_memory_goes() {
+    let mut nic = Nic::new(Options { tx_ready_percent: 20, ..Options::default() });
+    let mut random = ChaCha8Rng::seed_from_u64(28);
+    for frames_before in [1, 10, 50] {
+        let mut frames = nic.device.open_frames(PROCESS, 1, BUFFER).unwrap();
+        let sent: Vec<Vec<u8>> = (0..frames_before).map(|n| vec![n + 1; random.random_range(14..=8192)]).collect();
+        let batch: Vec<_> = sent.iter().map(|bytes| (&bytes[..], None)).collect();
+        assert_eq!(nic.device.send_frames(&mut frames, &batch).unwrap(), sent.len());
+        nic.card.sim().run(random.random_range(0..2000));
+        nic.device.close_frames(frames).unwrap();
+        let mut sim = nic.card.sim();
+        assert!(sim.memory().idle(), "a read is under way");
+        sim.memory().memory = Default::default();
+        sim.run(100_000);
+        let left: Vec<Vec<u8>> = sim.take_sent().into_iter().map(|frame| frame.bytes).collect();
+        assert!(left.len() <= sent.len() && left == sent[..left.len()], "{} of {} frames", left.len(), sent.len());
+        drop(sim);
+        // As a program that begins anew.
+        assert!(nic.device.reset().unwrap());
+    }
+}
+
 /// HOST_WINDOW changes between two processes while frames arrive: no frame is dropped, and each process has its frames in order.
 #[test]
 fn the_window_moves_while_frames_arrive() {

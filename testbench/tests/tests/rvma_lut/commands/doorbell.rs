@@ -159,7 +159,10 @@ fn registers_answer() {
             page(5) + 0x80,
             page(239) + 4,
             rvma::BASE + 4,
-            rvma::BASE + 0x13C,
+            rvma::BASE + 0xFC,
+            rvma::BASE + rvma::HOST_FRAMES_READ + 4,
+            rvma::BASE + 0x17C,
+            rvma::BASE + 0x180,
             rvma::BASE + 0xFFC,
         ] {
             assert_eq!(bench.csr(false, address, 0), (0, true), "address {address:#x}");

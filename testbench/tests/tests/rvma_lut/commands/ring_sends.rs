@@ -166,7 +166,10 @@ fn commands_leave_in_their_order() {
                 assert_eq!(got, [SENT.into(), *number, *cookie, i as u32 + 1], "event {i} of process {}", pids[r]);
             }
         }
-        assert_eq!(bench.agents.readers[1].answers.len(), frames[0].len() + frames[1].len());
+        let count = frames[0].len() + frames[1].len();
+        assert_eq!(bench.agents.readers[1].answers.len(), count);
+        let counted = [rvma::HOST_FRAMES, rvma::HOST_FRAMES_READ].map(|counter| bench.counter(counter) as usize);
+        assert_eq!(counted, [count; 2]);
     });
 }
 

@@ -3,6 +3,7 @@
 //! A figure that cannot be measured is `null`, and `missing` has the reason; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
+mod dummy;
 mod host;
 mod host_frames;
 mod hpu;

@@ -1,5 +1,6 @@
 //! The figures of the host's side: a served NIC, seen by a driver at the other end of its socket.
 
+use super::dummy::{self, Dummy};
 use super::measure::Figure;
 use anyhow::{ensure, Context, Result};
 use spindle::moderation::InterruptOptions;
@@ -9,11 +10,20 @@ use spindle_contract::registers::global;
 use spindle_sim::serve::exercise::exercise;
 use spindle_sim::serve::{Background, ServeOptions, TimeMode};
 use spindle_sim::transport;
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Keys of [`measure`].
-pub const KEYS: &[&str] =
-    &["host.serve_read_us", "host.serve_write_us", "host.doorbell_to_interrupt_us", "host.step_equals_inprocess"];
+pub const KEYS: &[&str] = &[
+    "host.serve_read_us",
+    "host.serve_write_us",
+    "host.doorbell_to_interrupt_us",
+    "host.dummy_read_us",
+    "host.dummy_write_us",
+    "host.dummy_interrupt_us",
+    "host.step_equals_inprocess",
+];
 
 /// Accesses of a run, and runs; the best one counts.
 const ACCESSES: u32 = 200;
@@ -23,17 +33,11 @@ const RUNS: usize = 5;
 pub fn measure() -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir().context("cannot make a folder for sockets")?;
     let free = Background::start(ServeOptions::at(&folder.path().join("free.sock")))?;
-    let mut card = free.card()?;
-    let register = global::BASE + global::SCRATCH;
-    let read = best(|| (0..ACCESSES).try_for_each(|_| card.read32(register).map(drop)))?;
-    // Writes are posted: the read after them ends when the card has taken the last one.
-    let write = best(|| {
-        (0..ACCESSES).try_for_each(|value| card.write32(register, value))?;
-        ensure!(card.read32(register)? == ACCESSES - 1, "the card has another value than the last one written");
-        Ok(())
-    })?;
+    let card = free.card()?;
+    let (read, write) = accesses(&card)?;
     let interrupt = doorbell_to_interrupt(&card)?;
     drop(card);
+    let (dummy_read, dummy_write, dummy_interrupt) = of_dummy(&folder.path().join("dummy.sock"))?;
     let time = TimeMode::Step;
     let step = Background::start(ServeOptions { time, ..ServeOptions::at(&folder.path().join("step.sock")) })?;
     let equal = exercise(&step.card()?)? == exercise(&transport::open("sim:sim")?)?;
@@ -47,12 +51,39 @@ pub fn measure() -> Result<Vec<Figure>> {
             interrupt,
             "configuration sim, served; from the write that arms an interrupt, a record being unread, to the eventfd, best of 50",
         ),
+        Figure::new("host.dummy_read_us", dummy_read, "the same read of a card without a NIC: the socket alone"),
+        Figure::new("host.dummy_write_us", dummy_write, "the same write of a card without a NIC"),
+        Figure::new("host.dummy_interrupt_us", dummy_interrupt, "from a write to its eventfd, of a card without a NIC"),
         Figure::new(
             "host.step_equals_inprocess",
             equal,
             "a program over a socket and in process: cycles, memory, counters",
         ),
     ])
+}
+
+/// Microseconds of a read of a register, and of a posted write.
+fn accesses(card: &SharedCard) -> Result<(f64, f64)> {
+    let mut card = card.clone();
+    let register = global::BASE + global::SCRATCH;
+    let read = best(|| (0..ACCESSES).try_for_each(|_| card.read32(register).map(drop)))?;
+    // Writes are posted: the read after them ends when the card has taken the last one.
+    let write = best(|| {
+        (0..ACCESSES).try_for_each(|value| card.write32(register, value))?;
+        ensure!(card.read32(register)? == ACCESSES - 1, "the card has another value than the last one written");
+        Ok(())
+    })?;
+    Ok((read, write))
+}
+
+/// The same of a card without a NIC, and the microseconds from a write to the interrupt that the write fires.
+fn of_dummy(socket: &Path) -> Result<(f64, f64, f64)> {
+    let _served = Dummy::start(socket)?;
+    let mut card = spindle::transport::open(&format!("unix:{}", socket.display()))?;
+    let (read, write) = accesses(&card)?;
+    let event = card.lock().interrupt(0)?;
+    let interrupt = best_interrupt(&event, || Ok(card.write32(dummy::FIRE, 1)?))?;
+    Ok((read, write, interrupt))
 }
 
 /// Microseconds from the write of a doorbell to the interrupt that the card requests for it.
@@ -68,12 +99,17 @@ fn doorbell_to_interrupt(card: &SharedCard) -> Result<f64> {
     device.set_interrupt(PROCESS, Some(InterruptOptions::default()))?;
     // The vector of the process after reset.
     let event = card.lock().interrupt(1 + PROCESS)?;
+    best_interrupt(&event, || Ok(device.arm(&mut ring)?))
+}
+
+/// Microseconds from the begin of `ring` to the interrupt, in the best of 50 runs.
+fn best_interrupt(event: &impl AsFd, mut ring: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..50 {
-        irq::take(&event);
+        irq::take(event);
         let start = Instant::now();
-        device.arm(&mut ring)?;
-        ensure!(irq::wait(&event, Duration::from_secs(10))? > 0, "no interrupt came within 10 s");
+        ring()?;
+        ensure!(irq::wait(event.as_fd(), Duration::from_secs(10))? > 0, "no interrupt came within 10 s");
         best = best.min(start.elapsed().as_secs_f64());
     }
     Ok(best * 1e6)

@@ -34,10 +34,10 @@
 //! framer after these queues is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put`
-//! is taken, its payload follows at one beat per cycle. Host puts leave segment by segment, up to 32 of them requested
-//! ahead, as far as the read buffer holds them. Puts of context memory are among them: their segments are requested from the array instead, and come on its stream.
-//! Frames of host memory need no planner: one per two cycles enters the queues of reads and heads, in turn with the planner. 32 are
-//! under way, so a frame of one beat takes a 32nd of the latency of host memory.
+//! is taken, its payload follows at one beat per cycle. Host puts leave segment by segment, up to 32 of them requested ahead, as
+//! far as the read buffer holds them. Puts of context memory are among them: their segments are requested from the array instead,
+//! and come on its stream. Frames of host memory need no planner: one per two cycles enters the queues of reads and heads, in turn
+//! with the planner. 32 are under way, so a frame of one beat takes a 32nd of the latency of host memory.
 //! Device puts are UNSEQ: no node acknowledges them; the [`Sender`] makes the others reliable.
 
 pub mod frame_head;

@@ -97,6 +97,8 @@ pub struct BufferQueue {
     fresh_any: Reg<Bit>,
     post_slot: DFF<Bits<14>>,
     link: DFF<Bits<14>>,
+    /// Bytes of the buffer that is posted: the sources of a command take turns, so the bytes are found out late.
+    size: DFF<Bits<32>>,
     ok: DFF<Bit>,
     capacity: DFF<Bits<32>>,
     /// The slot to be cut is the head, and the only buffer.
@@ -430,6 +432,7 @@ impl BufferQueue {
         let post = self.command.val();
         self.entry.d.next = self.queues.read_data.val();
         self.link.d.next = self.links.read_data.val();
+        self.size.d.next = post.buffer.size;
         self.ok.d.next = self.freed_any.q.val() | self.fresh_any.q.val();
         self.ok.load(post.op == QUEUE_INIT, self.windows.any_free.val() | !(post.tagged & post.opens));
         self.window_out.d.next = self.windows.free.val();
@@ -442,7 +445,7 @@ impl BufferQueue {
     /// Operations need no space. A managed buffer holds at least the bytes that must be left.
     fn measure(&mut self) {
         let queue = self.entry.q.val();
-        let size = self.command.val().buffer.size;
+        let size = self.size.q.val();
         self.capacity.d.next = if queue.managed { size - queue.threshold } else { queue.threshold };
         let tight = queue.managed & (queue.threshold == size);
         self.too_small.d.next = !queue.ops & ((size < queue.threshold) | tight);

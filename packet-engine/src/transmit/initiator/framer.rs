@@ -179,8 +179,9 @@ impl Framer {
 
         // The beat: each half of it is one of four words, chosen by two bits.
         let frame_passes = (choice.takes_frame & between) | (state == Framing::Pass) | choice.raw;
+        // Not from `choice`, which is found out late.
         let raw_ends = choice.raw & self.data.val().last;
-        let raw_keep = if raw_ends { raw_mask(choice.head.ip_len) } else { bits::<64>(u64::MAX) };
+        let raw_keep = if self.data.val().last { raw_mask(self.host.val().ip_len) } else { bits::<64>(u64::MAX) };
         let passed = if choice.raw { host_data & byte_mask::<512, 64>(raw_keep) } else { array.data };
         let header = frame_header(choice.head, self.own_node.val());
         let from_head = if between {
@@ -209,7 +210,7 @@ impl Framer {
         let mut frame: Bits<16> = choice.head.issuer.frame;
         if choice.raw {
             keep = raw_keep;
-            last = raw_ends;
+            last = self.data.val().last;
         } else if frame_passes {
             keep = array.keep;
             last = array.last;

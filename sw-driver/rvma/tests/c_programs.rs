@@ -111,6 +111,12 @@ fn ends_of_puts() {
     runs("waits");
 }
 
+/// Sizes beyond 32 bits, all mailboxes, all places for buffers.
+#[test]
+fn limits_are_named_and_a_full_card_serves() {
+    runs("limits");
+}
+
 /// Dead, closed and forged handles are errors, and the sentence of an error stays.
 #[test]
 fn handles_are_checked() {

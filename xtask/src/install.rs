@@ -80,17 +80,33 @@ impl Options {
         symlink(to, &place).with_context(|| format!("cannot make the link {}", place.display()))
     }
 
-    /// A file that cargo has built.
-    fn built(&self, name: &str) -> PathBuf {
-        let folder = if self.profile == "dev" { "debug" } else { &self.profile };
-        target_folder().join(folder).join(name)
+    /// A file that cargo has built in one of its folders.
+    fn built(&self, folder: &Path, name: &str) -> PathBuf {
+        folder.join(if self.profile == "dev" { "debug" } else { &self.profile }).join(name)
     }
 
-    fn cargo(&self, arguments: &[&str]) -> Result<()> {
+    fn cargo(&self, folder: &Path, arguments: &[&str]) -> Result<()> {
         let mut command = cargo_command();
-        command.arg(arguments[0]).args(["--profile", &self.profile]).args(&arguments[1..]);
-        visible(&mut command)
+        command.arg(arguments[0]).args(["--profile", &self.profile, "--target-dir"]).arg(folder);
+        visible(command.args(&arguments[1..]))
     }
+}
+
+/// Where the library without the simulator is built: in the folder of all other builds it would take the place of the library with the
+/// simulator, which tests use, and cargo would not notice.
+fn apart() -> PathBuf {
+    target_folder().join("install")
+}
+
+/// Installs the present state in the profile of the tests, into a folder of its own, and tries it.
+pub fn check() -> Result<bool> {
+    let root = apart().join("root");
+    if root.exists() {
+        fs::remove_dir_all(&root).with_context(|| format!("cannot remove {}", root.display()))?;
+    }
+    let (prefix, destdir, profile) = ("/usr".into(), Some(root), "dev".into());
+    run(&Options { prefix, destdir, library: false, profile, try_it: true })?;
+    Ok(true)
 }
 
 /// Builds and installs.
@@ -110,16 +126,17 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// The libraries, their headers, and the pkg-config file.
 fn library(options: &Options) -> Result<()> {
-    options.cargo(&["build", "-p", "spindle-rvma-sim"])?;
-    options.copy(&options.built("libspindle_rvma_sim.so"), "lib/librvma-sim.so", 0o755)?;
-    options.cargo(&["build", "-p", "spindle-sockets"])?;
-    options.copy(&options.built("libspindle_sockets.so"), "lib/librvma-sockets.so", 0o755)?;
+    let (all, apart) = (target_folder(), apart());
+    options.cargo(&all, &["build", "-p", "spindle-rvma-sim"])?;
+    options.copy(&options.built(&all, "libspindle_rvma_sim.so"), "lib/librvma-sim.so", 0o755)?;
+    options.cargo(&apart, &["build", "-p", "spindle-sockets"])?;
+    options.copy(&options.built(&apart, "libspindle_sockets.so"), "lib/librvma-sockets.so", 0o755)?;
     let soname = format!("link-arg=-Wl,-soname,{SONAME}");
     let rustc = ["rustc", "-p", "spindle-rvma", "--no-default-features", "--lib", "--crate-type", "cdylib"];
-    options.cargo(&[&rustc[..], &["--", "-C", &soname]].concat())?;
+    options.cargo(&apart, &[&rustc[..], &["--", "-C", &soname]].concat())?;
     let version = env!("CARGO_PKG_VERSION");
     let file = format!("librvma.so.{version}");
-    options.copy(&options.built("libspindle_rvma.so"), &format!("lib/{file}"), 0o755)?;
+    options.copy(&options.built(&apart, "libspindle_rvma.so"), &format!("lib/{file}"), 0o755)?;
     options.link(&file, &format!("lib/{SONAME}"))?;
     options.link(SONAME, "lib/librvma.so")?;
     for header in HEADERS {
@@ -137,22 +154,23 @@ fn library(options: &Options) -> Result<()> {
 
 /// Command and daemon, with what a system knows of them.
 fn programs(options: &Options) -> Result<()> {
-    options.cargo(&["build", "-p", "spindle-cli", "-p", "spindled"])?;
+    let all = target_folder();
+    options.cargo(&all, &["build", "-p", "spindle-cli", "-p", "spindled"])?;
     for program in ["spindle", "spindled"] {
-        options.copy(&options.built(program), &format!("bin/{program}"), 0o755)?;
+        options.copy(&options.built(&all, program), &format!("bin/{program}"), 0o755)?;
     }
     for (from, to) in DAEMON {
         let text = fs::read_to_string(from).with_context(|| format!("cannot read {from}"))?;
         options.write(to, &text.replace("/usr/bin/", &format!("{}/bin/", options.prefix.display())))?;
     }
-    let spindle = options.built("spindle");
+    let spindle = options.built(&all, "spindle");
     for (shell, place) in SHELLS {
         options.write(place, &quiet(Command::new(&spindle).args(["completions", shell]))?)?;
     }
     let pages = options.place("share/man/man1/spindle.1")?;
     let folder = pages.parent().context("a file has a folder")?;
     quiet(Command::new(&spindle).arg("man").arg(folder))?;
-    let page = quiet(Command::new(options.built("spindled")).arg("--man-page"))?;
+    let page = quiet(Command::new(options.built(&all, "spindled")).arg("--man-page"))?;
     options.write("share/man/man8/spindled.8", &page)?;
     Ok(())
 }

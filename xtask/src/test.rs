@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{book, figures, independent, lint, pictures, setup, synth};
+use crate::{book, figures, independent, install, lint, pictures, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -58,6 +58,8 @@ pub fn run(options: &Options) -> Result<bool> {
     } else {
         sum.suite("tests", cargo_command().args(["test", "--workspace", "--no-fail-fast"]))?;
     }
+    // After the tests: the model of the simulated cards is there.
+    sum.outcome("install", install::check());
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::verilog("sim"));
     if !options.no_synth {

@@ -6,6 +6,9 @@
 //! The program's descriptor becomes one end of a pair of local sockets, so that reading, writing, waiting, shutting down and
 //! closing are the system's own calls. Two threads per connection move bytes between the other end and two streams:
 //!
+//! Limits: about seven connections of a program, which has 16 regions of the card; `connect` waits, of a non-blocking socket
+//! too; after a fork the connections are the parent's, because the threads are.
+//!
 //! | module | what it does |
 //! |---|---|
 //! | `calls` | the calls of the C library that name addresses: bind, listen, accept, connect, getsockname, getpeername, close |

@@ -15,8 +15,8 @@ const SPIN: Duration = Duration::from_micros(20);
 const SLEEP: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(1));
 /// How much a limit may be exceeded on a card that is slower than its clock says.
 const CLOCK: Duration = Duration::from_millis(10);
-/// Longest time between two looks at the card's clock: it may be gone.
-const ALIVE: Duration = Duration::from_millis(500);
+/// Longest time between two looks: the card may be gone, or an interrupt lost on its way.
+const ALIVE: Duration = Duration::from_millis(20);
 
 /// What shows that another look is worth its while.
 #[derive(Clone, Copy, Default)]

@@ -8,6 +8,8 @@ use spindle::vfio_user::{Client, Host, Server};
 use spindle::{Device, SharedCard};
 use spindle_contract::pci;
 use spindled::{Daemon, Options, Quota};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -57,8 +59,17 @@ impl Setup {
             let _ = daemon.run(|| end.load(Ordering::Relaxed));
         });
         let setup = Setup { folder, model, ends, threads: [Some(card), Some(daemon)] };
-        soon("the daemon listens", || setup.path("control.sock").exists());
+        // The answer to a question comes after all sockets have been made.
+        soon("the daemon answers", || setup.answers());
         setup
+    }
+
+    /// Whether the daemon answers a question.
+    fn answers(&self) -> bool {
+        let Ok(stream) = UnixStream::connect(self.path("control.sock")) else { return false };
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let asked = (&stream).write_all(b"{\"request\":\"identify\"}\n").is_ok();
+        asked && (&stream).read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1)
     }
 
     pub fn path(&self, socket: &str) -> PathBuf {

@@ -13,20 +13,20 @@
 #include <string.h>
 
 enum { SIZE = 1 << 20, PIECES = 16, PIECE = SIZE / PIECES, PROCESS = 4, TRIES = 50 };
-static const uint64_t MAILBOX = 0x45584348, SECOND = 1000000000, LINGER = 600000;
+static const uint64_t MAILBOX = 0x45584348, READY = 0x52454459, SECOND = 1000000000, LINGER = 600000;
 static const RVMA_Key KEY = 99;
 
 /* What the card reaches: records, and the bytes of both directions. */
 struct Memory {
-    RVMA_Record record, never;
-    unsigned char sent[SIZE], received[SIZE];
+    RVMA_Record record, greeted, never;
+    unsigned char sent[SIZE], received[SIZE], greeting[64];
 };
 static struct Memory memories[2];
 
 struct Side {
     uint32_t node;
     RVMA_Nic *nic;
-    RVMA_Win win;
+    RVMA_Win win, ready;
     struct Memory *memory;
     RVMA_Op puts[PIECES];
 };
@@ -40,7 +40,7 @@ static void check(int good, const char *what) {
 
 static unsigned char byte_of(uint32_t node, unsigned at) { return (unsigned char)(at * 31 + at / 251 + node * 77); }
 
-/* Opens the card and a window with one buffer of all bytes. */
+/* Opens the card, a window with one buffer of all bytes, and after it one that shows that the first is open. */
 static void open_side(struct Side *side, const char *address) {
     RVMA_Options options = {.node = side->node, .nodes = 2};
     side->nic = RVMA_Open(address, PROCESS, &options);
@@ -52,33 +52,38 @@ static void open_side(struct Side *side, const char *address) {
     side->win = RVMA_Init_window(side->nic, MAILBOX, KEY, SIZE, RVMA_EPOCH_BYTES);
     check(side->win != NULL, "RVMA_Init_window");
     check(RVMA_Post_buffer(side->memory->received, SIZE, &side->memory->record, side->win) == RVMA_SUCCESS, "RVMA_Post_buffer");
+    side->ready = RVMA_Init_window(side->nic, READY, KEY, TRIES, RVMA_EPOCH_OPS);
+    check(side->ready != NULL, "RVMA_Init_window");
+    check(RVMA_Post_buffer(side->memory->greeting, sizeof side->memory->greeting, &side->memory->greeted, side->ready) == RVMA_SUCCESS,
+          "RVMA_Post_buffer");
 }
 
-static RVMA_Op put(struct Side *side, unsigned piece) {
+/* Puts `size` bytes from `offset` of this node to the same place of the other node's window at `address`. */
+static RVMA_Op put(struct Side *side, uint64_t address, uint64_t offset, int64_t size) {
     RVMA_Addr to = {.nid = (uint16_t)(1 - side->node), .pid = PROCESS};
     RVMA_Op op;
-    unsigned char *from = side->memory->sent + piece * PIECE;
-    check(RVMA_Put(side->nic, from, PIECE, &to, MAILBOX, KEY, piece * PIECE, &op) == RVMA_SUCCESS, "RVMA_Put");
+    check(RVMA_Put(side->nic, side->memory->sent + offset, size, &to, address, KEY, offset, &op) == RVMA_SUCCESS, "RVMA_Put");
     return op;
 }
 
-/* The first piece is put again until the other node has opened its window; the others follow without a wait. */
+/* An empty put is repeated until the other node has opened its windows; all pieces follow without a wait. A put of several
+   packets would not do as the first one: the window may open between its packets, and keeps a place for those that were refused. */
 static void send_all(struct Side *side) {
     RVMA_Status status = RVMA_ERR_PUT;
     for (int i = 0; status == RVMA_ERR_PUT && i < TRIES; i++) {
-        status = RVMA_Wait_put(side->nic, put(side, 0), SECOND);
+        status = RVMA_Wait_put(side->nic, put(side, READY, 0, 0), SECOND);
         if (status == RVMA_ERR_PUT) {
             RVMA_Wait(side->nic, &side->memory->never, SECOND / 10000);
         }
     }
     check(status == RVMA_SUCCESS, "the other node");
-    for (unsigned piece = 1; piece < PIECES; piece++) {
-        side->puts[piece] = put(side, piece);
+    for (unsigned piece = 0; piece < PIECES; piece++) {
+        side->puts[piece] = put(side, MAILBOX, (uint64_t)piece * PIECE, PIECE);
     }
 }
 
 static void finish(struct Side *side) {
-    for (unsigned piece = 1; piece < PIECES; piece++) {
+    for (unsigned piece = 0; piece < PIECES; piece++) {
         check(RVMA_Wait_put(side->nic, side->puts[piece], SECOND) == RVMA_SUCCESS, "RVMA_Wait_put");
     }
     check(RVMA_Wait(side->nic, &side->memory->record, SECOND) == RVMA_SUCCESS, "RVMA_Wait");

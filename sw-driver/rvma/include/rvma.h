@@ -232,7 +232,11 @@ RVMA_Status RVMA_Stock_free(RVMA_Stock *stock);
 
 /* Puts memory into a window of another node, `offset` bytes after the start of its buffer, as one message. A put of
  * 0 bytes names no memory (`send_buffer` may be NULL); a window that counts operations counts it. A node or process
- * that does not exist is RVMA_ERR_ARGUMENT. */
+ * that does not exist is RVMA_ERR_ARGUMENT.
+ *
+ * A put that fails may have delivered some of its packets; the buffer that took them waits for the others. So a program
+ * that does not know whether the other node has opened its window asks with a put of one packet, which arrives whole or
+ * not at all, as exchange.c does; and a receiver takes such a buffer back with RVMA_Win_inc_epoch. */
 RVMA_Status RVMA_Put(RVMA_Nic *nic, const void *send_buffer, int64_t size, const RVMA_Addr *dest_addr, uint64_t virtual_addr,
                      RVMA_Key key, uint64_t offset, RVMA_Op *op);
 /* The same for windows of any kind; `epoch` is the number of the buffer (RVMA_TAGGED) or of the message

@@ -23,7 +23,10 @@ const LIMIT: u64 = 1_000_000;
 const FREE_WITHIN: Duration = Duration::from_secs(10);
 /// Bound of the whole test.
 const ENDS_WITHIN: Duration = Duration::from_secs(300);
+/// Socket of the card, for the process in the role of the driver.
 const SOCKET: &str = "SPINDLE_TEST_SOCKET";
+/// The test, which that process runs too.
+const NAME: &str = "a_card_works_after_its_owners_were_killed";
 
 type Nic = Device<SharedCard, SharedCard>;
 
@@ -54,11 +57,8 @@ fn works(nic: &mut Nic) -> spindle::Result<()> {
 }
 
 /// The role of the driver: it opens the card, checks that it works, and puts until it is killed.
-#[test]
-#[ignore = "the role of another process in `a_card_works_after_its_owners_were_killed`"]
-fn victim() {
-    let Some(socket) = std::env::var_os(SOCKET) else { return };
-    let mut nic = open(Path::new(&socket)).unwrap();
+fn victim(socket: &Path) {
+    let mut nic = open(socket).unwrap();
     works(&mut nic).unwrap();
     let data = nic.memory.alloc(BYTES, 64).unwrap();
     nic.memory.write(data, &[0x5A; BYTES]).unwrap();
@@ -75,7 +75,7 @@ fn victim() {
 /// Starts a victim and waits until it works.
 fn working(socket: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "victim", "--ignored", "--nocapture"])
+        .args(["--exact", NAME, "--nocapture"])
         .env(SOCKET, socket)
         .stdout(Stdio::piped())
         .spawn()
@@ -87,6 +87,9 @@ fn working(socket: &Path) -> Child {
 
 #[test]
 fn a_card_works_after_its_owners_were_killed() {
+    if let Some(socket) = std::env::var_os(SOCKET) {
+        return victim(Path::new(&socket));
+    }
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("nic0.sock");
     let stop = spindle::irq::create().unwrap();

@@ -28,8 +28,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Link, Nowhere, PcapWire, TapWire, Wire};
 
-/// Cycles without an access, a frame, a transaction, a handler or an interrupt after which a card rests.
-pub const REST_AFTER: u64 = 4096;
+/// Cycles without an access, a frame, a transaction, a handler or an interrupt after which a card rests: twice the retransmission
+/// time of `librvma`, so that a segment that was lost is sent again before the card's time slows down.
+pub const REST_AFTER: u64 = 128 * 1024;
 /// Cycles between two looks at the sockets.
 const LOOK_EVERY: u64 = 8;
 /// What a resting card runs at a time, and the longest wait before that.

@@ -1,0 +1,1 @@
+//! Vendor blocks: one table each.

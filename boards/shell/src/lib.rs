@@ -1,0 +1,13 @@
+//! Boards: their data, the shell around the NIC, and the Vivado project.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`data`] | boards as `boards/<board>/board.toml` describes them, with the rules that they obey |
+//! | [`ip`] | one table per vendor block: ports, widths, clocks, configuration |
+//! | [`hdl`] | blocks of the shell: bridges, clock crossings, MAC, reset, identity |
+//! | [`write`] | writers of constraints, Tcl and pages |
+
+pub mod data;
+pub mod hdl;
+pub mod ip;
+pub mod write;

@@ -1,0 +1,1 @@
+//! Writers of constraints, Tcl and pages.

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`data`] | boards as `boards/<board>/board.toml` describes them, with the rules that they obey |
 //! | [`ip`] | one table per vendor block: ports, widths, clocks, configuration |
+//! | [`lint`] | rules of board files: pins, banks, lanes, clocks, flash |
 //! | [`hdl`] | blocks of the shell: bridges, clock crossings, MAC, reset, identity |
 //! | [`write`] | writers of constraints, Tcl and pages |
 
 pub mod data;
 pub mod hdl;
 pub mod ip;
+pub mod lint;
 pub mod write;

@@ -1,1 +1,3 @@
 //! Tests of the boards.
+
+mod data;

@@ -14,6 +14,7 @@
 //! | [`pages`] | register pages |
 //! | [`headers`] | extractors of header fields |
 //! | [`counter`], [`count_memory`] | counters in LUT RAM: a bank of which two may move in a cycle, and one that is visited in turn |
+//! | [`sum_bank`] | sums in a memory, to one of which a number is added in a cycle |
 //!
 //! Every block takes `clock` and a synchronous, active-high `reset` unless its page says otherwise.
 #![warn(missing_docs)]
@@ -33,6 +34,7 @@ pub mod pages;
 pub mod ram;
 pub mod skid;
 pub mod stream;
+pub mod sum_bank;
 
 pub use aligner::{AlignJob, AlignedBeat, ByteAligner, Funnel};
 pub use arbiter::{RoundRobin, StreamArbiter};
@@ -47,6 +49,7 @@ pub use pages::*;
 pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};
+pub use sum_bank::SumBank;
 
 /// `count` default ports or parts: what an array of them starts as.
 pub fn replicate<T: Default>(count: usize) -> Vec<T> {

@@ -76,7 +76,7 @@ macro_rules! has_reset {
 }
 has_reset! {
     Skid<Beat> Slice<Beat> Fifo<Bits<40>, 2> Fifo<Bits<40>, 7> RoundRobin<5> StreamArbiter ByteAligner CsrBlock
-    CounterBank<2> StreamMonitor
+    CounterBank<2> SumBank<2> StreamMonitor
 }
 
 differential!(sdp_ram_1, 1500, SdpRam::<3, 40>::new(RamStyle::Block, 1),
@@ -146,6 +146,9 @@ differential!(csr_block, 1000, CsrBlock::default(),
 differential!(counter_bank, 1000, CounterBank::<2>::default(),
     in [(reset) (a_valid) (a_index) (b_valid) (b_index) (read_index)],
     out [(read_count) (clearing)], resets!());
+differential!(sum_bank, 1000, SumBank::<2>::default(),
+    in [(reset) (add) (index) (amount) (read_index)],
+    out [(read_sum) (carry) (carry_index) (clearing)], resets!());
 differential!(stream_monitor, 300, StreamMonitor::default(),
     in [(reset) (data) (keep) (last) (valid) (ready)],
     out [(violation)], resets!());

@@ -14,4 +14,5 @@ pub mod ram;
 pub mod shapes;
 pub mod skid;
 pub mod stream;
+pub mod sum_bank;
 pub mod synth;

@@ -53,6 +53,8 @@ shapes! {
     count_memory: CountMemory::new(15);
     counter_bank_1: CounterBank::<1>::default();
     counter_bank_8: CounterBank::<8>::default();
+    sum_bank_1: SumBank::<1>::default();
+    sum_bank_8: SumBank::<8>::new(RamStyle::Block);
     stream_monitor: StreamMonitor::default();
 }
 

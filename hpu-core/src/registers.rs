@@ -8,13 +8,15 @@
 //! | clusters | out `imem`: predecoded, a cycle after the host's write |
 //! | L2 | out `l2_request`; in `l2_answer` |
 //! | telemetry | in `count_at`, `count`: the next counter in each cycle |
+//! | context counts | out `context_index`, `context_word`; in `context_count`: that word, 2 cycles later |
 //! | off-cluster unit | in `context_puts` |
 //! | reports | in `fault`, `print` |
 //!
 //! An access is answered 2 cycles after the request; L2_DATA waits for the memory, and the read of a counter until its
-//! turn comes, which takes a round of the [`Tally`](crate::array::tally::Tally) at most. Addresses without a register
-//! answer with `error`.
+//! turn comes, which takes a round of the [`Tally`](crate::array::tally::Tally) at most. A count of a context is
+//! answered 3 cycles after the request. Addresses without a register answer with `error`.
 
+use crate::array::context_counts;
 use crate::array::tally::{
     group_bits, BUSY, TASKS, TOTALS, TOTAL_BUSY, TOTAL_COMMANDS, TOTAL_FAULTED, TOTAL_PRINTS_LOST, TOTAL_REPORTS_LOST,
     TOTAL_RETIRED, TOTAL_TASKS,
@@ -27,6 +29,11 @@ use spindle_blocks::desc::{ContextPolicy, CsrRequest, CsrResponse};
 use spindle_blocks::{HpuPage, HpuStatus, PolicySource};
 use spindle_contract::registers::hpu;
 use spindle_verilog::prelude::*;
+
+/// The counts of the contexts: number of the first window of 64 bytes, a multiple of 8, and how many windows there are.
+const FIRST_CONTEXT_WINDOW: u64 = hpu::CONTEXT_TASKS as u64 / 64;
+const CONTEXT_WORDS: u64 = context_counts::WORDS as u64;
+const _: () = assert!(FIRST_CONTEXT_WINDOW.is_multiple_of(8) && hpu::CONTEXT_INSTRET_HI == hpu::CONTEXT_TASKS + 5 * 64);
 
 /// A counter of the telemetry.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -62,6 +69,12 @@ pub struct Registers {
     pub count_at: Signal<In, Bits<7>>,
     /// Its count.
     pub count: Signal<In, Bits<32>>,
+    /// Context whose count is read.
+    pub context_index: Signal<Out, Bits<4>>,
+    /// Which of its counts.
+    pub context_word: Signal<Out, Bits<3>>,
+    /// That count.
+    pub context_count: Signal<In, Bits<32>>,
     /// Puts of context memory.
     pub context_puts: Signal<In, Bits<9>>,
     /// Fault reports.
@@ -86,6 +99,8 @@ pub struct Registers {
     /// The counter of this index is read when its turn comes.
     counting: Reg<Bit>,
     counter_index: DFF<Bits<7>>,
+    /// The count of a context is on its way, a bit per cycle.
+    summing: Reg<Bits<2>>,
     _hpus: usize,
     _group: usize,
     _contexts: u64,
@@ -105,7 +120,7 @@ impl Registers {
         let select = self.page.select.val();
         let fresh = request.valid
             & !self.word_ready.q.val()
-            & !(self.l2_pending.q.val() | self.counting.q.val())
+            & !(self.l2_pending.q.val() | self.counting.q.val() | self.summing.q.val().any())
             & !self.answer.q.val().ack;
         let counter = self.counter(request.addr.get_bits::<12>(0));
         let counts = fresh & counter.exists & !request.write;
@@ -113,8 +128,18 @@ impl Registers {
         self.counter_index.d.next = counter.index;
         self.counting.d.next = counts | (self.counting.q.val() & !counted);
 
+        // The counts of the contexts lie in six windows of 64 bytes.
+        let window = request.addr.get_bits::<6>(6);
+        let of_context =
+            (window >= bits::<6>(FIRST_CONTEXT_WINDOW)) & (window < bits::<6>(FIRST_CONTEXT_WINDOW + CONTEXT_WORDS));
+        self.context_index.next = request.addr.get_bits::<4>(2);
+        self.context_word.next = window.get_bits::<3>(0);
+        let sums = fresh & of_context & !request.write;
+        self.summing.d.next = (self.summing.q.val().get_bit(0), sums).cat::<2>();
+        let summed = self.summing.q.val().get_bit(1);
+
         // First cycle: the word is chosen, and a write takes effect.
-        let take = fresh & !select.l2_data & !counts;
+        let take = fresh & !select.l2_data & !counts & !sums;
         let write = take & request.write;
         self.page.address.next = request.addr.get_bits::<12>(0);
         self.page.wdata.next = request.wdata;
@@ -159,6 +184,7 @@ impl Registers {
             self.answer.d.next.rdata = if request.write { bits::<32>(0) } else { self.l2_answer.val().data };
         }
         self.answer.load(counted, CsrResponse { ack: true, error: false, rdata: self.count.val() });
+        self.answer.load(summed, CsrResponse { ack: true, error: false, rdata: self.context_count.val() });
         self.csr_answer.next = self.answer.q.val();
     }
 

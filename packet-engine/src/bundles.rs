@@ -127,6 +127,10 @@ pub struct AckControlSource {
 pub struct SchedulerCountsSource {
     /// A frame ended (pulse).
     pub outcome: Signal<Out, Outcome>,
+    /// A rule had given that frame to a context,
+    pub of_context: Signal<Out, Bit>,
+    /// to this one.
+    pub context: Signal<Out, Bits<4>>,
     /// A message ended well (pulse).
     pub message_done: Signal<Out, Bit>,
     /// A message ended because a handler failed (pulse).

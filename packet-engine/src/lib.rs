@@ -1,6 +1,7 @@
 //! The packet engine: ingress, schedule, dispatch, transmit, in the order in which a packet passes.
 
 pub mod bundles;
+pub mod context_drops;
 pub mod dispatch;
 pub mod ingress;
 pub mod packet_engine;

@@ -269,6 +269,7 @@ impl PacketEngine {
             rdata: answer.rdata | node_answer.rdata,
         };
         self.ingress_join.drop.join(&mut self.registers.drop);
+        self.registers.joined.next = self.ingress_join.trace.val();
         self.payload_scheduler.counts.join(&mut self.registers.counts);
         self.payload_scheduler.timeout.next = self.registers.settings.val().message_timeout;
         self.payload_scheduler.live_index.next = self.registers.live_index.val();

@@ -6,19 +6,21 @@
 //! | out `settings` | parser, PSN filter, scheduler, header matcher: the registers that the driver wrote |
 //! | out `commit_index`, `word_source`, `word_write`, `term_write`, `rule_*`, `match_commit` / in `match_committing` | header matcher |
 //! | out `peer_query` | PSN filter |
-//! | in `drop` | ingress join |
+//! | in `drop`, `joined` | ingress join |
 //! | out `live_index` / in `live` (1 cycle later) | scheduler |
 //! | in `counts` | scheduler: pulses of a cycle, one event each |
 //! | in `task_sent` | trace points |
 //! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
 //!
-//! An access is answered 6 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write
+//! An access is answered 6 cycles after it is seen; none is seen in the first 256 cycles after reset, in which the
+//! drops of the contexts are cleared. Errors: an address without a register, a read of a write-only or a write
 //! to a read-only register, a commit to a slot that does not exist or while the matcher is committing. Counters are cleared
 //! by reset (those of DROPS within 32 cycles of it; before the driver switches reception on, frames are dropped with the
 //! reason RX_DISABLED only).
 
 use crate::bundles::{PeerQuerySource, SchedulerCountsSink};
-use spindle_blocks::{CounterBank, CsrRequest, CsrResponse, PacketPage, PacketStatus, PacketStored};
+use crate::context_drops::{ContextDrop, ContextDrops};
+use spindle_blocks::{CounterBank, CsrRequest, CsrResponse, JoinTrace, PacketPage, PacketStatus, PacketStored};
 use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS};
 use spindle_verilog::prelude::*;
 
@@ -60,6 +62,8 @@ pub struct PacketRegisters {
     pub peer_query: PeerQuerySource,
     /// Reason of a frame that was dropped before it reached the message table.
     pub drop: PulseSink<Bits<5>>,
+    /// Rule and context of a frame, and whether it is dropped.
+    pub joined: Signal<In, JoinTrace>,
     /// What the scheduler counts.
     pub counts: SchedulerCountsSink,
     /// A task was dispatched.
@@ -80,6 +84,7 @@ pub struct PacketRegisters {
     pub cells_free: Signal<In, Bits<11>>,
     page: PacketPage,
     drops: CounterBank<5>,
+    context_drops: ContextDrops,
     /// Step of the access; 0 = none.
     step: Reg<Bits<3>>,
     request: DFF<CsrRequest>,
@@ -109,7 +114,7 @@ pub struct PacketRegisters {
 impl PacketRegisters {
     /// The page of a NIC with the match rules of `config`.
     pub fn new(config: &Config) -> Self {
-        Self { _rules: config.match_rules as u64, ..Self::blank() }
+        Self { context_drops: ContextDrops::new(config), _rules: config.match_rules as u64, ..Self::blank() }
     }
 }
 
@@ -124,7 +129,7 @@ impl PacketRegisters {
         if self.step.q.val() == 0 {
             // One answer for the whole access, although the matcher may begin or end a commit meanwhile.
             self.free.d.next = !self.match_committing.val();
-            if self.csr.val().valid & !self.answer.q.val().ack {
+            if self.csr.val().valid & !self.answer.q.val().ack & !self.context_drops.clearing.val() {
                 self.request.d.next = self.csr.val();
                 self.step.d.next = bits::<3>(STEP_WRITE);
             }
@@ -173,8 +178,12 @@ impl PacketRegisters {
         let rule_exists = (request.wdata < self._rules) & free;
         self.drops.read_index.next = request.addr.get_bits::<5>(2);
         self.live_index.next = request.addr.get_bits::<4>(2);
+        self.context_drops.read_reason.next = request.addr.get_bits::<5>(2);
+        self.context_drops.read_context.next = request.addr.get_bits::<4>(7);
         self.word.d.next = if select.drops {
             self.drops.read_count.val()
+        } else if select.context_drops {
+            self.context_drops.count.val()
         } else if select.context_live {
             zext::<32, 9>(self.live.val())
         } else {
@@ -237,6 +246,11 @@ impl PacketRegisters {
         self.drops.a_index.next = self.drop.val();
         self.drops.b_valid.next = outcome.dropped;
         self.drops.b_index.next = outcome.reason;
+        self.context_drops.joined.next = self.joined.val();
+        self.context_drops.dropped.offer(
+            outcome.dropped & self.counts.of_context.val(),
+            ContextDrop { context: self.counts.context.val(), reason: outcome.reason },
+        );
         self.handled.load(outcome.handled, self.handled.q.val() + 1);
         self.placed.load(outcome.placed, self.placed.q.val() + 1);
         self.accepted_hpu.load(self.counts.to_hpu.val(), self.accepted_hpu.q.val() + 1);

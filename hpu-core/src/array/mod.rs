@@ -4,7 +4,7 @@
 //! ```text
 //!  task -> dispatcher -> cluster[i] -> ending_mux -> task_done
 //!             ^            |  |  |  \-> egress_arbiter -> egress (frames, payloads of puts)
-//!  csr -> registers        |  |  \----> dma_router -> dma
+//!  csr -> registers        |  |  \----> dma_router -> dma      (context_counts adds up what ending_mux passes on)
 //!             |            |  |\------> place_mux -> place
 //!             |            |  \-------> fault_mux, message_mux -> reports -> registers, array_event
 //!             |            |---------> off_cluster_unit -> host_read, host_atomic, put, host_put
@@ -16,6 +16,7 @@
 //! the output of a FIFO or skid buffer.
 
 pub mod completions;
+pub mod context_counts;
 pub mod context_table;
 pub mod dispatcher;
 pub mod dma_router;
@@ -33,6 +34,7 @@ pub mod tally;
 pub mod telemetry;
 
 use crate::array::completions::Completions;
+use crate::array::context_counts::ContextCounts;
 use crate::array::dispatcher::Dispatcher;
 use crate::array::dma_router::DmaRouter;
 use crate::array::host_writer::HostWriter;
@@ -157,6 +159,7 @@ pub struct HpuArray {
     l2: L2,
     registers: Registers,
     telemetry: Telemetry,
+    context_counts: ContextCounts,
     /// Cycles since reset, in two halves so that no carry is long; `wraps` = the low half is all ones.
     cycle_low: Reg<Bits<32>>,
     cycle_high: Reg<Bits<32>>,
@@ -225,6 +228,8 @@ impl HpuArray {
         self.room.d.next = room;
         self.task_room.next = self.room.q.val();
         self.ending_mux.read.join(&mut self.ending_fifo.write);
+        let ends = self.ending_mux.read.valid.val() & self.ending_fifo.write.ready.val();
+        self.context_counts.ended.offer(ends, self.ending_mux.read.val());
         self.place_mux.read.join(&mut self.place_slice.write);
         self.task_done.next = self.ending_fifo.read.val();
         // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back
@@ -432,6 +437,9 @@ impl HpuArray {
         self.telemetry.print_lost.next = self.reports.print_lost.val();
         self.registers.count_at.next = self.telemetry.count_at.val();
         self.registers.count.next = self.telemetry.count.val();
+        self.context_counts.read_context.next = self.registers.context_index.val();
+        self.context_counts.read_word.next = self.registers.context_word.val();
+        self.registers.context_count.next = self.context_counts.count.val();
         self.trace_valid.next = self.telemetry.trace_valid.val();
         self.trace_tags.next = self.telemetry.trace_tags.val();
         self.trace_threads.next = self.telemetry.trace_threads.val();

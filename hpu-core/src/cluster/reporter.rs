@@ -89,7 +89,7 @@ impl Reporter {
                 cycles: if ending.thread { ending.second_cycles } else { ending.first_cycles },
                 cluster: self.number.val(),
                 hpu: index,
-                spare: bits::<10>(0),
+                instructions: ending.instructions,
             };
             self.done_reg_valid.d.next = true;
         } else if self.done.ready.val() {

@@ -1,4 +1,4 @@
-//! Run time and ends of handlers.
+//! Run time, instructions and ends of handlers.
 
 use super::stages::{Producer, Trap};
 use super::types::Ending;
@@ -14,6 +14,7 @@ const CODE: u64 = 10;
 /// | neighbour | ports |
 /// |---|---|
 /// | threads | in `started`, `thread`, `runs`, `ends`; out `spent`, `expired` |
+/// | M1 | in `retires`: an instruction of the thread that was the current one in the last cycle has taken effect |
 /// | launches | in `watchdog`, `no_budget` of the launch that was just started; out `freed` |
 /// | M1 | in `trap`; in `bank` of the current thread; out `full`: no handler may end |
 /// | M3 | in `third`, `lands`, `lands_bank` |
@@ -24,6 +25,11 @@ const CODE: u64 = 10;
 /// cycle `watchdog + 1` on, but not before the second, `spent` is high: no instruction is in M1 before the fourth. An
 /// end waits until the stores of its handler have arrived; a return or fault after it waits in M1 until it has been
 /// taken.
+///
+/// Only the current thread retires instructions, so one adder counts for both: its count and the other thread's change
+/// places with the threads. An instruction that gave way to the other thread retires after the change, and is counted
+/// when its thread is back. The count of a handler is without the instruction that ends it: a return retires one cycle
+/// after the end, a faulting instruction never. No handler retires more instructions than its clock has cycles.
 ///
 /// The low byte of each a0 that is written is kept by bank: that of a return is there when its end is offered, two
 /// cycles later at the earliest.
@@ -41,6 +47,8 @@ pub struct Endings {
     pub bank: Signal<In, Bits<2>>,
     /// Threads whose clocks run.
     pub runs: Signal<In, Bits<2>>,
+    /// An instruction has taken effect.
+    pub retires: Signal<In, Bit>,
     /// The current thread's handler ends; never with `full`.
     pub ends: Signal<In, Bit>,
     /// The incident.
@@ -67,6 +75,12 @@ pub struct Endings {
     budget: [DFF<Bits<WATCHDOG_BITS>>; 2],
     used_up: [Reg<Bit>; 2],
     expires: Reg<Bit>,
+    /// Instructions of the current thread's handler and of the other one's.
+    retired: Reg<Bits<WATCHDOG_BITS>>,
+    other_retired: DFF<Bits<WATCHDOG_BITS>>,
+    /// The other thread has retired one more.
+    other_owes: DFF<Bit>,
+    last_thread: Reg<Bit>,
     /// The end that waits, without its code.
     slot: DFF<Ending>,
     codes: LutMemory<Bits<8>, 2>,
@@ -95,6 +109,16 @@ impl Endings {
         self.expired.next = self.expires.q.val();
         self.spent.next = (self.used_up[1].q.val(), self.used_up[0].q.val()).cat::<2>();
 
+        // In the cycle after a change of threads no instruction of the new current thread retires.
+        let changed = thread != self.last_thread.q.val();
+        self.last_thread.d.next = thread;
+        let retired = if changed { self.other_retired.q.val() } else { self.retired.q.val() };
+        let one = if changed { self.other_owes.q.val() } else { self.retires.val() };
+        let counted = retired + bit_cast::<WATCHDOG_BITS, 1>(one.into());
+        self.retired.d.next = if self.started.val() { bits::<WATCHDOG_BITS>(0) } else { counted };
+        self.other_retired.load(changed, self.retired.q.val());
+        self.other_owes.load(changed, self.retires.val());
+
         let trap = self.trap.val();
         let ending = Ending {
             bank: self.bank.val(),
@@ -108,6 +132,7 @@ impl Endings {
             thread,
             first_cycles: self.elapsed[0].q.val(),
             second_cycles: self.elapsed[1].q.val(),
+            instructions: counted,
         };
         let oldest = self.slot.q.val();
         let drains = if oldest.thread { self.drains.val().get_bit(1) } else { self.drains.val().get_bit(0) };

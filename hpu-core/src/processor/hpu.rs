@@ -206,6 +206,7 @@ impl Hpu {
         self.endings.thread.next = thread;
         self.endings.bank.next = bank;
         self.endings.runs.next = self.threads.runs.val();
+        self.endings.retires.next = self.resolve.retires.val();
         self.endings.ends.next = ends;
         self.resolve.trap.join(&mut self.endings.trap);
         self.endings.third.next = self.write_back.results.third.val();

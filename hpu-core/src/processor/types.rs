@@ -147,6 +147,8 @@ pub struct Ending {
     pub first_cycles: Bits<WATCHDOG_BITS>,
     /// The second thread's.
     pub second_cycles: Bits<WATCHDOG_BITS>,
+    /// Instructions that retired before the one that returned or faulted.
+    pub instructions: Bits<WATCHDOG_BITS>,
 }
 
 /// One retired instruction: the RISC-V formal interface (RVFI, <https://github.com/SymbioticEDA/riscv-formal>), one

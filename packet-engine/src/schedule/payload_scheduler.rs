@@ -146,6 +146,8 @@ pub struct PayloadScheduler {
     a_event: DFF<Event>,
     a_alive: Reg<Bit>,
     outcome_out: Reg<Outcome>,
+    of_context_out: DFF<Bit>,
+    context_out: DFF<Bits<4>>,
     traced: Reg<EndTrace>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
@@ -363,7 +365,10 @@ impl PayloadScheduler {
         let of_context = if arrived { !acted.mailbox } else { !message.mailbox & (acted.kind != EVENT_FAST) };
         self.quota.packet_leaves.next = acts & verdict.free & of_context;
         self.quota.message_ends.next = acts & verdict.release & !message.mailbox;
-        self.quota.owner.next = if arrived { acted.context } else { message.context };
+        let owner = if arrived { acted.context } else { message.context };
+        self.quota.owner.next = owner;
+        self.of_context_out.d.next = of_context;
+        self.context_out.d.next = owner;
         self.quota.clear.next = acts & acted.clear;
         self.quota.clear_index.next = acted.slot.get_bits::<4>(0);
         self.message_report.report.next = acts & verdict.release & verdict.sends_event;
@@ -484,6 +489,8 @@ impl PayloadScheduler {
         self.to_mailbox_out.d.next = (tracked & fast_packet, tracked ^ fast_packet).cat::<2>();
         self.to_host_out.d.next = fast_taken & host;
         self.counts.outcome.next = self.outcome_out.q.val();
+        self.counts.of_context.next = self.of_context_out.q.val();
+        self.counts.context.next = self.context_out.q.val();
         self.end_trace.next = self.traced.q.val();
         self.counts.message_done.next = self.done_out.q.val();
         self.counts.message_failed.next = self.failed_out.q.val();

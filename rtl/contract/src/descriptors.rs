@@ -100,7 +100,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         cycles: 24 "cycles from first fetch to return",
         cluster: 3 "cluster that ran it",
         hpu: 3 "HPU of that cluster",
-        spare: 10 "zero",
+        instructions: 24 "instructions retired before the one that returned or faulted",
     }
     /// A handler's command for its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
     Command "command" {

@@ -78,6 +78,8 @@ fn all_blocks(c: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,
         one("l2", &mut hpu_core::array::l2::L2::new(c.l2_bytes, c.clusters, c.hpus))?,
+        one("context_counts", &mut hpu_core::array::context_counts::ContextCounts::default())?,
+        one("context_drops", &mut packet_engine::context_drops::ContextDrops::new(c))?,
         one("rvma_lut", &mut RvmaEngine::new(c))?,
         one("frame_events", &mut rvma_lut::completion::frame_events::FrameEvents::default())?,
         one("frame_places", &mut rvma_lut::completion::frame_places::FramePlaces::new())?,

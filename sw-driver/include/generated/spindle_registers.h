@@ -207,6 +207,9 @@
 #define SPINDLE_PACKET_PEER_EXPECTED     0x20cu
 /* ro, status, 2 registers: bit i: sequence number PEER_EXPECTED + i has been accepted */
 #define SPINDLE_PACKET_PEER_SELECTIVE    0x210u
+/* ro, window, 512 registers: frames dropped that a rule had given to a context, by context and reason: word 32 *
+   context + reason */
+#define SPINDLE_PACKET_CONTEXT_DROPS     0x800u
 
 /* HPU array: contexts, code, context memory, faults, printed text. */
 #define SPINDLE_HPU_ID                   3            /* id in the block list */
@@ -351,6 +354,18 @@
 /* ro, counter, 64 registers: cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32 */
 #define SPINDLE_HPU_HPU_BUSY             0x200u
 #define SPINDLE_HPU_HPU_TASKS            0x300u       /* ro, counter, 64 registers: tasks ended, per HPU */
+/* ro, counter, 16 registers: tasks of each context that have ended, faults included */
+#define SPINDLE_HPU_CONTEXT_TASKS        0x400u
+/* ro, counter, 16 registers: tasks of each context that were ended by a fault or the watchdog */
+#define SPINDLE_HPU_CONTEXT_FAULTED      0x440u
+/* ro, counter, 16 registers: cycles of the ended tasks of each context, from the first fetch to the end, low half */
+#define SPINDLE_HPU_CONTEXT_CYCLES_LO    0x480u
+/* ro, counter, 16 registers: cycles of the ended tasks of each context, high half */
+#define SPINDLE_HPU_CONTEXT_CYCLES_HI    0x4c0u
+/* ro, counter, 16 registers: instructions retired by the ended tasks of each context, low half */
+#define SPINDLE_HPU_CONTEXT_INSTRET_LO   0x500u
+/* ro, counter, 16 registers: instructions retired by the ended tasks of each context, high half */
+#define SPINDLE_HPU_CONTEXT_INSTRET_HI   0x540u
 
 /* RVMA engine: regions and counters. */
 #define SPINDLE_RVMA_ID                  4            /* id in the block list */

@@ -8,11 +8,13 @@ use super::timing::Timing;
 use anyhow::Result;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::FAULT_WATCHDOG;
 use spindle_contract::params::L1_BYTES;
 use spindle_harness::{Model, Port};
 use spindle_sim::fields::Packer;
 use spindle_sim::fields::Reader;
 use spindle_sim::Retired;
+use std::collections::VecDeque;
 
 /// Bytes of instruction memory of the bench.
 pub const CODE_BYTES: usize = 64 << 10;
@@ -186,6 +188,11 @@ pub struct Hart {
     port_data: u32,
     launch_bank: Option<u64>,
     ending: Option<Vec<u8>>,
+    /// By thread: instructions of its handler on the retirement port.
+    of_thread: [u32; 2],
+    /// Instructions of ended handlers, before the one that ended each: by the retirement port, and as reported.
+    counted: VecDeque<u32>,
+    reported: VecDeque<Ending>,
 }
 
 impl Hart {
@@ -221,6 +228,9 @@ impl Hart {
             port_data: 0,
             launch_bank: None,
             ending: None,
+            of_thread: [0; 2],
+            counted: VecDeque::new(),
+            reported: VecDeque::new(),
         })
     }
 
@@ -427,8 +437,18 @@ impl Hart {
             let (thread, frame) = (model.get(ports.end_thread) as usize, model.get(ports.end_frame) as u16);
             self.ends.push(HandlerEvent { cycle: now, thread, bank: 0, frame });
         }
-        if let Some(rvfi) = ports.rvfi.filter(|_| self.keep_retired) {
-            self.retired.extend(Retired::from_port(model.get_bytes(rvfi), now, 0));
+        if let Some(retired) = ports.rvfi.and_then(|rvfi| Retired::from_port(model.get_bytes(rvfi), now, 0)) {
+            let count = &mut self.of_thread[retired.thread];
+            if retired.intr {
+                *count = 0;
+            }
+            if retired.halt {
+                self.counted.push_back(*count);
+            }
+            *count += 1;
+            if self.keep_retired {
+                self.retired.push(retired);
+            }
         }
     }
 
@@ -449,6 +469,21 @@ impl Hart {
         let ending = Ending::from_port(&bytes, now);
         assert!(std::mem::take(&mut self.loader.taken[ending.bank]), "bank {} ends twice", ending.bank);
         self.endings.push(ending);
+        if self.ports.rvfi.is_some() {
+            self.reported.push_back(ending);
+        }
+        self.compare_counts();
+    }
+
+    /// The processor's count of each handler is that of its retirement port, which is some cycles later. An instruction
+    /// whose answer the watchdog did not wait for is counted, and has no record there.
+    fn compare_counts(&mut self) {
+        while let (Some(counted), Some(ending)) = (self.counted.front(), self.reported.front()) {
+            let unanswered = u32::from(ending.cause == FAULT_WATCHDOG && ending.instructions == counted + 1);
+            assert_eq!(counted + unanswered, ending.instructions, "instructions before the end of {ending:?}");
+            self.counted.pop_front();
+            self.reported.pop_front();
+        }
     }
 
     /// So many cycles.

@@ -31,6 +31,8 @@ pub struct Ending {
     pub address: u32,
     /// Cycles from the first fetch to the end.
     pub cycles: u32,
+    /// Instructions that retired before the one that returned or faulted.
+    pub instructions: u32,
     /// Cycle in which the ending was taken.
     pub taken: u64,
 }
@@ -54,6 +56,7 @@ impl Ending {
         let (pc, address) = place_of_fault(counter, sum, stray, of_access);
         let second = port.bit();
         let clocks = [port.field(WATCHDOG_BITS) as u32, port.field(WATCHDOG_BITS) as u32];
-        Ending { bank, code, cause, pc, address, cycles: clocks[usize::from(second)], taken: cycle }
+        let (cycles, instructions) = (clocks[usize::from(second)], port.field(WATCHDOG_BITS) as u32);
+        Ending { bank, code, cause, pc, address, cycles, instructions, taken: cycle }
     }
 }

@@ -86,4 +86,11 @@ registers! {
     commit PRINT_POP 0x178 "removes the oldest piece";
     tally HPU_BUSY[64] 0x200 "cycles in a handler, per HPU (cluster * hpus + hpu), modulo 2^32";
     tally HPU_TASKS[64] 0x300 "tasks ended, per HPU";
+    tally CONTEXT_TASKS[16] 0x400 "tasks of each context that have ended, faults included";
+    tally CONTEXT_FAULTED[16] 0x440 "tasks of each context that were ended by a fault or the watchdog";
+    tally CONTEXT_CYCLES_LO[16] 0x480 "cycles of the ended tasks of each context, from the first fetch to the end, \
+        low half";
+    tally CONTEXT_CYCLES_HI[16] 0x4C0 "cycles of the ended tasks of each context, high half";
+    tally CONTEXT_INSTRET_LO[16] 0x500 "instructions retired by the ended tasks of each context, low half";
+    tally CONTEXT_INSTRET_HI[16] 0x540 "instructions retired by the ended tasks of each context, high half";
 }

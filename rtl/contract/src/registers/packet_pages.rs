@@ -87,6 +87,8 @@ registers! {
     status PEER_NODE 0x208 "node of the peer";
     status PEER_EXPECTED 0x20C "lowest sequence number of the peer that has not been accepted";
     status PEER_SELECTIVE[2] 0x210 "bit i: sequence number PEER_EXPECTED + i has been accepted";
+    window(ro) CONTEXT_DROPS[512] 0x800 "frames dropped that a rule had given to a context, by context and reason: \
+        word 32 * context + reason";
 }
 
 registers! {

@@ -22,9 +22,13 @@ struct Bench {
     slow: bool,
     /// The counter that is reported, another one in each cycle; its count is its address and this.
     counter: u64,
+    /// Counts of contexts that were asked for in the last two cycles.
+    context_counts: [u64; 2],
 }
 
 const COUNT: u64 = 0x1234_5600;
+/// The count of a context is its number, that of the word above, and this.
+const CONTEXT_COUNT: u64 = 0x6543_2100;
 
 /// Address of a counter: group and number.
 fn counter(group: usize, number: usize) -> usize {
@@ -34,7 +38,15 @@ fn counter(group: usize, number: usize) -> usize {
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
         let dut = Dut::new(wave, Registers::new(HPUS, CONTEXTS), "registers");
-        Bench { dut, l2: HashMap::new(), installed: vec![], pops: [0; 2], slow: false, counter: 0 }
+        Bench {
+            dut,
+            l2: HashMap::new(),
+            installed: vec![],
+            pops: [0; 2],
+            slow: false,
+            counter: 0,
+            context_counts: [0; 2],
+        }
     }
 
     /// One access of the page: the data, and whether it was an error.
@@ -47,6 +59,7 @@ impl Bench {
             self.counter = (self.counter + 1) % counter(3, 0) as u64;
             self.dut.count_at.set(self.counter);
             self.dut.count.set(COUNT + self.counter);
+            self.dut.context_count.set(self.context_counts[0]);
             self.dut.l2_request.ready.set(!self.slow || waiting > 2);
             self.dut.l2_answer.valid.set(answer_in == Some(0));
             self.dut.eval();
@@ -70,6 +83,8 @@ impl Bench {
             if self.dut.policy.valid.is_high() {
                 self.installed.push((self.dut.policy.index.number(), self.dut.staged.bytes()));
             }
+            let context = self.dut.context_index.number() | self.dut.context_word.number() << 4;
+            self.context_counts = [self.context_counts[1], CONTEXT_COUNT + context];
             self.pops[0] += self.dut.fault.pop.number() as usize;
             self.pops[1] += self.dut.print.pop.number() as usize;
             self.dut.tick();

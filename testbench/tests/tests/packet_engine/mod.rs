@@ -1,5 +1,6 @@
 //! The packet engine and its blocks, on the emitted Verilog. Folders are those of `packet-engine/src`.
 
+pub mod context_drops;
 pub mod dispatch;
 pub mod hpus;
 pub mod ingress;

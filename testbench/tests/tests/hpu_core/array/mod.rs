@@ -1,6 +1,7 @@
 //! The blocks that the clusters share.
 
 pub mod completions;
+pub mod context_counts;
 pub mod dispatcher;
 pub mod host_writer;
 pub mod l2;

@@ -70,6 +70,8 @@ pub struct Done {
     pub cause: u8,
     /// What its handler took.
     pub cycles: u32,
+    /// Its instructions, without the one that ended it.
+    pub instructions: u32,
     pub cycle: u64,
 }
 
@@ -405,6 +407,7 @@ impl Bench {
                 code: done.code.to_u8(),
                 cause: done.cause.to_u8(),
                 cycles: done.cycles.to_u32(),
+                instructions: done.instructions.to_u32(),
                 cycle: now,
             });
         }

@@ -46,11 +46,15 @@ fn many_tasks_side_by_side() {
         counts.extend([branch(1, 16, 0, -4 * turn.len() as i32), addi(A0, 14, 0), RET]);
         bench.program(COUNTS, &handler(&counts));
         bench.program(LOOPS, &[jal(0, 0)]);
-        bench.program(STRAYS, &handler(&[addi(6, 0, 4), lw(5, 8, -1), RET]));
+        let strays = handler(&[addi(6, 0, 4), lw(5, 8, -1), RET]);
+        bench.program(STRAYS, &strays);
         // Sends and returns at once: the slot stays in use until the bytes are out.
         let mut sends = issue(PACKET, 100, 0, command::SEND_PACKET);
         sends.extend([addi(A0, 0, 0), RET]);
         bench.program(SENDS, &handler(&sends));
+        // Instructions before the one that ends the handler.
+        let of_counts = handler(&counts).len() - 1 + 19 * (turn.len() + 1);
+        let (of_sends, of_strays) = (handler(&sends).len() - 1, strays.len() - 2);
         let mut expected = vec![];
         for frame in 0..1000u16 {
             let entry = [COUNTS, COUNTS, COUNTS, SENDS, SENDS, STRAYS, LOOPS][rng.random_range(0..7)];
@@ -85,6 +89,18 @@ fn many_tasks_side_by_side() {
                 _ => (0, Some(frame as u8)),
             };
             assert_eq!((done.cause, wanted.1.map(|_| done.code)), wanted, "frame {frame}");
+            let instructions = match *entry {
+                // Each jump takes some cycles, the more of them the more the other thread runs.
+                LOOPS => (BUDGET / 8) as usize..BUDGET as usize,
+                STRAYS => of_strays..of_strays + 1,
+                SENDS => of_sends..of_sends + 1,
+                _ => of_counts..of_counts + 1,
+            };
+            let retired = done.instructions as usize;
+            assert!(
+                instructions.contains(&retired),
+                "frame {frame} at {entry:#x}: {retired}, expected {instructions:?}"
+            );
             // An end may have to wait for that of the other thread.
             let spent = (BUDGET + 1..2 * BUDGET).contains(&done.cycles);
             assert!(spent || *entry != LOOPS, "frame {frame} took {} cycles", done.cycles);

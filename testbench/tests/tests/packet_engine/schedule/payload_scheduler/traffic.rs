@@ -2,6 +2,7 @@
 
 use crate::packet_engine::hpus::Hpus;
 use crate::packet_engine::intake::set_packet;
+use packet_engine::context_drops::end_reason;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -547,6 +548,20 @@ impl Surroundings {
             if run.kind != kind::COMPLETION {
                 self.judge.commands(frame)?;
                 self.commands.entry(frame).or_insert(word);
+            }
+        }
+        let outcome = dut.counts.outcome.get();
+        if outcome.dropped {
+            let frame = dut.end_trace.get().frame.to_u64();
+            let word = self.words.get(&frame).ok_or("a frame that is not inside is dropped")?;
+            let owner = (word.action.to_u64() == action::CONTEXT as u64).then_some(word.context.to_u64());
+            let counted = dut.counts.of_context.is_high().then(|| dut.counts.context.number());
+            if counted != owner {
+                return Err(format!("the drop of frame {frame} counts for context {counted:?}, not {owner:?}"));
+            }
+            if !end_reason(outcome.reason).known {
+                let reason = reasons::DROP_REASONS[outcome.reason.index()].0;
+                return Err(format!("no count of a context takes the drop of frame {frame} for {reason}"));
             }
         }
         if self.moved(&dut.placement_done, false) {

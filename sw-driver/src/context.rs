@@ -1,6 +1,7 @@
 //! Execution contexts: placement of an image, installation, activation.
 
 use crate::access::halves;
+use crate::counters::ContextCounters;
 use crate::device::Info;
 use crate::image::{Image, ImageError, LONGEST_USER_HEADER};
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
@@ -152,6 +153,8 @@ const MOST_PACKETS: u16 = (1 << 11) - 1;
 pub(crate) struct Contexts {
     pub(crate) slots: Vec<Option<Placement>>,
     pub(crate) active: u32,
+    /// What each context had counted when its image was installed.
+    pub(crate) counted: Vec<ContextCounters>,
     imem_bytes: usize,
     /// L2 that contexts may take.
     pub(crate) l2_bytes: usize,
@@ -168,7 +171,13 @@ pub(crate) struct Placement {
 
 impl Contexts {
     pub(crate) fn new(info: &Info) -> Self {
-        Contexts { slots: vec![None; info.contexts], active: 0, imem_bytes: info.imem_bytes, l2_bytes: info.l2_bytes }
+        Contexts {
+            slots: vec![None; info.contexts],
+            active: 0,
+            counted: vec![ContextCounters::default(); info.contexts],
+            imem_bytes: info.imem_bytes,
+            l2_bytes: info.l2_bytes,
+        }
     }
 }
 
@@ -304,6 +313,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             self.bar.write32(hpu::BASE + register, value)?;
         }
         self.contexts.slots[slot] = Some(Placement { code, state, scratch });
+        self.contexts.counted[slot] = self.counted(slot)?;
         Ok(ContextId(slot))
     }
 

@@ -1,8 +1,8 @@
 //! All counters of a card, by the names that the contract gives them: a counter that the contract gains is here at once.
 
 use crate::access::whole;
-use crate::{Bar, Device, HostMemory, Result};
-use spindle_contract::reasons::DROP_REASONS;
+use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
+use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
 use spindle_contract::registers::{hpu, node, packet, rvma, Kind, Page, Register, BLOCKS};
 
 /// Counters of one unit each of several; [`Counters::hpus`] has them.
@@ -55,6 +55,44 @@ pub struct HpuCounters {
     pub tasks: u32,
 }
 
+/// What the handlers of a context have used, and which of its frames were dropped. Of the tasks that have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContextCounters {
+    /// Tasks, faults included; modulo 2^32.
+    pub tasks: u32,
+    /// Those of them that were ended by a fault or the watchdog; modulo 2^32.
+    pub faulted: u32,
+    /// Their cycles, from the first fetch to the end.
+    pub cycles: u64,
+    /// Their instructions.
+    pub instructions: u64,
+    /// Frames that a rule had given to the context and that were dropped, by reason (`DROP_REASONS`); modulo 2^32 each.
+    pub drops: [u32; DROP_COUNT],
+}
+
+impl ContextCounters {
+    /// How much all of them have grown since an earlier reading.
+    pub fn since(&self, earlier: &ContextCounters) -> ContextCounters {
+        ContextCounters {
+            tasks: self.tasks.wrapping_sub(earlier.tasks),
+            faulted: self.faulted.wrapping_sub(earlier.faulted),
+            cycles: self.cycles.wrapping_sub(earlier.cycles),
+            instructions: self.instructions.wrapping_sub(earlier.instructions),
+            drops: std::array::from_fn(|reason| self.drops[reason].wrapping_sub(earlier.drops[reason])),
+        }
+    }
+
+    /// All frames dropped.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().copied().map(u64::from).sum()
+    }
+
+    /// Reasons with a count, by name.
+    pub fn drop_reasons(&self) -> impl Iterator<Item = (&'static str, u32)> + '_ {
+        DROP_REASONS.iter().zip(self.drops).map(|((name, _), count)| (*name, count)).filter(|(_, count)| *count > 0)
+    }
+}
+
 /// The counters of a card at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -68,6 +106,8 @@ pub struct Counters {
     pub hpus: Vec<HpuCounters>,
     /// Live messages of each context.
     pub live: Vec<u32>,
+    /// Of each context number, since the reset of the card, whatever images the context has had.
+    pub contexts: Vec<ContextCounters>,
 }
 
 impl Counters {
@@ -113,7 +153,52 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         all.hpus = busy?.into_iter().zip(tasks?).map(|(busy, tasks)| HpuCounters { busy, tasks }).collect();
         all.drops = self.words(packet::BASE + packet::DROPS, DROP_REASONS.len())?;
         all.live = self.words(packet::BASE + packet::CONTEXT_LIVE, self.info.contexts)?;
+        for context in 0..self.info.contexts {
+            let counters = self.counters_of(context, &all.drops)?;
+            all.contexts.push(counters);
+        }
         Ok(all)
+    }
+
+    /// What a context has used since it was installed by this device; since the reset of the card, if another program
+    /// installed it. The halves of a count are read one after the other, so counts of a context at work are some cycles
+    /// apart.
+    ///
+    /// # Errors
+    /// The card has no such context, or does not answer.
+    pub fn context_counters(&mut self, context: ContextId) -> Result<ContextCounters> {
+        if context.0 >= self.info.contexts {
+            return Err(Error::Argument(format!(
+                "there is no context {}; the card has {}, from 0",
+                context.0, self.info.contexts
+            )));
+        }
+        let before = self.contexts.counted[context.0];
+        Ok(self.counted(context.0)?.since(&before))
+    }
+
+    /// What the context with this number has counted since the reset of the card.
+    pub(crate) fn counted(&mut self, context: usize) -> Result<ContextCounters> {
+        let drops = self.words(packet::BASE + packet::DROPS, DROP_COUNT)?;
+        self.counters_of(context, &drops)
+    }
+
+    /// The same, with the drops of all frames: where there are none, none are of the context.
+    fn counters_of(&mut self, context: usize, drops: &[u32]) -> Result<ContextCounters> {
+        let place = 4 * context as u32;
+        let register = |offset: u32| hpu::BASE + offset + place;
+        let mut counters = ContextCounters {
+            tasks: self.bar.read32(register(hpu::CONTEXT_TASKS))?,
+            faulted: self.bar.read32(register(hpu::CONTEXT_FAULTED))?,
+            cycles: self.read_wide(register(hpu::CONTEXT_CYCLES_LO), register(hpu::CONTEXT_CYCLES_HI))?,
+            instructions: self.read_wide(register(hpu::CONTEXT_INSTRET_LO), register(hpu::CONTEXT_INSTRET_HI))?,
+            drops: [0; DROP_COUNT],
+        };
+        let first = packet::BASE + packet::CONTEXT_DROPS + 4 * (context * DROP_COUNT) as u32;
+        for (reason, count) in counters.drops.iter_mut().enumerate().filter(|(reason, _)| drops[*reason] != 0) {
+            *count = self.bar.read32(first + 4 * reason as u32)?;
+        }
+        Ok(counters)
     }
 
     fn counter(&mut self, page: &Page, register: &Register, level: bool) -> Result<Counter> {

@@ -89,6 +89,23 @@ RVMA_Status SPIN_Read_state(SPIN_Context context, size_t offset, void *bytes, si
 /* Writes them, in whole words: the last one is filled with zeros. */
 RVMA_Status SPIN_Write_state(SPIN_Context context, size_t offset, const void *bytes, size_t size);
 
+/* Number of the reasons for which frames are dropped. */
+#define SPIN_REASONS 32
+
+/* What the tasks of a context have used since it was loaded, as the card counts; a task counts when it has ended. */
+typedef struct {
+    uint64_t cycles;              /* from the first fetch of a task to its end */
+    uint64_t instructions;        /* retired by the tasks */
+    uint32_t tasks;               /* faults included; modulo 2^32 */
+    uint32_t faulted;             /* ended by a fault or the watchdog; modulo 2^32 */
+    uint32_t drops[SPIN_REASONS]; /* frames that a rule had given to the context and that were dropped, by reason */
+} SPIN_Counters;
+
+/* Reads what a context has counted. The counts of a context at work are some cycles apart. */
+RVMA_Status SPIN_Read_counters(SPIN_Context context, SPIN_Counters *counters);
+/* The name of a reason, for example "handler_drop"; NULL: there is no such reason. The string stays. */
+const char *SPIN_Reason(unsigned reason);
+
 /* The next event of the process, in their order; RVMA_ERR_TIMEOUT: none came. The library keeps 65,536 that the
  * program has not taken, and a SPIN_LOST for those after. */
 RVMA_Status SPIN_Next_event(RVMA_Nic *nic, SPIN_Event *event, uint64_t limit_ns);

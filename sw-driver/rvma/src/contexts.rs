@@ -4,6 +4,7 @@ use crate::node::{refused, Node};
 use crate::process::Nic;
 use crate::waiting::Sign;
 use anyhow::Result;
+use spindle::counters::ContextCounters;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, EventKind, Image, Outcome, Rule};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,6 +72,15 @@ impl Context {
     pub fn read_state(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         self.live()?;
         Ok(self.nic.node().driver().read_state(self.id, offset, bytes)?)
+    }
+
+    /// What its tasks have used since it was loaded, and which of its frames were dropped.
+    ///
+    /// # Errors
+    /// It is unloaded, or the card does not answer.
+    pub fn counters(&self) -> Result<ContextCounters> {
+        self.live()?;
+        Ok(self.nic.node().driver().context_counters(self.id)?)
     }
 
     /// Writes bytes of its memory.

@@ -5,11 +5,14 @@ use crate::failure::{argument, given, guard, status};
 use crate::handles::{self, ContextHandle, NicHandle, WindowHandle};
 use crate::receiving::window_options;
 use anyhow::{Context as _, Result};
+use spindle::counters::ContextCounters;
 use spindle::rule_table::Action;
 use spindle::window::WindowOptions;
 use spindle::ContextOptions;
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// `SPIN_Options`.
 #[repr(C)]
@@ -39,6 +42,19 @@ impl SpinOptions {
         }
     }
 }
+
+/// `SPIN_Counters`.
+#[repr(C)]
+pub struct SpinCounters {
+    cycles: u64,
+    instructions: u64,
+    tasks: u32,
+    faulted: u32,
+    drops: [u32; DROP_COUNT],
+}
+
+// SPIN_REASONS of the header.
+const _: () = assert!(DROP_COUNT == 32);
 
 /// A string of the caller.
 ///
@@ -207,6 +223,31 @@ pub unsafe extern "C" fn SPIN_Write_state(
         // SAFETY: as the caller promises.
         context.write_state(offset, unsafe { std::slice::from_raw_parts(bytes.cast(), size) })
     })
+}
+
+/// See `spin.h`.
+///
+/// # Safety
+/// `counters` is null or to be written.
+#[no_mangle]
+pub unsafe extern "C" fn SPIN_Read_counters(context: *mut ContextHandle, counters: *mut SpinCounters) -> c_int {
+    status(|| {
+        // SAFETY: as the caller promises.
+        let room = unsafe { given(counters, "the room for the counters") }?;
+        let ContextCounters { tasks, faulted, cycles, instructions, drops } = handles::context(context)?.counters()?;
+        *room = SpinCounters { cycles, instructions, tasks, faulted, drops };
+        Ok(())
+    })
+}
+
+/// See `spin.h`.
+#[no_mangle]
+pub extern "C" fn SPIN_Reason(reason: c_uint) -> *const c_char {
+    static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
+        let name = |(name, _): &(&str, &str)| CString::new(*name).unwrap_or_default();
+        DROP_REASONS.iter().map(name).collect()
+    });
+    NAMES.get(reason as usize).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
 /// See `spin.h`.

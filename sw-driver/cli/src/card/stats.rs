@@ -5,7 +5,7 @@ use super::values::seconds;
 use crate::table::table;
 use anyhow::Result;
 use serde_json::{json, Map, Value};
-use spindle::counters::{Counter, Counters};
+use spindle::counters::{ContextCounters, Counter, Counters};
 use std::io::Write;
 
 /// Arguments of `spindle stats`.
@@ -113,30 +113,79 @@ fn text(live: &Live, now: &Counters, before: Option<&Counters>, all: bool) -> St
     }
     let mut out = format!("{}, cycle {} ({:.6} s)\n", live.identity.address, now.cycle, live.seconds(now.cycle));
     out.push_str(&table(["counter", "value", "per second", "meaning"], rows, false));
-    for part in [contexts(live, now), hpus(live, now, before)].into_iter().flatten() {
+    for part in [contexts(live, now, before), hpus(live, now, before)].into_iter().flatten() {
         out.push_str("\n\n");
         out.push_str(&part);
     }
     out
 }
 
-/// Contexts that are loaded.
-fn contexts(live: &Live, now: &Counters) -> Option<String> {
-    let rows: Vec<[String; 4]> = live
-        .device
-        .residents()
+/// A context that is loaded, or has counted something since the card's reset.
+struct Owner {
+    context: usize,
+    /// Name and process of a resident; another context is that of a program.
+    resident: Option<(String, u8)>,
+}
+
+fn owners(live: &Live, now: &Counters) -> Vec<Owner> {
+    let residents = live.device.residents();
+    let owner = |context| {
+        let resident = residents.iter().find(|resident| resident.context.0 == context);
+        Owner { context, resident: resident.map(|resident| (resident.name.clone(), resident.process)) }
+    };
+    let shown = |owner: &Owner| {
+        let counted = now.contexts[owner.context] != ContextCounters::default();
+        owner.resident.is_some() || counted || now.live[owner.context] > 0
+    };
+    (0..now.contexts.len()).map(owner).filter(shown).collect()
+}
+
+/// Contexts, their work and the frames that were dropped of each.
+fn contexts(live: &Live, now: &Counters, before: Option<&Counters>) -> Option<String> {
+    let owners = owners(live, now);
+    let rows: Vec<[String; 10]> = owners
         .iter()
-        .map(|resident| {
-            let live_messages = now.live[resident.context.0];
+        .map(|owner| {
+            let counters = &now.contexts[owner.context];
+            let tasks = before.map(|before| counters.since(&before.contexts[owner.context]).tasks.into());
+            let rate = tasks.zip(before).map(|(tasks, before)| short(rate(live, now, before, tasks)));
+            let (name, process) = owner.resident.clone().unzip();
             [
-                resident.context.0.to_string(),
-                resident.name.clone(),
-                resident.process.to_string(),
-                live_messages.to_string(),
+                owner.context.to_string(),
+                name.unwrap_or_else(|| "-".into()),
+                process.map_or("-".into(), |process| process.to_string()),
+                now.live[owner.context].to_string(),
+                counters.tasks.to_string(),
+                rate.unwrap_or_default(),
+                counters.faulted.to_string(),
+                counters.instructions.to_string(),
+                counters.cycles.to_string(),
+                counters.dropped().to_string(),
             ]
         })
         .collect();
-    (!rows.is_empty()).then(|| table(["context", "name", "process", "live messages"], rows, false))
+    let heads = [
+        "context",
+        "name",
+        "process",
+        "live messages",
+        "tasks",
+        "per second",
+        "faulted",
+        "instructions",
+        "cycles",
+        "dropped",
+    ];
+    let drops: Vec<[String; 3]> = owners
+        .iter()
+        .flat_map(|owner| {
+            let reasons = now.contexts[owner.context].drop_reasons();
+            reasons.map(|(name, count)| [owner.context.to_string(), name.to_owned(), count.to_string()])
+        })
+        .collect();
+    let reasons = (!drops.is_empty()).then(|| table(["context", "frames dropped for", "frames"], drops, false));
+    (!rows.is_empty())
+        .then(|| [Some(table(heads, rows, false)), reasons].into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
 fn hpus(live: &Live, now: &Counters, before: Option<&Counters>) -> Option<String> {
@@ -172,17 +221,34 @@ fn object(live: &Live, now: &Counters, before: Option<&Counters>) -> Value {
         }
     }
     let drops: Map<String, Value> = now.drop_reasons().map(|(name, count)| (name.into(), count.into())).collect();
-    let contexts: Vec<Value> = live
-        .device
-        .residents()
-        .iter()
-        .map(|resident| {
-            json!({
-                "context": resident.context.0,
-                "name": resident.name,
-                "process": resident.process,
-                "live_messages": now.live[resident.context.0],
-            })
+    let contexts: Vec<Value> = owners(live, now)
+        .into_iter()
+        .map(|owner| {
+            let counters = &now.contexts[owner.context];
+            let drops: Map<String, Value> = counters.drop_reasons().map(|(name, n)| (name.into(), n.into())).collect();
+            let (name, process) = owner.resident.unzip();
+            let mut object = json!({
+                "context": owner.context,
+                "name": name,
+                "process": process,
+                "live_messages": now.live[owner.context],
+                "tasks": counters.tasks,
+                "faulted": counters.faulted,
+                "instructions": counters.instructions,
+                "cycles": counters.cycles,
+                "drops": drops,
+            });
+            if let Some(before) = before {
+                let grown = counters.since(&before.contexts[owner.context]);
+                let per_second = |grown: u64| rate(live, now, before, grown);
+                object["per_second"] = json!({
+                    "tasks": per_second(grown.tasks.into()),
+                    "instructions": per_second(grown.instructions),
+                    "cycles": per_second(grown.cycles),
+                    "dropped": per_second(grown.dropped()),
+                });
+            }
+            object
         })
         .collect();
     let hpus: Vec<Value> = now.hpus.iter().map(|hpu| json!({"tasks": hpu.tasks, "busy_cycles": hpu.busy})).collect();

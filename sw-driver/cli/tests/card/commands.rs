@@ -9,7 +9,7 @@ use spindle_cli::card::live::Live;
 use spindle_cli::card::top::Screen;
 use spindle_cli::card::{info, reset};
 use spindle_contract::events;
-use spindle_contract::reasons::{NO_RULE, T_FIRST_BEAT, T_HANDLER_START, T_PARSED};
+use spindle_contract::reasons::{DROP_COUNT, NO_RULE, QUOTA, T_FIRST_BEAT, T_HANDLER_START, T_PARSED};
 use spindle_contract::registers::{global, hpu, packet, rvma, trace};
 
 fn json(text: &str) -> Value {
@@ -99,8 +99,18 @@ fn stats_have_counters_drops_and_rates() {
     fake.poke(packet::BASE, packet::FRAMES_IN, 41);
     fake.poke(packet::BASE, packet::DROPS + 4 * NO_RULE as u32, 5);
     fake.poke(hpu::BASE, hpu::HPU_BUSY + 4, 1000);
+    // Context 0 is that of the resident, context 2 that of a program.
+    for (context, tasks) in [(0, 71), (2, 72)] {
+        fake.poke(hpu::BASE, hpu::CONTEXT_TASKS + 4 * context, tasks);
+        fake.poke(hpu::BASE, hpu::CONTEXT_FAULTED + 4 * context, 3);
+        fake.poke(hpu::BASE, hpu::CONTEXT_INSTRET_LO + 4 * context, 8001);
+        fake.poke(hpu::BASE, hpu::CONTEXT_CYCLES_LO + 4 * context, 6);
+        fake.poke(hpu::BASE, hpu::CONTEXT_CYCLES_HI + 4 * context, 1);
+    }
+    fake.poke(packet::BASE, packet::DROPS + 4 * QUOTA as u32, 9);
+    fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * DROP_COUNT + QUOTA) as u32, 8);
     let text = on(&fake, &["stats"]).unwrap();
-    for part in ["packet.frames_in", "41", "drops.no_rule", "ping_pong", "| 0.1"] {
+    for part in ["packet.frames_in", "41", "drops.no_rule", "ping_pong", "| 0.1", "4294967302", "8001", "| quota"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("frames_out"), "counters of 0 are left out: {text}");
@@ -109,12 +119,19 @@ fn stats_have_counters_drops_and_rates() {
     assert_eq!(object["counters"]["packet"]["frames_in"], 41);
     assert_eq!((&object["drops"]["no_rule"], &object["drops"]["runt"]), (&5.into(), &0.into()));
     assert_eq!(object["hpus"][1]["busy_cycles"], 1000);
-    assert_eq!(object["contexts"][0]["name"], "ping_pong");
-    assert!(object.get("per_second").is_none());
+    let contexts = object["contexts"].as_array().unwrap();
+    assert_eq!(contexts.len(), 2, "a context that has counted nothing and is not loaded is left out");
+    assert_eq!((&contexts[0]["name"], &contexts[1]["name"]), (&"ping_pong".into(), &Value::Null));
+    assert_eq!((&contexts[0]["tasks"], &contexts[1]["tasks"]), (&71.into(), &72.into()));
+    assert_eq!((&contexts[1]["context"], &contexts[1]["faulted"]), (&2.into(), &3.into()));
+    assert_eq!((&contexts[1]["instructions"], &contexts[1]["cycles"]), (&8001.into(), &((1u64 << 32) + 6).into()));
+    assert_eq!((&contexts[0]["drops"], &contexts[1]["drops"]["quota"]), (&serde_json::json!({}), &8.into()));
+    assert!(object.get("per_second").is_none() && contexts[1].get("per_second").is_none());
     let lines = on(&fake, &["stats", "--json", "--watch", "0.01", "--intervals", "2"]).unwrap();
     let lines: Vec<Value> = lines.lines().map(json).collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1]["per_second"]["packet.frames_in"], 0.0);
+    assert_eq!(lines[1]["contexts"][1]["per_second"]["tasks"], 0.0);
     assert!(lines[1]["cycle"].as_u64() > lines[0]["cycle"].as_u64());
 }
 
@@ -154,11 +171,21 @@ fn top_shows_rates_hpus_drops_and_contexts() {
         fake.poke(packet::BASE, packet::FRAMES_IN, 4096);
         fake.poke(packet::BASE, packet::DROPS + 4 * NO_RULE as u32, 5);
         fake.poke(hpu::BASE, hpu::HPU_BUSY + 4 * 5, 1 << 20);
+        // Context 2 is that of a program.
+        fake.poke(hpu::BASE, hpu::CONTEXT_TASKS + 4 * 2, 4096);
+        fake.poke(packet::BASE, packet::DROPS + 4 * QUOTA as u32, 7655);
+        fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * DROP_COUNT + QUOTA) as u32, 7654);
     });
     for part in ["unix:/run/fake.sock", "q ends", "frames in", "4096", "M/s", "no_rule", "ping_pong", "mailboxes open"]
     {
         assert!(picture.contains(part), "{part}:\n{picture}");
     }
+    let of_program = picture.lines().find(|line| line.contains(" 7654 ")).unwrap_or_else(|| panic!("{picture}"));
+    let row = of_program.rsplit_once("││").unwrap_or_else(|| panic!("{picture}")).1;
+    let [number, name, process, _, tasks, ..] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{picture}")
+    };
+    assert!((number, name, process) == ("2", "-", "-") && tasks.parse::<f64>().is_ok_and(|n| n > 0.0), "{picture}");
     let of_hpu = |name: &str| picture.lines().find_map(|line| line.split(name).nth(1)).unwrap().to_owned();
     assert!(of_hpu(" 1.1 ").starts_with("██████████"), "{picture}");
     assert!(of_hpu(" 1.0 ").starts_with("··········    0 %"), "{picture}");

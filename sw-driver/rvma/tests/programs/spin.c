@@ -53,6 +53,17 @@ int main(int count, char **arguments) {
     CHECK(SPIN_Write_state(context, 0, &counted, sizeof counted) == RVMA_SUCCESS);
     FAILS(SPIN_Read_state(context, 1u << 30, &counted, sizeof counted), RVMA_ERR_ARGUMENT, "context's memory");
 
+    /* What the card has counted of its tasks. */
+    SPIN_Counters counters, later;
+    CHECK(SPIN_Read_counters(context, &counters) == RVMA_SUCCESS);
+    CHECK(counters.tasks > 0 && counters.faulted == 0);
+    CHECK(counters.instructions > counters.tasks && counters.cycles > counters.instructions);
+    for (unsigned reason = 0; reason < SPIN_REASONS; reason++) {
+        CHECK(counters.drops[reason] == 0 && SPIN_Reason(reason) != NULL);
+    }
+    CHECK(strcmp(SPIN_Reason(14), "handler_drop") == 0 && SPIN_Reason(SPIN_REASONS) == NULL);
+    FAILS(SPIN_Read_counters(context, NULL), RVMA_ERR_ARGUMENT, "counters");
+
     /* A rule, ahead of mailboxes: it gets the puts of another address too, and no longer when it is taken back. */
     FAILS(SPIN_Connect(context, "udp.dport ==", SPIN_EACH_PACKET), RVMA_ERR_ARGUMENT, "");
     CHECK(SPIN_Connect(context, "spindle.dst_pid == 3", SPIN_PER_MESSAGE) == RVMA_SUCCESS);
@@ -66,6 +77,10 @@ int main(int count, char **arguments) {
         CHECK(SPIN_Read_state(context, 0, &counted, sizeof counted) == RVMA_SUCCESS && counted == 71);
         CHECK(SPIN_Disconnect(context) == RVMA_SUCCESS);
     }
+
+    /* The one message of the rule had tasks, and nothing was counted after the rule was taken back. */
+    CHECK(SPIN_Read_counters(context, &later) == RVMA_SUCCESS && later.tasks > counters.tasks);
+    CHECK(later.tasks - counters.tasks <= counters.tasks && later.instructions > counters.instructions);
 
     /* Both buffers were reported when they were complete. */
     int complete = 0;

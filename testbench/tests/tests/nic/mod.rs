@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod budgets;
 pub mod commands;
 pub mod context_puts;
+pub mod contexts;
 pub mod delivered;
 pub mod delivery;
 pub mod events;

@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Paragraph, Row, Table};
 use ratatui::Frame;
-use spindle::counters::Counters;
+use spindle::counters::{ContextCounters, Counters};
 
 /// Counters whose rates are shown: page, name, label.
 const RATES: [(&str, &str, &str); 12] = [
@@ -89,7 +89,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(self.head()).style(bold), head);
         self.draw_rates(frame, rates);
         frame.render_widget(Paragraph::new(hpu_lines).block(Block::bordered().title("HPUs")), hpus);
-        let [drops, contexts] = Layout::horizontal([Constraint::Fill(1); 2]).areas(rest);
+        let [drops, contexts] = Layout::horizontal([2, 3].map(Constraint::Fill)).areas(rest);
         self.draw_drops(frame, drops);
         self.draw_contexts(frame, contexts);
     }
@@ -154,18 +154,32 @@ impl Screen {
                 let grown = self.before.as_ref().map_or(0, |before| count.wrapping_sub(before.drops[i]).into());
                 Row::new([name.to_owned(), count.to_string(), self.per_second(grown)])
             });
-        let widths = [20, 12, 12].map(Constraint::Length);
+        let widths = [17, 10, 9].map(Constraint::Length);
         frame.render_widget(Table::new(rows, widths).block(Block::bordered().title("frames dropped for")), area);
     }
 
     fn draw_contexts(&self, frame: &mut Frame, area: Rect) {
-        let rows = self.contexts.iter().map(|(context, name, process)| {
-            let live = self.now.live.get(*context).copied().unwrap_or(0);
-            Row::new([context.to_string(), name.clone(), process.to_string(), live.to_string()])
+        // Residents, and contexts of programs once they have counted something.
+        let rows = self.now.contexts.iter().zip(&self.now.live).enumerate().filter_map(|(context, (now, live))| {
+            let resident = self.contexts.iter().find(|(number, ..)| *number == context);
+            if resident.is_none() && *now == ContextCounters::default() {
+                return None;
+            }
+            let (name, process) = resident.map(|(_, name, process)| (name.clone(), process.to_string())).unzip();
+            let grown = now.since(self.before.as_ref().map_or(now, |before| &before.contexts[context]));
+            Some(Row::new([
+                context.to_string(),
+                name.unwrap_or_else(|| "-".into()),
+                process.unwrap_or_else(|| "-".into()),
+                live.to_string(),
+                self.per_second(grown.tasks.into()),
+                self.per_second(grown.instructions),
+                now.dropped().to_string(),
+            ]))
         });
-        let widths = [4, 20, 8, 6].map(Constraint::Length);
+        let widths = [3, 12, 7, 4, 9, 9, 8].map(Constraint::Length);
         let table = Table::new(rows, widths)
-            .header(Row::new(["no.", "name", "process", "live"]))
+            .header(Row::new(["no.", "name", "process", "live", "tasks", "instr.", "dropped"]))
             .block(Block::bordered().title("contexts"));
         frame.render_widget(table, area);
     }

@@ -47,6 +47,8 @@ pub struct Board {
     pub free_running: FreeRunning,
     /// What the host block can bear.
     pub limits: Limits,
+    /// Supply of the banks, as far as sources state it.
+    pub banks: Banks,
     /// Configuration of the device.
     pub bitstream: Bitstream,
     /// Configuration flash.
@@ -160,15 +162,6 @@ impl Board {
     /// Whether the device has HBM, whose temperature trip the board watches.
     pub fn hbm(&self) -> bool {
         ["xcu280-", "xcu50-", "xcu55c-"].iter().any(|p| self.part.starts_with(p))
-    }
-
-    /// The folder name of the package table: that of the part for 7 series, that of the board otherwise.
-    pub fn package(&self) -> &str {
-        if self.series7() {
-            &self.part
-        } else {
-            &self.name
-        }
     }
 
     /// Line of a key, from a line on: that of its first `key =`; the line itself if there is none.

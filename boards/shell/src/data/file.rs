@@ -26,6 +26,8 @@ struct File {
     clock: Vec<Spanned<Clock>>,
     free_running: Spanned<FreeRunning>,
     limits: Spanned<Limits>,
+    #[serde(default)]
+    banks: Option<Spanned<Banks>>,
     bitstream: Spanned<Bitstream>,
     flash: Spanned<Flash>,
     pins: BTreeMap<String, Vec<Spanned<Pin>>>,
@@ -43,7 +45,7 @@ macro_rules! rows {
         }
     })* };
 }
-rows!(Device, Pcie, Mac, Clock, FreeRunning, Limits, Bitstream, Flash, Pin);
+rows!(Device, Pcie, Mac, Clock, FreeRunning, Limits, Banks, Bitstream, Flash, Pin);
 
 /// The board of a text, whose rules are not checked.
 pub(crate) fn read(path: &str, text: &str) -> Result<Board, Issues> {
@@ -76,6 +78,7 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Board, Issues> {
         clocks: file.clock.into_iter().map(|c| place(c, line_at)).collect(),
         free_running: place(file.free_running, line_at),
         limits: place(file.limits, line_at),
+        banks: file.banks.map(|b| place(b, line_at)).unwrap_or_default(),
         bitstream: place(file.bitstream, line_at),
         flash: place(file.flash, line_at),
         pins: file

@@ -6,11 +6,13 @@
 mod board;
 mod file;
 mod issue;
+mod package;
 mod rows;
 
 pub use board::Board;
 pub use issue::{Issue, Issues};
+pub use package::{package, Function, Statement, Table, TablePin};
 pub use rows::{
-    Bitstream, Clock, ClockKind, Config, CoreClock, Device, Direction, Flash, FreeRunning, HostIp, Limits, Mac,
+    Banks, Bitstream, Clock, ClockKind, Config, CoreClock, Device, Direction, Flash, FreeRunning, HostIp, Limits, Mac,
     MacKind, Origin, Pcie, Pin, Pull, Slew,
 };

@@ -302,6 +302,26 @@ impl Pin {
     }
 }
 
+/// Supply of the banks of I/O pins.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Banks {
+    /// VCCO by bank, V.
+    pub vcco: BTreeMap<String, f64>,
+    /// Sources.
+    pub sources: Vec<String>,
+    /// Line.
+    #[serde(skip)]
+    pub line: usize,
+}
+
+impl Banks {
+    /// VCCO of a bank, V; none if no source states it.
+    pub fn vcco(&self, bank: u32) -> Option<f64> {
+        self.vcco.get(&bank.to_string()).copied()
+    }
+}
+
 /// Configuration of the device from flash.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -33,7 +33,7 @@ fn configuration(board: &Board, issues: &mut Vec<Issue>) {
         issues.push(board.issue(line, text));
         return;
     };
-    if config.clock_mhz as u32 != board.core_mhz() {
+    if config.clock_mhz != board.core_mhz() {
         let text = format!(
             "configuration `{}` runs at {} MHz, but the core clock is {} MHz; change core_clock or the configuration",
             config.name,
@@ -55,6 +55,9 @@ fn sourced(board: &Board) -> Vec<(usize, String, &[String])> {
         (board.bitstream.line, "[bitstream]".into(), &board.bitstream.sources),
         (board.flash.line, "[flash]".into(), &board.flash.sources),
     ];
+    if board.banks.line > 0 {
+        all.push((board.banks.line, "[banks]".into(), &board.banks.sources));
+    }
     all.extend(board.macs.iter().map(|m| (m.line, format!("network port `{}`", m.name), m.sources.as_slice())));
     all.extend(board.clocks.iter().map(|c| (c.line, format!("clock `{}`", c.name), c.sources.as_slice())));
     all.extend(board.pins.values().flatten().map(|p| (p.line, format!("pin `{}`", p.port), p.sources.as_slice())));

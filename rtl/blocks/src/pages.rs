@@ -10,3 +10,4 @@ spindle_contract::packet_page!();
 spindle_contract::node_page!();
 spindle_contract::hpu_page!();
 spindle_contract::rvma_page!();
+spindle_contract::shell_page!();

@@ -4,6 +4,8 @@
 pub const VENDOR: u16 = 0x1AF4;
 /// Device: the first number of the range for experiments, 0x10F0 to 0x10FF.
 pub const DEVICE: u16 = 0x10F0;
+/// Vendor of the subsystem; its numbers are those of [`BOARDS`].
+pub const SUBSYSTEM_VENDOR: u16 = VENDOR;
 /// Class, subclass and interface: a network controller of no standard kind.
 pub const CLASS: u32 = 0x02_80_00;
 /// BAR of the registers.
@@ -33,3 +35,39 @@ pub const TIME_MODE: u64 = 0x10;
 pub const TIME_WAVE: u64 = 0x18;
 /// Most cycles of one [`TIME_RUN`], so that the server answers soon.
 pub const TIME_MOST: u64 = 4096;
+
+/// A board that has a shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// Name, as in `boards/<name>`.
+    pub name: &'static str,
+    /// PCI subsystem id, and the number in the register `shell.BOARD`.
+    pub number: u16,
+    /// The vendor's name.
+    pub title: &'static str,
+}
+
+/// All boards.
+pub const BOARDS: &[Board] = &[
+    Board { name: "u50", number: 0x0050, title: "Alveo U50" },
+    Board { name: "u55c", number: 0x0055, title: "Alveo U55C" },
+    Board { name: "u250", number: 0x0250, title: "Alveo U250" },
+    Board { name: "u280", number: 0x0280, title: "Alveo U280" },
+    Board { name: "kcu116", number: 0x0116, title: "KCU116" },
+    Board { name: "kc705", number: 0x0705, title: "KC705" },
+];
+
+/// The bridge `xdma`: the vector map and the mask of its user interrupts, as seen on the port `s_axil`. PG195 gives the offsets (IRQ
+/// block); that bit 28 selects this block in bridge mode is known from one public design only.
+pub mod xdma {
+    /// The registers of the IRQ block on `s_axil`.
+    pub const IRQ_BLOCK: u32 = 0x1000_2000;
+    /// Enable mask of user interrupts, a bit each.
+    pub const IRQ_MASK: u32 = 0x04;
+    /// First word of the vector map: vectors of four interrupts, 8 bits each.
+    pub const IRQ_VECTORS: u32 = 0x80;
+    /// Bits of an address that the slave port reaches: one window of 2^48 bytes.
+    pub const ADDRESS_BITS: u32 = 48;
+    /// Reads, and writes, that the bridge has under way at most.
+    pub const OUTSTANDING: usize = 32;
+}

@@ -127,6 +127,8 @@ impl GlobalPage {
             global::LIVE_MESSAGES => self.word.next = bits::<32>(self._messages),
             global::PROCESSES => self.word.next = bits::<32>(self._processes),
             global::BLOCKS => self.word.next = bits::<32>(self._blocks),
+            // No shell: a shell answers in place of the page.
+            global::SHELL => {}
             _ => self.known.next = false,
         }
         if (offset >= bits::<12>(LIST_START)) & (offset < bits::<12>(LIST_END)) {

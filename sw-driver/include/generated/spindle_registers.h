@@ -67,8 +67,11 @@
 #define SPINDLE_GLOBAL_IRQ_WAITING       0x03cu       /* ro, status: interrupts requested and not yet acknowledged */
 #define SPINDLE_GLOBAL_IRQ_WAITING_VECTORS_MASK 0x0000ffffu  /* a bit per vector */
 #define SPINDLE_GLOBAL_IRQ_WAITING_VECTORS_SHIFT 0            /* lowest bit of vectors */
-/* ro, window, 24 registers: block list, 4 words per entry: id, version, base, size */
+/* ro, window, 28 registers: block list, 4 words per entry: id, version, base, size */
 #define SPINDLE_GLOBAL_BLOCK_LIST        0x040u
+/* ro, status: address of the page `shell`; 0: the card has no shell of a board. A card without one does not answer
+   at that page, so this word is read first. A shell answers it in place of the NIC */
+#define SPINDLE_GLOBAL_SHELL             0x0c0u
 
 /* Packet engine: match rules and frame counters. */
 #define SPINDLE_PACKET_ID                2            /* id in the block list */
@@ -631,6 +634,85 @@
 /* rw, trigger: a write of any value makes the card read the shadow line of the process (shadow), and take RING_TAIL
    and EVENT_HEAD from it. Kicks that come before the line is read are one */
 #define SPINDLE_DOORBELL_KICK            0x070u
+
+/* Shell of a board: what was built, the state of the links, what the shell counts. Only cards whose global.SHELL names the page have it. RESET does not reset the page; a reset of PCIe does. */
+#define SPINDLE_SHELL_ID                 8            /* id in the block list */
+#define SPINDLE_SHELL_BASE               0x0f000u     /* address of the page */
+#define SPINDLE_SHELL_REVISION           0x000u       /* ro, status: version of this page, 1 */
+#define SPINDLE_SHELL_BOARD              0x004u       /* ro, status: board */
+#define SPINDLE_SHELL_BOARD_MASK         0x0000ffffu  /* number of the board, which is its PCI subsystem id */
+#define SPINDLE_SHELL_BOARD_SHIFT        0            /* lowest bit of board */
+#define SPINDLE_SHELL_BUILD              0x008u       /* ro, status: what was built */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_MASK 0x0000000fu  /* configuration of the NIC */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_SHIFT 0            /* lowest bit of configuration */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_CUSTOM 0            /* none of the named ones */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_SIM 1            /* sim */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_KINTEX7 2            /* kintex7 */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_ALVEO 3            /* alveo */
+#define SPINDLE_SHELL_BUILD_MACS_MASK    0x000000f0u  /* MACs */
+#define SPINDLE_SHELL_BUILD_MACS_SHIFT   4            /* lowest bit of macs */
+#define SPINDLE_SHELL_BUILD_DIVIDER_MASK 0x00000f00u  /* cycles of the PCIe clock in a cycle of the core */
+#define SPINDLE_SHELL_BUILD_DIVIDER_SHIFT 8            /* lowest bit of divider */
+#define SPINDLE_SHELL_BUILD_RSFEC_MASK   0x00001000u  /* the MACs use RS-FEC */
+#define SPINDLE_SHELL_BUILD_RSFEC_SHIFT  12           /* lowest bit of rsfec */
+#define SPINDLE_SHELL_BUILD_PAUSE_MASK   0x00002000u  /* the MACs send pause frames */
+#define SPINDLE_SHELL_BUILD_PAUSE_SHIFT  13           /* lowest bit of pause */
+#define SPINDLE_SHELL_BUILD_MODIFIED_MASK 0x00004000u  /* the checkout had changes that GIT does not name */
+#define SPINDLE_SHELL_BUILD_MODIFIED_SHIFT 14           /* lowest bit of modified */
+#define SPINDLE_SHELL_BUILD_DNA_BITS_MASK 0x00ff0000u  /* bits of the device's DNA */
+#define SPINDLE_SHELL_BUILD_DNA_BITS_SHIFT 16           /* lowest bit of dna_bits */
+#define SPINDLE_SHELL_MAC_RATE           0x00cu       /* ro, status: rate of a MAC */
+#define SPINDLE_SHELL_MAC_RATE_GBPS_MASK 0x0000ffffu  /* Gbit/s */
+#define SPINDLE_SHELL_MAC_RATE_GBPS_SHIFT 0            /* lowest bit of gbps */
+/* ro, status, 5 registers: hash of the commit, 8 digits a word, the first ones in word 0 */
+#define SPINDLE_SHELL_GIT                0x010u
+/* ro, status, 3 registers: DNA of the device, the lowest bits in word 0; valid with dna_valid */
+#define SPINDLE_SHELL_DNA                0x024u
+#define SPINDLE_SHELL_PCIE               0x030u       /* ro, status: PCIe */
+#define SPINDLE_SHELL_PCIE_UP_MASK       0x00000001u  /* the link is up */
+#define SPINDLE_SHELL_PCIE_UP_SHIFT      0            /* lowest bit of up */
+#define SPINDLE_SHELL_PCIE_MSIX_MASK     0x00000002u  /* the host has enabled MSI-X */
+#define SPINDLE_SHELL_PCIE_MSIX_SHIFT    1            /* lowest bit of msix */
+#define SPINDLE_SHELL_PCIE_VECTORS_SET_MASK 0x00000004u  /* the vector map of the bridge was written and reads back */
+#define SPINDLE_SHELL_PCIE_VECTORS_SET_SHIFT 2            /* lowest bit of vectors_set */
+/* the vector map of the bridge could not be written, or does not read back */
+#define SPINDLE_SHELL_PCIE_VECTORS_FAILED_MASK 0x00000008u
+#define SPINDLE_SHELL_PCIE_VECTORS_FAILED_SHIFT 3            /* lowest bit of vectors_failed */
+#define SPINDLE_SHELL_PCIE_DNA_VALID_MASK 0x00000010u  /* DNA has been read */
+#define SPINDLE_SHELL_PCIE_DNA_VALID_SHIFT 4            /* lowest bit of dna_valid */
+#define SPINDLE_SHELL_PCIE_LTSSM_MASK    0x00003f00u  /* state of the link as the PCIe block numbers it */
+#define SPINDLE_SHELL_PCIE_LTSSM_SHIFT   8            /* lowest bit of ltssm */
+#define SPINDLE_SHELL_IRQ_PENDING        0x034u       /* ro, status: interrupts */
+#define SPINDLE_SHELL_IRQ_PENDING_MASK   0x0000ffffu  /* requests that wait for the PCIe block, a bit per vector */
+#define SPINDLE_SHELL_IRQ_PENDING_SHIFT  0            /* lowest bit of irq_pending */
+/* ro, counter: bursts to addresses of host memory that the bridge cannot reach, answered with an error */
+#define SPINDLE_SHELL_HOST_REFUSED       0x038u
+/* ro, counter: bursts that were answered with an error because the link was down */
+#define SPINDLE_SHELL_HOST_ABANDONED     0x03cu
+/* ro, counter: register accesses that the shell ended because the NIC did not answer */
+#define SPINDLE_SHELL_BAR_SILENT         0x040u
+/* ro, counter: times the link went down without a reset of PCIe */
+#define SPINDLE_SHELL_LINK_LOSSES        0x044u
+#define SPINDLE_SHELL_IDENTIFY           0x048u       /* rw, control: for people who look for the board */
+#define SPINDLE_SHELL_IDENTIFY_MASK      0x00000001u  /* the LEDs blink */
+#define SPINDLE_SHELL_IDENTIFY_SHIFT     0            /* lowest bit of identify */
+#define SPINDLE_SHELL_MAC                0x050u       /* ro, status, 2 registers: MAC */
+#define SPINDLE_SHELL_MAC_UP_MASK        0x00000001u  /* frames can pass in both directions */
+#define SPINDLE_SHELL_MAC_UP_SHIFT       0            /* lowest bit of up */
+#define SPINDLE_SHELL_MAC_ALIGNED_MASK   0x00000002u  /* the receiver is aligned, or has block lock */
+#define SPINDLE_SHELL_MAC_ALIGNED_SHIFT  1            /* lowest bit of aligned */
+#define SPINDLE_SHELL_MAC_LOCAL_FAULT_MASK 0x00000004u  /* the receiver reports a local fault */
+#define SPINDLE_SHELL_MAC_LOCAL_FAULT_SHIFT 2            /* lowest bit of local_fault */
+#define SPINDLE_SHELL_MAC_REMOTE_FAULT_MASK 0x00000008u  /* the other end reports a fault */
+#define SPINDLE_SHELL_MAC_REMOTE_FAULT_SHIFT 3            /* lowest bit of remote_fault */
+#define SPINDLE_SHELL_MAC_HIGH_ERRORS_MASK 0x00000010u  /* the receiver reports a high rate of bit errors */
+#define SPINDLE_SHELL_MAC_HIGH_ERRORS_SHIFT 4            /* lowest bit of high_errors */
+#define SPINDLE_SHELL_MAC_LOSSES         0x058u       /* ro, counter, 2 registers: times `up` of a MAC fell */
+/* ro, counter, 2 registers: frames that the shell dropped because its receive FIFO was full */
+#define SPINDLE_SHELL_RX_OVERFLOW        0x060u
+#define SPINDLE_SHELL_RX_BAD             0x068u       /* ro, counter, 2 registers: frames that a MAC marked as bad */
+/* ro, counter, 2 registers: frames that a MAC did not send whole */
+#define SPINDLE_SHELL_TX_FAILED          0x070u
 
 /* Commands: values of SPINDLE_DOORBELL_COMMAND. */
 /* opens a mailbox: ADDR, KEY, THRESHOLD, MODE; RESULT has the number of the mailbox */

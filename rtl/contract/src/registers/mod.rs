@@ -9,6 +9,7 @@ mod hpu_page;
 mod nic_pages;
 mod packet_pages;
 mod rvma_pages;
+mod shell_page;
 
 use crate::params::Config;
 
@@ -16,6 +17,7 @@ pub use hpu_page::{hpu, HPU};
 pub use nic_pages::{global, trace, GLOBAL, TRACE};
 pub use packet_pages::{node, packet, NODE, PACKET};
 pub use rvma_pages::{doorbell, rvma, DOORBELL, RVMA};
+pub use shell_page::{shell, SHELL, SHELL_MACS, SHELL_REVISION};
 
 /// "SPND", the first register of the BAR.
 pub const MAGIC: u32 = 0x5350_4E44;
@@ -169,6 +171,11 @@ pub trait Word: Copy {
 /// All pages in the order of the block list.
 pub const BLOCKS: &[Page] = &[GLOBAL, PACKET, HPU, RVMA, NODE, TRACE, DOORBELL];
 
+/// All pages: those of the block list, and the page of a board's shell.
+pub fn pages() -> impl Iterator<Item = &'static Page> {
+    BLOCKS.iter().chain([&SHELL])
+}
+
 impl global::Hpus {
     /// The value of a NIC of this configuration.
     pub const fn of(config: &Config) -> Self {
@@ -209,6 +216,7 @@ pub fn identity(config: &Config) -> impl Iterator<Item = (u32, u32)> {
         (global::LIVE_MESSAGES, config.live_messages as u32),
         (global::PROCESSES, config.processes as u32),
         (global::BLOCKS, BLOCKS.len() as u32),
+        (global::SHELL, 0),
     ];
     let list = BLOCKS.iter().flat_map(|block| [block.id, 1, block.base, PAGE]);
     let list = (global::BLOCK_LIST..).step_by(4).zip(list);

@@ -43,7 +43,9 @@ registers! {
         prints 1 "a piece of text waits (PRINT_COUNT)"
     }
     status IRQ_WAITING 0x03C "interrupts requested and not yet acknowledged" { vectors 15:0 "a bit per vector" }
-    window(ro) BLOCK_LIST[24] 0x040 "block list, 4 words per entry: id, version, base, size";
+    window(ro) BLOCK_LIST[28] 0x040 "block list, 4 words per entry: id, version, base, size";
+    status SHELL 0x0C0 "address of the page `shell`; 0: the card has no shell of a board. A card without one does not answer at that \
+        page, so this word is read first. A shell answers it in place of the NIC";
 }
 
 registers! {

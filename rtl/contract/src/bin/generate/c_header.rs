@@ -197,7 +197,7 @@ pub fn registers() -> String {
     define(&mut out, "SPINDLE_MAGIC", &format!("{:#010x}u", registers::MAGIC), "value of the first register");
     define(&mut out, "SPINDLE_BAR_BYTES", &format!("{:#x}u", 1u32 << registers::BAR_BITS), "size of the BAR");
     define(&mut out, "SPINDLE_PAGE_BYTES", &format!("{:#x}u", registers::PAGE), "size of a page");
-    for page in registers::BLOCKS {
+    for page in registers::pages() {
         section(&mut out, page.doc);
         let prefix = format!("SPINDLE_{}", page.name.to_uppercase());
         define(&mut out, &format!("{prefix}_ID"), &page.id.to_string(), "id in the block list");

@@ -27,14 +27,14 @@ pub fn registers() -> String {
     let _ = write!(
         out,
         "\nThe BAR has {} KiB of 32-bit registers, one block per page of {} bytes. The block list of the page `global` names \
-         every block.\n\n\
+         every block; its word SHELL names the page of a board's shell.\n\n\
          A control takes effect when it is written, a stage with the commit that follows. A status is a state of the hardware, a counter a \
          number of events since reset. A pointer is an address that each access to its window advances. A write to a trigger starts an \
          operation, and a read gives its state. Fields without a reset value are 0 after reset.\n",
         (1u32 << registers::BAR_BITS) >> 10,
         registers::PAGE
     );
-    for block in registers::BLOCKS {
+    for block in registers::pages() {
         let _ = write!(out, "\n## `{}` at {:#07x}, id {}\n\n{}\n", block.name, block.base, block.id, block.doc);
         table(
             &mut out,

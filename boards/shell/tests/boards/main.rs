@@ -1,3 +1,4 @@
 //! Tests of the boards.
 
 mod data;
+mod host_side;

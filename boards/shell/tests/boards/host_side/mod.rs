@@ -1,0 +1,4 @@
+//! Blocks between the NIC and PCIe.
+
+mod bar;
+mod emission;

@@ -283,9 +283,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok(EventRing { process, base, records: records as u32, read: 0, credited: 0 })
     }
 
-    /// Closes a ring. When this returns the card writes to its memory no more; events that were not read are gone.
+    /// Closes a ring and frees its memory, to which the card writes no more. Events that were not read are gone.
     pub fn close_ring(&mut self, ring: EventRing) -> Result<()> {
-        self.ring_command(ring.process, 0, 0)
+        self.ring_command(ring.process, 0, 0)?;
+        self.memory.free(ring.base)
     }
 
     fn ring_command(&mut self, process: usize, base: u64, bytes: u32) -> Result<()> {

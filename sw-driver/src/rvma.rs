@@ -46,6 +46,33 @@ pub struct Completed {
     pub buffer: u64,
 }
 
+impl Completed {
+    /// The record of these bytes, if the card has written it.
+    pub fn parse(record: &[u8; wire::RECORD_BYTES]) -> Option<Completed> {
+        let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+        let status = record[wire::RECORD_STATUS];
+        (status != 0).then(|| Completed {
+            length: word(wire::RECORD_LENGTH),
+            status,
+            epoch: u16::from_le_bytes([record[wire::RECORD_EPOCH], record[wire::RECORD_EPOCH + 1]]),
+            buffer: whole(word(wire::RECORD_BUFFER), word(wire::RECORD_BUFFER + 4)),
+        })
+    }
+
+    /// The record at this address, if the card has written it.
+    fn read(memory: &impl HostMemory, address: u64) -> Result<Option<Completed>> {
+        // The status first: the card may write the record while its bytes are read, and all of them are there when the status is.
+        let mut status = [0];
+        memory.read(address + wire::RECORD_STATUS as u64, &mut status)?;
+        if status == [0] {
+            return Ok(None);
+        }
+        let mut record = [0; wire::RECORD_BYTES];
+        memory.read(address, &mut record)?;
+        Ok(Completed::parse(&record))
+    }
+}
+
 /// Register reads after which an unanswered doorbell command is given up.
 const DOORBELL_POLLS: usize = 10_000;
 
@@ -93,16 +120,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// The record, if the buffer is complete.
     pub fn poll(&self, posted: &Posted) -> Result<Option<Completed>> {
-        let mut record = [0; wire::RECORD_BYTES];
-        self.memory.read(posted.record, &mut record)?;
-        let word = |at: usize| u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
-        let status = record[wire::RECORD_STATUS];
-        Ok((status != 0).then(|| Completed {
-            length: word(wire::RECORD_LENGTH),
-            status,
-            epoch: u16::from_le_bytes([record[wire::RECORD_EPOCH], record[wire::RECORD_EPOCH + 1]]),
-            buffer: whole(word(wire::RECORD_BUFFER), word(wire::RECORD_BUFFER + 4)),
-        }))
+        Completed::read(&self.memory, posted.record)
     }
 
     /// Waits for the completion of a buffer, at most `cycles` cycles of the card.
@@ -192,5 +210,50 @@ pub(crate) fn refusal(code: u32) -> &'static str {
              must be a power of two aligned to its size"
         }
         _ => "an error code that this library does not know",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A record that the card writes after so many bytes have been read.
+    struct WrittenAfter(Cell<usize>);
+
+    const RECORD: [u8; wire::RECORD_BYTES] = [7, 1, 0, 0, 1, 0, 9, 0, 0x40, 0, 0, 0, 2, 0, 0, 0];
+
+    impl HostMemory for WrittenAfter {
+        fn alloc(&mut self, _: usize, _: usize) -> Result<u64> {
+            unreachable!("the record is there")
+        }
+
+        fn free(&mut self, _: u64) -> Result<()> {
+            unreachable!("the record stays")
+        }
+
+        fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+            for (at, byte) in bytes.iter_mut().enumerate() {
+                *byte = if self.0.get() == 0 { RECORD[address as usize + at] } else { 0 };
+                self.0.set(self.0.get().saturating_sub(1));
+            }
+            Ok(())
+        }
+
+        fn write(&mut self, _: u64, _: &[u8]) -> Result<()> {
+            unreachable!("the card writes it")
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_written_while_it_is_read_is_whole_or_not_there() {
+        let whole = Completed { length: 0x107, status: 1, epoch: 9, buffer: 2 << 32 | 0x40 };
+        for bytes in 0..40 {
+            let memory = WrittenAfter(Cell::new(bytes));
+            match Completed::read(&memory, 0).unwrap() {
+                Some(completed) => assert_eq!(completed, whole, "written after {bytes} bytes"),
+                None => assert!(bytes > 0),
+            }
+        }
     }
 }

@@ -145,34 +145,51 @@ impl Node {
     }
 }
 
-/// `SPIN_Event`.
+/// `SPIN_Event`. What a field has depends on the kind ([`kind`]).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    kind: u8,
-    code: u8,
-    context: u16,
-    id: u32,
-    length: u32,
+    /// A number of [`kind`].
+    pub kind: u8,
+    /// How a message ended, the cause of a fault, or the status of a buffer.
+    pub code: u8,
+    /// Number of the context on the card.
+    pub context: u16,
+    /// Number of the message or mailbox, or the program counter of a fault.
+    pub id: u32,
+    /// Bytes of the message, buffer or text, or how many events were lost.
+    pub length: u32,
     reserved: u32,
-    user: u64,
-    text: [u8; 8],
+    /// The handler's 64 bits, match bits, the address of a fault or of a buffer.
+    pub user: u64,
+    /// What a handler printed; the first [`Event::length`] bytes count.
+    pub text: [u8; 8],
 }
 
-/// `SPIN_MESSAGE` and the others, in their order.
-const MESSAGE: u8 = 1;
-const FAULT: u8 = 2;
-const PRINT: u8 = 3;
-const USER: u8 = 4;
-const COMPLETE: u8 = 5;
-const BUFFER: u8 = 6;
-const LOST: u8 = 7;
-const OTHER: u8 = 8;
+/// Kinds of events.
+pub mod kind {
+    /// A message ended: `SPIN_MESSAGE`.
+    pub const MESSAGE: u8 = 1;
+    /// A handler was ended: `SPIN_FAULT`.
+    pub const FAULT: u8 = 2;
+    /// A handler printed: `SPIN_PRINT`.
+    pub const PRINT: u8 = 3;
+    /// A handler's event: `SPIN_USER`.
+    pub const USER: u8 = 4;
+    /// A handler completed its message: `SPIN_COMPLETE`.
+    pub const COMPLETE: u8 = 5;
+    /// A buffer of a window ended: `SPIN_BUFFER`.
+    pub const BUFFER: u8 = 6;
+    /// Events found no room: `SPIN_LOST`.
+    pub const LOST: u8 = 7;
+    /// An event that the library does not know: `SPIN_OTHER`.
+    pub const OTHER: u8 = 8;
+}
 
 impl Event {
     /// So many events that the library could not keep.
     pub fn lost(count: u32) -> Event {
-        Event { kind: LOST, length: count, ..Event::default() }
+        Event { kind: kind::LOST, length: count, ..Event::default() }
     }
 
     /// The event of a program; `None`: it is the library's own.
@@ -187,25 +204,27 @@ impl Event {
                     Outcome::Failed => 2,
                     Outcome::Aged => 3,
                 };
-                Event { kind: MESSAGE, code, id: *id, length: *length, user: *match_bits, ..base }
+                Event { kind: kind::MESSAGE, code, id: *id, length: *length, user: *match_bits, ..base }
             }
             EventKind::Fault(fault) => {
-                Event { kind: FAULT, code: fault.cause, id: fault.pc, user: fault.address.into(), ..base }
+                Event { kind: kind::FAULT, code: fault.cause, id: fault.pc, user: fault.address.into(), ..base }
             }
             EventKind::Print(print) => {
                 let mut text = [0; 8];
                 let length = print.text.len().min(text.len());
                 text[..length].copy_from_slice(&print.text[..length]);
-                Event { kind: PRINT, length: length as u32, text, ..base }
+                Event { kind: kind::PRINT, length: length as u32, text, ..base }
             }
-            EventKind::User { user, length } => Event { kind: USER, user: *user, length: *length, ..base },
-            EventKind::Complete { user, length } => Event { kind: COMPLETE, user: *user, length: *length, ..base },
+            EventKind::User { user, length } => Event { kind: kind::USER, user: *user, length: *length, ..base },
+            EventKind::Complete { user, length } => {
+                Event { kind: kind::COMPLETE, user: *user, length: *length, ..base }
+            }
             EventKind::Buffer { mailbox, status, length, buffer, .. } => {
-                Event { kind: BUFFER, code: *status, id: *mailbox, length: *length, user: *buffer, ..base }
+                Event { kind: kind::BUFFER, code: *status, id: *mailbox, length: *length, user: *buffer, ..base }
             }
             EventKind::Lost(count) => Event::lost(*count),
-            EventKind::Unknown(code) => Event { kind: OTHER, code: *code, ..base },
-            _ => Event { kind: OTHER, ..base },
+            EventKind::Unknown(code) => Event { kind: kind::OTHER, code: *code, ..base },
+            _ => Event { kind: kind::OTHER, ..base },
         })
     }
 }

@@ -32,11 +32,12 @@ mod waiting;
 mod window;
 
 pub use cards::{open, Options};
-pub use contexts::{Context, Event};
+pub use contexts::{kind, Context, Event};
 pub use ends::{Op, PutFailed};
 pub use handles::{add_network, NetworkHandle};
 pub use node::{Node, Refused};
 pub use process::Nic;
+pub use program::ProgramMemory;
 pub use session::{Member, Session};
 pub use stock::WindowStock;
 pub use waiting::Sign;

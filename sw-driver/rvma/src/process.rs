@@ -118,6 +118,10 @@ impl Nic {
         let mut driver = node.driver();
         // With interrupts each complete buffer is an event, and each post reads the ring, so more than are posted are never unread.
         let buffers = if alarm.is_some() { driver.info().posted_buffers } else { 0 };
+        if driver.bar.lock().process().is_none() {
+            // The ring is memory of the library, and an earlier opening has left the process confined.
+            driver.trust(process)?;
+        }
         let ring = driver.open_ring(process, (RING + buffers).next_power_of_two().min(MAX_RECORDS))?;
         if alarm.is_some() {
             if driver.bar.lock().process().is_none() {
@@ -256,6 +260,15 @@ impl Nic {
         done.ok_or_else(|| self.timeout(what.into(), limit))
     }
 
+    /// Looks until there is a result, at most `limit` nanoseconds of the card's time; between two looks the thread sleeps until the
+    /// process gets an event. `None`: the time is over.
+    ///
+    /// # Errors
+    /// A look fails, or the card is gone.
+    pub fn until<T>(&self, limit: u64, look: impl FnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+        self.node().until(limit, self.event(), look)
+    }
+
     /// The sign of waits for what an event reports.
     pub(crate) fn event(&self) -> Sign<'_> {
         Sign { byte: None, event: Some(&self.own) }
@@ -325,11 +338,27 @@ impl Nic {
         })?;
         match end {
             Some(end) => Ok(end?),
-            None => self.own.ends(|ends| {
-                self.look_for_refusal(ends)?;
-                Err(self.timeout(ends.state(op), limit))
-            }),
+            None => Err(self.timeout(self.put_state(op)?, limit)),
         }
+    }
+
+    /// How a put or get ended, if it is over: one look, for waits of the program's own. Each end is given once.
+    ///
+    /// # Errors
+    /// There is no such operation, or the card is gone.
+    pub fn put_end(&self, op: Op) -> Result<Option<std::result::Result<(), PutFailed>>> {
+        self.own.ends(|ends| self.look(ends, op, false))
+    }
+
+    /// What is known of a put or get that is under way, as the subject of a sentence: its last refusal.
+    ///
+    /// # Errors
+    /// The card is gone.
+    pub fn put_state(&self, op: Op) -> Result<String> {
+        self.own.ends(|ends| {
+            self.look_for_refusal(ends)?;
+            Ok(ends.state(op))
+        })
     }
 
     fn look(&self, ends: &mut Ends, op: Op, refusals: bool) -> Result<Option<End>> {
@@ -350,7 +379,10 @@ impl Nic {
     }
 
     /// The oldest event of the process that is not the library's own.
-    pub(crate) fn take_event(&self) -> Result<Option<Event>> {
+    ///
+    /// # Errors
+    /// The card is gone.
+    pub fn take_event(&self) -> Result<Option<Event>> {
         self.own.ends(|ends| {
             ends.read(self.node())?;
             Ok(ends.take_event())

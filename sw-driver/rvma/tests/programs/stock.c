@@ -24,6 +24,11 @@ int main(void) {
     sender = RVMA_Open("sim:sim/stock", PROCESS, &first), receiver = RVMA_Open("sim:sim/stock", PROCESS, &second);
     CHECK(sender && receiver && RVMA_Register(sender, sent, sizeof sent) == RVMA_SUCCESS);
     CHECK(RVMA_Open("sim:sim/stock", PROCESS + 1, NULL) == NULL && strstr(RVMA_Error(), "open as node 0 with other options"));
+    /* A process of a card that others keep open is opened, closed and opened again. */
+    for (int i = 0; i < 3; i++) {
+        RVMA_Nic *again = RVMA_Open("sim:sim/stock", PROCESS + 1, &first);
+        CHECK(again != NULL && RVMA_Close(again) == RVMA_SUCCESS);
+    }
     for (int i = 0; i < MESSAGES; i++) {
         memset(sent[i], i + 1, SIZE);
     }

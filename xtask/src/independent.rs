@@ -46,6 +46,7 @@ const CRATES: &[Uses] = &[
     ("spindle-nic", &["spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core", "rvma-lut"], &[]),
     ("spindle", &["spindle-contract"], &[]),
     ("spindle-rvma", DRIVER, &["spindle-rvma-sim", "spindle-sim"]),
+    ("spindle-python", &["spindle", "spindle-contract", "spindle-rvma"], &[]),
     ("spindle-sockets", &["spindle", "spindle-contract", "spindle-rvma"], &[]),
     ("spindle-rvma-sim", &["spindle", "spindle-sim"], &[]),
     ("spindle-sdk", DRIVER, &[]),

@@ -94,19 +94,23 @@ impl Options {
 
 /// Where the library without the simulator is built: in the folder of all other builds it would take the place of the library with the
 /// simulator, which tests use, and cargo would not notice.
-fn apart() -> PathBuf {
+pub fn apart() -> PathBuf {
     target_folder().join("install")
 }
 
-/// Installs the present state in the profile of the tests, into a folder of its own, and tries it.
+/// Installs the present state in the profile of the tests, and tries it.
 pub fn check() -> Result<bool> {
+    tree(true).map(|()| true)
+}
+
+/// Installs the present state in the profile of the tests, into a folder of its own, and tries it on request.
+pub fn tree(try_it: bool) -> Result<()> {
     let root = apart().join("root");
     if root.exists() {
         fs::remove_dir_all(&root).with_context(|| format!("cannot remove {}", root.display()))?;
     }
     let (prefix, destdir, profile) = ("/usr".into(), Some(root), "dev".into());
-    run(&Options { prefix, destdir, library: false, profile, try_it: true })?;
-    Ok(true)
+    run(&Options { prefix, destdir, library: false, profile, try_it })
 }
 
 /// Builds and installs.

@@ -16,6 +16,7 @@ mod outputs;
 mod pictures;
 mod pnr;
 mod process;
+mod python;
 mod report;
 mod same;
 mod setup;
@@ -58,6 +59,8 @@ enum Command {
     Book,
     /// Install programs, libraries and headers below a prefix.
     Install(install::Options),
+    /// Build the Python module, install it in .venv and test it; or build its wheel.
+    Python(python::Options),
     /// Pack a release in target/dist.
     Dist(dist::Options),
     /// Lint the emitted Verilog with Verilator, and the words, links and names of sources and docs.
@@ -91,6 +94,7 @@ fn main() -> std::process::ExitCode {
             Command::Independent => independent::run().map(|()| true),
             Command::Book => book::run().map(|_| true),
             Command::Install(options) => install::run(&options).map(|()| true),
+            Command::Python(options) => python::run(&options).map(|()| true),
             Command::Dist(options) => dist::run(&options).map(|()| true),
             Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),

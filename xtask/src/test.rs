@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{book, figures, independent, install, lint, pictures, setup, synth};
+use crate::{book, figures, independent, install, lint, pictures, python, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -60,6 +60,11 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     // After the tests: the model of the simulated cards is there.
     sum.outcome("install", install::check());
+    // With what was installed.
+    match python::pytest() {
+        Ok(mut pytest) => sum.suite("Python module", &mut pytest)?,
+        Err(error) => sum.outcome("Python module", Err(error)),
+    }
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::verilog("sim"));
     if !options.no_synth {
@@ -137,19 +142,22 @@ impl Sum {
     }
 }
 
-/// Passed, failed and ignored of a closing line: `test result: ok. 3 passed; 1 failed; 0 ignored; ...` or
-/// `Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped`.
+/// Passed, failed and ignored of a closing line: `test result: ok. 3 passed; 1 failed; 0 ignored; ...`,
+/// `Summary [ 1.2s] 4 tests run: 3 passed (1 slow), 1 failed, 0 skipped`, or pytest's `1 failed, 3 passed, 1 skipped in 4.02s`.
 fn counts(line: &str) -> Option<(u64, u64, u64)> {
     // The output of a failed test, which nextest indents, has a line of the first kind of its own.
-    if !(line.starts_with("test result:") || line.trim_start().starts_with("Summary [")) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let outcome = |word: &str| ["passed", "failed", "skipped", "error", "errors"].contains(&word.trim_end_matches(','));
+    let pytest = matches!(words[..], [count, word, ..] if count.parse::<u64>().is_ok() && outcome(word))
+        && words.contains(&"in");
+    if !(pytest || line.starts_with("test result:") || line.trim_start().starts_with("Summary [")) {
         return None;
     }
-    let words: Vec<&str> = line.split_whitespace().collect();
     let before = |names: &[&str]| -> u64 {
         let pair = words.windows(2).filter(|pair| names.contains(&pair[1].trim_end_matches([',', ';'])));
         pair.filter_map(|pair| pair[0].parse::<u64>().ok()).sum()
     };
-    Some((before(&["passed"]), before(&["failed", "timed"]), before(&["ignored", "skipped"])))
+    Some((before(&["passed"]), before(&["failed", "timed", "error", "errors"]), before(&["ignored", "skipped"])))
 }
 
 #[cfg(test)]
@@ -171,6 +179,9 @@ mod tests {
             Some((3, 1, 0))
         );
         assert_eq!(counts("     Summary [   1.2s] 4 tests run: 3 passed, 1 timed out, 2 skipped"), Some((3, 1, 2)));
+        assert_eq!(counts("1 failed, 40 passed, 2 skipped, 3 warnings in 12.03s"), Some((40, 1, 2)));
+        assert_eq!(counts("38 passed, 1 error in 75.10s (0:01:15)"), Some((38, 1, 0)));
+        assert_eq!(counts("3 passed the wire"), None);
         assert_eq!(counts("    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured"), None);
         assert_eq!(counts("test models::x ... ok"), None);
     }

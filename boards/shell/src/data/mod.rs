@@ -7,6 +7,7 @@ mod board;
 mod file;
 mod issue;
 mod package;
+mod pads;
 mod rows;
 
 pub use board::Board;

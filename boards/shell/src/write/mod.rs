@@ -1,1 +1,3 @@
 //! Writers of constraints, Tcl and pages.
+
+pub mod xdc;

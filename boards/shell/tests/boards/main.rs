@@ -2,3 +2,4 @@
 
 mod data;
 mod host_side;
+mod xdc;

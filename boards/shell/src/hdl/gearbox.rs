@@ -19,7 +19,7 @@
 //!
 //! | what | latency |
 //! |---|---|
-//! | word taken by [`RatioFifo`] → offered | the second edge of the reader's clock after it |
+//! | word taken by [`RatioFifo`] → offered | the next edge of the reader's clock |
 //! | last beat of a write taken → `pcie.aw` offered | as above |
 //! | AR taken → offered, B taken → offered | as above |
 //! | second half of a read taken → `engine.r` offered | as above |

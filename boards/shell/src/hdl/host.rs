@@ -31,7 +31,7 @@
 //!
 //! One beat per cycle in each direction, also for bursts of one beat: the next AW moves with the last beat of the burst
 //! before. All outputs to the XDMA, and B and R, come from registers ([`Skid`]); `engine.awready` and `engine.arready` depend
-//! on the address that is offered.
+//! on the address that is offered and on `link_up`.
 
 use super::xdma::XdmaHostSource;
 use spindle_blocks::{AxiSink, LutFifo, Skid};
@@ -167,7 +167,7 @@ impl HostBridge {
 impl HostBridge {
     fn update(&mut self) {
         let up = self.step.q.val() == LinkStep::Up;
-        let open = self.step.q.val() != LinkStep::Recover;
+        let open = up | ((self.step.q.val() == LinkStep::Down) & !self.link_up.val());
         self.drive();
         let written = self.write_data(up);
         let write_sent = self.write_address(up, open, written);

@@ -2,3 +2,7 @@
 
 mod bar;
 mod emission;
+mod gearbox;
+mod host;
+mod irq;
+mod xdma;

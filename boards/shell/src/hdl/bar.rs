@@ -287,7 +287,7 @@ impl<const W: usize, const S: usize, const L: usize, const A: usize> BarBridge<W
         let response = if self.to_shell.q.val() { shell_response } else { nic_response };
         let read = if self.to_shell.q.val() { answer.rdata } else { self.nic.rdata.val() };
         let comes = if self.to_shell.q.val() { answer.ack } else { nic_answers };
-        let gives_up = self.patience.q.val() == bits::<12>(self._patience);
+        let gives_up = self.patience.q.val() >= bits::<12>(self._patience);
         if comes {
             let word = if response.any() { !bits::<32>(0) } else { read };
             for i in 0..self._lanes {

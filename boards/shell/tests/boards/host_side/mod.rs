@@ -4,5 +4,7 @@ mod bar;
 mod emission;
 mod gearbox;
 mod host;
+mod identity;
 mod irq;
+mod reset;
 mod xdma;

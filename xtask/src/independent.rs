@@ -22,6 +22,7 @@ const ABSENT: &[&str] = &[
     "rtl/verilog",
     "rtl/blocks",
     "rtl/nic",
+    "boards",
     "sw-driver/rvma-sim",
     "xtask",
 ];
@@ -44,6 +45,7 @@ const CRATES: &[Uses] = &[
     ("hpu-core", ENGINE, &[]),
     ("rvma-lut", ENGINE, &[]),
     ("spindle-nic", &["spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core", "rvma-lut"], &[]),
+    ("spindle-boards", &["spindle-contract", "spindle-verilog", "spindle-blocks", "spindle-nic", "spindle-harness"], &[]),
     ("spindle", &["spindle-contract"], &[]),
     ("spindle-rvma", DRIVER, &["spindle-rvma-sim", "spindle-sim"]),
     ("spindle-python", &["spindle", "spindle-contract", "spindle-rvma"], &[]),

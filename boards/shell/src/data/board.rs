@@ -17,7 +17,7 @@ const FILES: [(&str, &str); 6] = [
 /// A board. See the tables of [`rows`](super) for units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
-    /// Name: that of its folder, of its tops and of `--board`.
+    /// Name: that of its folder, of its tops and of the command line.
     pub name: String,
     /// Name for people.
     pub title: String,
@@ -31,7 +31,7 @@ pub struct Board {
     pub core_clock: CoreClock,
     /// Sources of the fields above.
     pub sources: Vec<String>,
-    /// What only somebody with Vivado or the board can find out.
+    /// What only a reader with Vivado or the board can find out.
     pub open: Vec<String>,
     /// Sources, by the name that rows use.
     pub origins: BTreeMap<String, Origin>,

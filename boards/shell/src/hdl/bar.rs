@@ -46,7 +46,7 @@ const DECERR: u64 = 3;
 const PATIENCE: u64 = 2047;
 /// Number of the shell's page.
 const SHELL_PAGE: u64 = (shell::BASE / PAGE) as u64;
-/// The word that tells of the shell.
+/// The word that shows whether there is a shell.
 const SHELL_WORD: u64 = (global::BASE + global::SHELL) as u64;
 
 /// What the bridge does.

@@ -465,7 +465,7 @@ fn an_undriven_temperature_trip_is_refused() {
     }
 }
 
-/// Pins for which one source was found: what a third source says of them is in docs/boards.
+/// Pins for which one source was found.
 #[test]
 fn pins_of_one_source_are_these() {
     let one = |name: &str| -> Vec<String> {

@@ -38,7 +38,7 @@ struct Burst {
 /// What the host gets: id, response and data of each beat; a write has one without data.
 type Answer = Vec<(u64, u8, Vec<u8>)>;
 
-/// The registers behind the bridge, as one map; what an access does.
+/// The registers on the other side of the bridge, as one map; what an access does.
 #[derive(Default)]
 struct Registers(HashMap<u64, u32>);
 
@@ -451,7 +451,7 @@ fn a_silent_nic_holds_nothing_up() {
                 let (answer, _) = play(&dut, &mut slave, &mut rng, &of_shell, false, 200);
                 assert_eq!((answer[0].0, answer[0].1), (5, 0), "the page of the shell answers");
             }
-            // The NIC wakes up; its late answer is nobody's.
+            // The NIC wakes up; its late answer has no reader.
             (slave.deaf, slave.mute) = (false, false);
             for _ in 0..20 {
                 slave.drive(&dut, &mut rng);

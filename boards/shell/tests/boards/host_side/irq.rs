@@ -47,7 +47,7 @@ fn no_cause_is_without_a_message() {
                         }
                     }
                 }
-                // Acknowledgements that nobody waits for have no effect.
+                // Acknowledgements that no request waits for have no effect.
                 let stray = if rng.random_range(0..10) == 0 { !asked & rng.random::<u64>() & 0xFFFF } else { 0 };
                 dut.usr_irq_ack.set(acks | stray);
                 dut.eval();

@@ -72,8 +72,9 @@ fn bursts_of_512_bits_are_bursts_of_256() {
         let mut bytes: HashMap<u64, u8> = HashMap::new();
         // Whole writes in order, how far the newest has gone; reads with their beats that have come.
         let (mut writes, mut reads): (VecDeque<Burst>, VecDeque<(u64, u64, u64)>) = Default::default();
-        let (mut write, mut sent, mut read): (Option<Burst>, Option<(Burst, usize)>, Option<(u64, u64)>) =
-            Default::default();
+        let mut write: Option<Burst> = None;
+        let mut sent: Option<(Burst, usize)> = None;
+        let mut read: Option<(u64, u64)> = None;
         let (mut answered, mut read_back) = (0, 0);
         let mut data_offered = false;
         let mut ready = [true; 2];

@@ -166,8 +166,8 @@ fn the_vector_map_is_written_and_read_back() {
             let dut = Dut::new(wave, IrqInit::default(), "irq_init");
             let pcie = &dut.pcie;
             let mut registers: HashMap<u64, u64> = HashMap::new();
-            let (mut address, mut data, mut due): (Option<u64>, Option<u64>, Option<(u64, bool, u64)>) =
-                Default::default();
+            let (mut address, mut data): (Option<u64>, Option<u64>) = Default::default();
+            let mut due: Option<(u64, bool, u64)> = None;
             let (mut accesses, mut writes) = (0, 0);
             for _ in 0..6000 {
                 let ready = |rng: &mut rand_chacha::ChaCha8Rng| round < 6 || rng.random_bool(0.5);

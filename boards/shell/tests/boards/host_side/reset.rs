@@ -64,8 +64,8 @@ impl Clocks {
         dut.core_clock.set(false);
         dut.mac_clock.set(false);
         dut.eval();
-        for i in 0..2 {
-            self.next[i] += if due[i] { self.period[i] } else { 0 };
+        for ((next, period), due) in self.next.iter_mut().zip(self.period).zip(due) {
+            *next += if due { period } else { 0 };
         }
         edges
     }

@@ -11,6 +11,7 @@
 //! | [`irq`], [`irq_init`] | interrupts, and the vector map |
 //! | [`reset`] | resets of the core and of both sides of each clock crossing |
 //! | [`identity`], [`link`] | the register page `shell`, and the state of the MACs |
+//! | [`tlp`] | bridge of `pcie_7x` (KC705): BARs, host memory, MSI-X |
 //! | [`slice`] | registers where a stream crosses to another die region |
 
 pub mod bar;
@@ -22,4 +23,5 @@ pub mod irq_init;
 pub mod link;
 pub mod reset;
 pub mod slice;
+pub mod tlp;
 pub mod xdma;

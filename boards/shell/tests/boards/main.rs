@@ -2,4 +2,5 @@
 
 mod data;
 mod host_side;
+mod tlp;
 mod xdc;

@@ -126,7 +126,8 @@ impl TlpBridge {
         self.events.next = self.seen.q.val();
     }
 
-    /// What the core tells. While the link is down everything that belongs to its packets is in reset.
+    /// The configuration that the core shows. While the link is down everything that belongs to its packets is in
+    /// reset.
     fn configure(&mut self) {
         self.up.d.next = self.user_lnk_up.val();
         self.master.d.next = self.cfg.command.val().get_bit(2);

@@ -45,7 +45,7 @@ pub struct TxAxisSource {
     pub tready: Signal<In, Bit>,
 }
 
-/// What the core tells of its function. All of it may change at any time.
+/// The configuration of the core's function. All of it may change at any time.
 #[bundle(mirror = FunctionSink)]
 pub struct FunctionSource {
     /// PCI command register; bit 2: bus master.
@@ -105,7 +105,7 @@ pub struct TlpEvents {
     pub unsupported: Bit,
     /// A poisoned write or completion.
     pub poisoned: Bit,
-    /// A completion that nobody waits for.
+    /// A completion that no read waits for.
     pub unexpected: Bit,
     /// A read of host memory without an answer.
     pub timeout: Bit,

@@ -7,10 +7,10 @@
 //! | transmitter | out `packet` |
 //! | `pcie_7x` | in `open`: the link is up and the function is bus master; in `up`, `id`, `short_read` |
 //!
-//! A burst is INCR with beats of 64 bytes, and reads whole lines: address bits 5:0 are ignored. It is cut at multiples
-//! of 256 bytes, or of 128 bytes if that is the maximum read request, so no packet crosses 4 KiB. Each piece takes the
-//! next slot, whose number is the packet's tag. While `open` is low, a piece takes a slot that has failed already, and
-//! no packet is sent. A slot whose tag may not be used (`slot_dead`) is passed over.
+//! A burst is INCR with beats of 64 bytes, does not cross 4 KiB, and reads whole lines: address bits 5:0 are ignored.
+//! It is cut at multiples of 256 bytes, or of 128 bytes if that is the maximum read request, so no packet crosses 4
+//! KiB. Each piece takes the next slot, whose number is the packet's tag. While `open` is low, a piece takes a slot
+//! that has failed already, and no packet is sent. A slot whose tag may not be used (`slot_dead`) is passed over.
 //!
 //! `arvalid` → `packet`: 2 cycles. A piece per cycle. Header: 3 DWs below 4 GiB, else 4.
 
@@ -100,7 +100,9 @@ impl ReadIssue {
         self.start.valid.next = goes;
         let done = goes & !skipped & ends;
         if goes & !skipped {
-            self.line.d.next = line + bit_cast::<58, 2>(more) + 1;
+            // A burst does not cross 4 KiB.
+            let next = line.get_bits::<6>(0) + bit_cast::<6, 2>(more) + 1;
+            self.line.d.next = (line.get_bits::<52>(6), next).cat::<58>();
             self.rest.d.next = rest - bit_cast::<8, 2>(more) - 1;
         }
         let takes = !self.busy.q.val() | done;

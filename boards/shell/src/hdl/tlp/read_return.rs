@@ -20,7 +20,7 @@
 //! | a status other than success | ends the read, which fails |
 //! | does not fit, or has more or fewer DWs than its header says | ends the read, which fails; its tag is dead |
 //! | for a tag that is dead | counted: the last one revives the tag; nothing is stored |
-//! | for a tag that nobody uses, or another function | dropped, `unexpected` |
+//! | for a tag that no read uses, or another function | dropped, `unexpected` |
 //!
 //! Beat → `store`: 2 cycles; last beat → `settle`: 2 cycles. The numbers of lines lie in LUT RAM, 2 × 32 × 3 bits.
 
@@ -71,7 +71,7 @@ pub struct ReadReturn {
     pub malformed: Signal<Out, Bit>,
     /// A completion was poisoned.
     pub poisoned: Signal<Out, Bit>,
-    /// Nobody waits for a completion.
+    /// No read waits for a completion.
     pub unexpected: Signal<Out, Bit>,
     /// Lines of the read; lines that were missing after its last completion, unless it had none.
     total: LutMemory<Bits<3>, SLOT_BITS>,

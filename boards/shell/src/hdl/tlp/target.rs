@@ -16,7 +16,7 @@
 //!   at its end. A word that was answered with an error reads all ones: to a host an abort may be fatal.
 //! * Any other request, and a read that hits no BAR, is answered with an unsupported-request completion.
 //!
-//! Addresses beyond the BAR's end are those within the BAR, as its address bits say.
+//! Addresses beyond the BAR's end are those within the BAR: bits above are ignored.
 //!
 //! | what | cycles |
 //! |---|---|

@@ -22,7 +22,7 @@ use spindle_blocks::{AxiLiteSource, CsrRequest, CsrResponse};
 use spindle_contract::registers::{global, shell, BAR_BITS, PAGE};
 use spindle_verilog::prelude::*;
 
-/// Number of the shell's page, and the word that tells of the shell.
+/// Number of the shell's page, and the word that names the page.
 const SHELL_PAGE: u64 = (shell::BASE / PAGE) as u64;
 const SHELL_WORD: u64 = (global::BASE + global::SHELL) as u64;
 
@@ -59,7 +59,7 @@ pub struct RegisterAccess {
     /// Accesses to the NIC and to the page: what the NIC was offered stands until it is taken.
     now: DFF<WordAccess>,
     asked: DFF<WordAccess>,
-    /// Somebody waits for the answer.
+    /// The target waits for the answer.
     waits: Reg<Bit>,
     /// The NIC owes an answer to a read, or a write.
     owes_read: Reg<Bit>,
@@ -135,7 +135,7 @@ impl RegisterAccess {
                 self.owes_read.d.next = !wanted.write;
             }
         } else if self.waits.q.val() {
-            let late = self.patience.q.val() == bits::<12>(self._patience);
+            let late = self.patience.q.val() >= bits::<12>(self._patience);
             self.patience.d.next = self.patience.q.val() + 1;
             // An answer in the last cycle is late: it may be that of an older access. So is one to the page meanwhile.
             let failed = if read_comes { self.bar.rresp.val().any() } else { self.bar.bresp.val().any() };

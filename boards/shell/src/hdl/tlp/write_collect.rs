@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | NIC | in `host`: AXI4 write address and data |
-//! | write sender | out `chunk`; out `store` (pulse), `store_at`; in `freed` (pulse), `freed_lines` |
+//! | write sender | out `chunk`; out `store` (pulse), `store_at`; in `freed` (pulse) |
 //! | `pcie_7x` | in `short_payload`, `long_payload`: the maximum payload is 128, or at least 512 bytes, else 256 |
 //!
 //! A chunk is a run of bytes without a gap: the payload of one packet. It ends where the strobes do, at the end of a
@@ -12,8 +12,9 @@
 //! line with a gap is not written, and its burst is answered with an error. Each burst has one chunk with `ends`, which
 //! is empty if the burst has nothing (more) to write.
 //!
-//! Bursts are INCR with beats of 64 bytes; address bits 5:0 are ignored, the strobes tell. A line takes 2 cycles, from
-//! `host.wvalid` to `store` 2 cycles, to `chunk` 3. The store has 32 lines; 16 chunks and 16 bursts may wait.
+//! Bursts are INCR with beats of 64 bytes and do not cross 4 KiB; address bits 5:0 are ignored, the strobes count. A
+//! line takes 2 cycles, from `host.wvalid` to `store` 2 cycles, to `chunk` 3. The store has 32 lines; 16 chunks and 16
+//! bursts may wait.
 
 use spindle_blocks::{Fifo, Slice};
 use spindle_verilog::prelude::*;
@@ -103,7 +104,7 @@ pub struct WriteCollector {
     start_enables: DFF<Bits<4>>,
     end_enables: DFF<Bits<4>>,
     /// Line of the burst.
-    offset: Reg<Bits<8>>,
+    offset: Reg<Bits<6>>,
     failed: Reg<Bit>,
     /// The chunk that grows.
     open: Reg<Bit>,
@@ -135,11 +136,19 @@ impl WriteCollector {
             words = words.replace_bit(i, any);
             backwards = backwards.replace_bit(15 - i, any);
         }
+        // Runs of strobes begin in these DWs, and two of them in these.
         let begins = strobes & !(strobes << 1u64);
+        let mut once: Bits<16> = bits::<16>(0);
+        let mut twice: Bits<16> = bits::<16>(0);
+        for i in 0..16 {
+            let here = begins.get_bits::<4>(4 * i);
+            once = once.replace_bit(i, here.any());
+            twice = twice.replace_bit(i, (here & (here >> 2u64)).any() | (here.get_bit(0) & here.get_bit(3)));
+        }
         let start = first_set::<4, 16>(words);
         let stop = !first_set::<4, 16>(backwards);
         self.any.d.next = words.any();
-        self.gap.d.next = (begins & (begins - 1)).any();
+        self.gap.d.next = (once & (once - 1)).any() | twice.any();
         self.from_start.d.next = strobes.get_bit(0);
         self.to_end.d.next = strobes.get_bit(63);
         self.start.d.next = start;
@@ -162,7 +171,9 @@ impl WriteCollector {
         let goes = self.looked.q.val() & self.bursts.read.valid.val() & self.chunks.write.ready.val() & !full;
         let burst = self.bursts.read.val();
         let last = self.input.read.val().last;
-        let line = burst.line + bit_cast::<58, 8>(self.offset.q.val());
+        // A burst does not cross 4 KiB.
+        let low = burst.line.get_bits::<6>(0) + self.offset.q.val();
+        let line = (burst.line.get_bits::<52>(6), low).cat::<58>();
         let open = self.open.q.val();
         let writes = self.any.q.val() & !self.gap.q.val();
         // A line that does not follow the open chunk waits while that is closed.
@@ -170,7 +181,6 @@ impl WriteCollector {
         let stores = goes & writes & !closes_only;
 
         // The last line of its maximum payload.
-        let low = line.get_bits::<3>(0);
         let boundary =
             low.get_bit(0) & (low.get_bit(1) | self.short_payload.val()) & (low.get_bit(2) | !self.long_payload.val());
         let full_chunk = !self.to_end.q.val() | boundary;
@@ -213,7 +223,7 @@ impl WriteCollector {
             self.grown.d.next = grown;
             self.failed.load(!closes_only, failed & !last);
             if !closes_only {
-                self.offset.d.next = if last { bits::<8>(0) } else { self.offset.q.val() + 1 };
+                self.offset.d.next = if last { bits::<6>(0) } else { self.offset.q.val() + 1 };
                 self.looked.d.next = false;
             }
         }

@@ -212,7 +212,7 @@ fn a_write_is_seen_by_the_read_and_the_completion_after_its_answer() {
                 bench.step();
             }
             if rng.random() {
-                // The registers tell that the write was answered: the host then finds the bytes.
+                // A completion after the answer: the host then finds the bytes.
                 bench.link.send(Packet { bars: super::bars::REGISTERS, ..super::bars::read(0x20).packet() });
                 bench.completion(500);
                 assert_eq!(bench.root.memory.byte(3 * 64), i as u8);

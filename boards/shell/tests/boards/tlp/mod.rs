@@ -4,6 +4,7 @@ mod bars;
 mod bench;
 mod down;
 mod faults;
+mod formal;
 mod host;
 mod link;
 mod master;

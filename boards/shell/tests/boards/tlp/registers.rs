@@ -1,4 +1,4 @@
-//! Registers behind the AXI4-Lite port: a memory of words with delays, errors and silence.
+//! Registers at the AXI4-Lite port: a memory of words with delays, errors and silence.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

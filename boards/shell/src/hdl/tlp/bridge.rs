@@ -63,7 +63,7 @@ pub struct TlpBridge {
     requests: Fifo<RequestBeat, REQUEST_BITS>,
     verdicts: Fifo<Bit, VERDICT_BITS>,
     target: Target,
-    access: RegisterAccess,
+    words: RegisterAccess,
     completer: Completer,
     msix: Msix,
     collector: WriteCollector,
@@ -94,7 +94,7 @@ impl TlpBridge {
     /// A bridge that gives registers `patience` cycles, and reads of host memory 2 to 3 times 2^`period` cycles.
     pub fn with_times(patience: u64, period: usize) -> Self {
         Self {
-            access: RegisterAccess::with_patience(patience),
+            words: RegisterAccess::with_patience(patience),
             slots: ReadSlots::with_period(period),
             msix: Msix::new(),
             ..Self::blank()
@@ -164,13 +164,13 @@ impl TlpBridge {
         self.rx_np_ok.next = self.reads_fit.q.val();
 
         self.target.id.next = id;
-        self.target.access.join(&mut self.access.access);
-        self.access.answer.join(&mut self.target.answer);
-        self.target.answer_error.next = self.access.answer_error.val();
-        self.access.abandon.next = !self.up.q.val();
-        self.access.bar.join(&mut self.bar);
-        self.csr.next = self.access.csr.val();
-        self.access.csr_answer.next = self.csr_answer.val();
+        self.target.access.join(&mut self.words.access);
+        self.words.answer.join(&mut self.target.answer);
+        self.target.answer_error.next = self.words.answer_error.val();
+        self.words.abandon.next = !self.up.q.val();
+        self.words.bar.join(&mut self.bar);
+        self.csr.next = self.words.csr.val();
+        self.words.csr_answer.next = self.csr_answer.val();
         self.target.vectors.join(&mut self.msix.access);
         self.target.vectors_word.next = self.msix.word.val();
         self.target.word.join(&mut self.completer.word);

@@ -64,6 +64,18 @@
 //! | read or write of a register on `m_axis_rx` → `bar.arvalid`, or `bar.awvalid` and `bar.wvalid` | 6 |
 //! | `bar.rvalid` → its completion on `s_axis_tx` | 3 |
 //! | `irq_request` → its message on `s_axis_tx` | 3 |
+//!
+//! Bytes of host memory in 100 cycles, of 1600 on the interface, with bursts of 256 bytes (`tlp::host`):
+//!
+//! | maximum payload | writes | reads |
+//! |---|---|---|
+//! | 256 | 1504 | 1430, with completions of 64 bytes and multiples |
+//! | 128 | 1421 | 1463, with completions of 128 and 256 bytes |
+//!
+//! 32 reads of 256 bytes are under way at most: 8 KiB, which is the link's 2 GB/s for 4 µs.
+//!
+//! Area on 7 series, mapped by yosys and not placed: 4,594 LUTs (700 of them LUT RAM), 3,073 flip-flops, 10 RAMB36, 12
+//! levels between registers.
 
 pub mod align;
 pub mod bridge;

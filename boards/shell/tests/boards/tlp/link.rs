@@ -122,7 +122,7 @@ impl Link {
                 user |= 1 << 21 | (4 * lane as u32 - 1) << 17;
             }
             let (straddles, another) = (self.pace.straddle, !self.to_card.is_empty());
-            if cut || lane > 2 || !another || !self.chance(straddles) {
+            if lane > 2 || !another || !self.chance(straddles) {
                 return Some((lanes, user));
             }
             // The next packet starts in the middle.

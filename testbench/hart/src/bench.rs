@@ -8,7 +8,7 @@ use super::timing::Timing;
 use anyhow::Result;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spindle_contract::memory_map::FAULT_WATCHDOG;
+use spindle_contract::memory_map::{base, CODE, FAULT_WATCHDOG};
 use spindle_contract::params::L1_BYTES;
 use spindle_harness::{Model, Port};
 use spindle_sim::fields::Packer;
@@ -193,6 +193,14 @@ pub struct Hart {
     /// Instructions of ended handlers, before the one that ended each: by the retirement port, and as reported.
     counted: VecDeque<u32>,
     reported: VecDeque<Ending>,
+}
+
+/// Bits of the offset in the code region that a program counter has.
+const CODE_BITS: u32 = 17;
+
+/// Whether a program counter can hold the address.
+fn is_code(address: u32) -> bool {
+    address >> CODE_BITS == base(CODE) >> CODE_BITS
 }
 
 impl Hart {
@@ -443,8 +451,9 @@ impl Hart {
                 *count = 0;
             }
             if retired.halt {
-                // A jump to half a word traps here; the processor carries it out, and faults at what stands there.
-                let goes_askew = retired.pc & 2 == 0 && retired.next_pc & 2 != 0;
+                // A jump to half a word traps here. The processor carries it out and faults at what stands there, unless the
+                // target is out of the code: then the jump itself faults.
+                let goes_askew = retired.pc & 2 == 0 && retired.next_pc & 2 != 0 && is_code(retired.next_pc);
                 self.counted.push_back(*count + u32::from(goes_askew));
             }
             *count += 1;

@@ -20,6 +20,8 @@ const PACKAGES: &[(&str, &str)] = &[
     ("chromium", "/usr/bin/chromium"),
     ("iproute2", "/usr/share/doc/iproute2"),
     ("ethtool", "/usr/share/doc/ethtool"),
+    ("iputils-ping", "/usr/share/doc/iputils-ping"),
+    ("curl", "/usr/bin/curl"),
 ];
 
 /// The synthesis tool.

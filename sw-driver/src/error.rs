@@ -36,6 +36,17 @@ pub enum Error {
     /// A register block is missing from the block list.
     #[error("the card has no register block `{0}`; its image is not complete")]
     NoBlock(&'static str),
+    /// The board's shell has another version of its page.
+    #[error(
+        "the page of the board's shell has version {card}, this library knows {library}; use the library that belongs \
+         to the card's image"
+    )]
+    Shell {
+        /// The card's.
+        card: u32,
+        /// The library's.
+        library: u32,
+    },
     /// Host memory cannot be had or reached.
     #[error("host memory: {0}")]
     Memory(String),

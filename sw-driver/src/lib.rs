@@ -26,6 +26,7 @@
 //! | [`rvma`] | mailboxes, buffers, completion records |
 //! | [`stock`] | buffers of a window that are posted again and again |
 //! | [`shadow`] | pointers of rings in host memory |
+//! | [`shell`] | the board of a card: what was built, its links |
 //! | [`stats`] | counters and fault reports |
 //! | [`tap`] | TAP interfaces of Linux |
 //! | [`transport`] | the ways to a card |
@@ -64,6 +65,7 @@ pub mod rule;
 pub mod rule_table;
 pub mod rvma;
 pub mod shadow;
+pub mod shell;
 pub mod stats;
 pub mod stock;
 pub mod tap;

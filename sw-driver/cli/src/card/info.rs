@@ -1,10 +1,11 @@
-//! `spindle info` of a card: identity, configuration, contexts and rules.
+//! `spindle info` of a card: identity, configuration, board and links, contexts and rules.
 
 use super::live::Live;
 use crate::table::table;
 use anyhow::Result;
 use serde_json::{json, Value};
 use spindle::device::{block_list, ListedBlock};
+use spindle::shell::Shell;
 use std::io::Write;
 
 /// Prints what the card is.
@@ -15,11 +16,17 @@ pub fn run(as_json: bool, live: &mut Live, out: &mut dyn Write) -> Result<()> {
     let blocks = block_list(&mut live.device.bar)?;
     let receives = live.device.receives()?;
     let cycle = live.device.cycle()?;
+    let shell = live.device.shell()?;
     if as_json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&object(live, &blocks, receives, cycle))?)?;
+        let mut object = object(live, &blocks, receives, cycle);
+        object["board"] = shell.as_ref().map_or(Value::Null, board_object);
+        writeln!(out, "{}", serde_json::to_string_pretty(&object)?)?;
         return Ok(());
     }
     writeln!(out, "{}\n", properties(live, receives, cycle))?;
+    if let Some(shell) = &shell {
+        writeln!(out, "{}\n", table(["board", "value"], board_rows(shell), false))?;
+    }
     let rows = blocks.iter().map(|block| {
         let name = block.known().map_or("unknown", |page| page.name);
         [name.into(), block.id.to_string(), block.version.to_string(), format!("{:#07x}", block.base)]
@@ -53,6 +60,66 @@ fn properties(live: &Live, receives: bool, cycle: u64) -> String {
         ("reception", if receives { "on" } else { "off" }.into()),
     ];
     table(["card", "value"], rows.map(|(name, value)| [name.into(), value]), false)
+}
+
+/// What the shell of a board knows.
+fn board_rows(shell: &Shell) -> Vec<[String; 2]> {
+    let yes = |flag: bool, yes: &str, no: &str| if flag { yes } else { no }.to_owned();
+    let title = shell.board().map_or_else(|| format!("unknown, number {:#06x}", shell.number), |b| b.title.to_owned());
+    let modified = if shell.build.modified() { ", with changes" } else { "" };
+    let vectors = match (shell.pcie.vectors_set(), shell.pcie.vectors_failed()) {
+        (_, true) => "vector map not accepted by the bridge",
+        (true, _) => "vector map set",
+        _ => "vector map not set yet",
+    };
+    let mut rows = vec![
+        ("board".to_owned(), title),
+        ("commit".into(), format!("{}{modified}", shell.commit)),
+        ("configuration".into(), shell.configuration().unwrap_or("custom").into()),
+        ("device DNA".into(), shell.dna.clone().unwrap_or_else(|| "not read yet".into())),
+        ("PCIe link".into(), format!("{}, lost {} times", yes(shell.pcie.up(), "up", "down"), shell.link_losses)),
+        ("MSI-X".into(), format!("{}, {vectors}", yes(shell.pcie.msix(), "on", "off"))),
+        ("host memory".into(), format!("{} bursts refused, {} abandoned", shell.host_refused, shell.host_abandoned)),
+        ("registers".into(), format!("{} accesses without an answer", shell.bar_silent)),
+    ];
+    for (i, mac) in shell.macs.iter().enumerate() {
+        let state = mac.state;
+        let mut link = vec![yes(state.up(), "up", "down")];
+        link.extend((!state.aligned()).then(|| "not aligned".to_owned()));
+        link.extend(state.local_fault().then(|| "local fault".to_owned()));
+        link.extend(state.remote_fault().then(|| "fault at the other end".to_owned()));
+        link.extend(state.high_errors().then(|| "many bit errors".to_owned()));
+        rows.push((
+            format!("MAC {i}"),
+            format!("{} Gbit/s, {}, lost {} times", shell.gbps, link.join(", "), mac.losses),
+        ));
+        let dropped = format!("{} overflow, {} bad, {} not sent whole", mac.rx_overflow, mac.rx_bad, mac.tx_failed);
+        rows.push((format!("MAC {i} frames"), dropped));
+    }
+    rows.into_iter().map(|(name, value)| [name, value]).collect()
+}
+
+fn board_object(shell: &Shell) -> Value {
+    let macs: Vec<Value> = shell
+        .macs
+        .iter()
+        .map(|mac| {
+            json!({
+                "up": mac.state.up(), "aligned": mac.state.aligned(), "local_fault": mac.state.local_fault(),
+                "remote_fault": mac.state.remote_fault(), "high_errors": mac.state.high_errors(),
+                "losses": mac.losses, "rx_overflow": mac.rx_overflow, "rx_bad": mac.rx_bad, "tx_failed": mac.tx_failed,
+            })
+        })
+        .collect();
+    json!({
+        "name": shell.board().map(|board| board.name), "number": shell.number, "commit": shell.commit,
+        "modified": shell.build.modified(), "configuration": shell.configuration(), "gbps": shell.gbps,
+        "rsfec": shell.build.rsfec(), "pause": shell.build.pause(), "dna": shell.dna,
+        "link_up": shell.pcie.up(), "ltssm": shell.pcie.ltssm(), "link_losses": shell.link_losses,
+        "msix": shell.pcie.msix(), "vectors_set": shell.pcie.vectors_set(), "vectors_failed": shell.pcie.vectors_failed(),
+        "irq_pending": shell.irq_pending, "host_refused": shell.host_refused, "host_abandoned": shell.host_abandoned,
+        "bar_silent": shell.bar_silent, "macs": macs,
+    })
 }
 
 /// Contexts and rules that are loaded.

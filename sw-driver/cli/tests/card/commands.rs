@@ -10,7 +10,7 @@ use spindle_cli::card::top::Screen;
 use spindle_cli::card::{info, reset};
 use spindle_contract::events;
 use spindle_contract::reasons::{DROP_COUNT, NO_RULE, QUOTA, T_FIRST_BEAT, T_HANDLER_START, T_PARSED};
-use spindle_contract::registers::{global, hpu, packet, rvma, trace};
+use spindle_contract::registers::{global, hpu, packet, rvma, shell, trace};
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -52,6 +52,62 @@ fn a_context_goes_through_its_life() {
     assert!(on(&fake, &["unload", "0"]).unwrap_err().contains("context 0 is not loaded"));
     assert_eq!(on(&fake, &["unload", "--all"]).unwrap(), "context 1: echo is unloaded\n");
     assert!(!card_info(&fake, false).contains("icmp"));
+}
+
+/// A card with a board's shell shows it; one without says nothing of it, and its page is not read.
+#[test]
+fn the_board_is_shown_where_there_is_one() {
+    let fake = Fake::new();
+    assert_eq!(json(&card_info(&fake, true))["board"], Value::Null);
+    assert!(!card_info(&fake, false).contains("commit"));
+
+    fake.poke(global::BASE, global::SHELL, shell::BASE);
+    let poke = |offset: u32, word: u32| fake.poke(shell::BASE, offset, word);
+    poke(shell::REVISION, 1);
+    poke(shell::BOARD, 0x280);
+    let build = shell::Build::ZERO.with_macs(1).with_configuration(shell::Build::CONFIGURATION_ALVEO).with_dna_bits(96);
+    poke(shell::BUILD, build.0);
+    poke(shell::MAC_RATE, 100);
+    (0..5).for_each(|i| poke(shell::GIT + 4 * i, 0x0123_4560 + i));
+    poke(shell::DNA, 0x89AB_CDEF);
+    poke(shell::DNA + 8, 0x4002);
+    poke(shell::PCIE, shell::Pcie::ZERO.with_up(true).with_vectors_set(true).0);
+    poke(shell::MAC, shell::Mac::ZERO.with_remote_fault(true).with_aligned(true).0);
+    poke(shell::RX_OVERFLOW, 77);
+    poke(shell::HOST_REFUSED, 5);
+    let shown = card_info(&fake, false);
+    for part in [
+        "Alveo U280",
+        "0123456001234561012345620123456301234564",
+        "alveo",
+        "not read yet",
+        "up, lost 0 times",
+        "off, vector map set",
+        "5 bursts refused",
+        "100 Gbit/s, down, fault at the other end, lost 0 times",
+        "77 overflow",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("MAC 1"), "{shown}");
+    poke(shell::PCIE, shell::Pcie::ZERO.with_dna_valid(true).0);
+    poke(shell::BOARD, 0x999);
+    let shown = json(&card_info(&fake, true));
+    assert_eq!(shown["board"]["dna"], "000040020000000089abcdef");
+    assert_eq!(shown["board"]["name"], Value::Null);
+    assert_eq!(shown["board"]["macs"][0]["rx_overflow"], 77);
+
+    // What the LEDs do.
+    let mut live = Live::attach(fake.card()).unwrap();
+    assert!(live.device.identify_board(true).unwrap());
+    assert_eq!(fake.peek(shell::BASE, shell::IDENTIFY), 1);
+    poke(shell::REVISION, 2);
+    let sentence = live.device.shell().unwrap_err().to_string();
+    assert!(sentence.contains("version 2") && sentence.contains("use the library"), "{sentence}");
+    fake.poke(global::BASE, global::SHELL, 0x1234);
+    assert!(live.device.shell().unwrap_err().to_string().contains("`shell`"));
+    fake.poke(global::BASE, global::SHELL, 0);
+    assert!(!live.device.identify_board(true).unwrap());
 }
 
 #[test]

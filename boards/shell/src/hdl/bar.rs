@@ -19,8 +19,9 @@
 //! Every burst is answered, with its id; the response of a write is the worst of its accesses, that of a beat of a read
 //! the worst of the beat. Words that were answered with an error read all ones. An access that has no answer after
 //! `patience` cycles is ended with SLVERR. The NIC then still owes that answer: it is taken when it comes, and until then
-//! each access to the NIC is answered with SLVERR at once. So a burst lasts at most `patience` cycles and a few per word,
-//! whatever the NIC does. `patience` exceeds the 1024 cycles after which the NIC's own slave gives up.
+//! each access to the NIC is answered with SLVERR at once. So a word costs at most `patience` + 2 cycles, and a beat one
+//! more, whatever the NIC does; an answer that no request waits for is taken and has no effect. `patience` exceeds the
+//! 1024 cycles after which the NIC's own slave gives up.
 //!
 //! | what | cycles |
 //! |---|---|
@@ -106,8 +107,9 @@ pub struct BarBridge<const W: usize, const S: usize, const L: usize, const A: us
     w: Reg<Bit>,
     ar: Reg<Bit>,
     request: Reg<Bit>,
-    /// The NIC has not answered an access that was offered to it.
+    /// The NIC has not answered an access that was offered to it, which is a write or a read.
     owed: Reg<Bit>,
+    owed_write: DFF<Bit>,
     patience: Reg<Bits<12>>,
     silence: Reg<Bit>,
     answered: Reg<Bit>,
@@ -247,6 +249,7 @@ impl<const W: usize, const S: usize, const L: usize, const A: usize> BarBridge<W
                     self.w.d.next = write;
                     self.ar.d.next = !write;
                     self.owed.d.next = true;
+                    self.owed_write.d.next = write;
                 }
             }
         } else if !write {
@@ -281,7 +284,7 @@ impl<const W: usize, const S: usize, const L: usize, const A: usize> BarBridge<W
         self.patience.d.next = self.patience.q.val() + 1;
         let answer = self.csr_answer.val();
         let write = self.write.q.val();
-        let nic_answers = if write { self.nic.bvalid.val() } else { self.nic.rvalid.val() };
+        let nic_answers = if write { self.answers_write() } else { self.answers_read() };
         let nic_response = if write { self.nic.bresp.val() } else { self.nic.rresp.val() };
         let shell_response = if answer.error { bits::<2>(DECERR) } else { bits::<2>(0) };
         let response = if self.to_shell.q.val() { shell_response } else { nic_response };
@@ -315,9 +318,19 @@ impl<const W: usize, const S: usize, const L: usize, const A: usize> BarBridge<W
         if self.nic.arready.val() & self.ar.q.val() {
             self.ar.d.next = false;
         }
-        if self.nic.bvalid.val() | self.nic.rvalid.val() {
+        if self.answers_write() | self.answers_read() {
             self.owed.d.next = false;
         }
+    }
+
+    /// The NIC answers a write that it has taken.
+    fn answers_write(&mut self) -> Bit {
+        self.nic.bvalid.val() & self.owed_write.q.val() & !self.aw.q.val() & !self.w.q.val()
+    }
+
+    /// The NIC answers a read that it has taken.
+    fn answers_read(&mut self) -> Bit {
+        self.nic.rvalid.val() & !self.owed_write.q.val() & !self.ar.q.val()
     }
 
     /// Data: a beat of a read.
@@ -357,10 +370,10 @@ impl<const W: usize, const S: usize, const L: usize, const A: usize> BarBridge<W
         self.nic.wdata.next = self.nic_word.q.val();
         self.nic.wstrb.next = self.nic_strobes.q.val();
         self.nic.wvalid.next = self.w.q.val();
-        self.nic.bready.next = true;
+        self.nic.bready.next = !self.aw.q.val() & !self.w.q.val();
         self.nic.araddr.next = self.nic_address.q.val();
         self.nic.arvalid.next = self.ar.q.val();
-        self.nic.rready.next = true;
+        self.nic.rready.next = !self.ar.q.val();
 
         self.csr.next = CsrRequest {
             valid: self.request.q.val(),

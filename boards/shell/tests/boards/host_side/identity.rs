@@ -34,7 +34,8 @@ fn every_register_has_its_value() {
     run_with_wave_on_failure("identity", |wave| {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, Identity::new(&built()), "identity");
-        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let counters = [shell::HOST_REFUSED, shell::HOST_ABANDONED, shell::BAR_SILENT, shell::LINK_LOSSES];
+        let mut counts: HashMap<u32, u32> = counters.map(|counter| (counter, 0)).into();
         let mut up = false;
         for _ in 0..300 {
             // Counts go on while nothing is read.

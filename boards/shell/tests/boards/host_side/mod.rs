@@ -2,6 +2,7 @@
 
 mod bar;
 mod emission;
+mod formal;
 mod gearbox;
 mod host;
 mod identity;

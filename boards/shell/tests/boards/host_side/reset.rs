@@ -100,6 +100,8 @@ fn both_sides_are_reset_together() {
                 let mut most = [0u64; 2];
                 let mut edges = 0;
                 loop {
+                    // A register sees the reset that stands before the edge.
+                    let both = dut.core_reset.is_high() && dut.mac_reset.is_high();
                     let edge = clocks.step(&dut);
                     if edge[0] {
                         left -= 1;
@@ -107,7 +109,6 @@ fn both_sides_are_reset_together() {
                         left = left.max(1);
                     }
                     dut.eval();
-                    let both = dut.core_reset.is_high() && dut.mac_reset.is_high();
                     for i in 0..2 {
                         together[i] = if both { together[i] + u64::from(edge[i]) } else { 0 };
                         most[i] = most[i].max(together[i]);

@@ -10,6 +10,7 @@ mod host_gate;
 mod interrupts;
 mod nic;
 mod reset_control;
+mod synthesis;
 mod trace_ring;
 
 pub use elaborate::elaborate;
@@ -19,6 +20,7 @@ pub use host_gate::HostGate;
 pub use interrupts::Interrupts;
 pub use nic::Nic;
 pub use reset_control::ResetControl;
+pub use synthesis::{emit_for_synthesis, with_interfaces, without_trace};
 pub use trace_ring::TraceRing;
 
 use hpu_core::processor::hpu::HpuOptions;

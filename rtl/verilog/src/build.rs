@@ -112,6 +112,8 @@ impl Body {
         for port in &node.ports {
             let role = match port.kind {
                 AtomKind::InputParameter => Role::In,
+                // Nothing outside reads the value: what does not read the value here either goes.
+                AtomKind::OutputParameter if port.omitted => Role::Var,
                 AtomKind::OutputParameter | AtomKind::OutputPassthrough => Role::Out,
                 AtomKind::InOutParameter => Role::InOut,
                 AtomKind::LocalSignal => Role::Local,
@@ -122,7 +124,7 @@ impl Body {
                 AtomKind::StubInputSignal | AtomKind::StubOutputSignal => continue,
             };
             let name = flatten(&port.key);
-            if let (Some(reason), false) = (reserved_for_ports(&name), role == Role::Local) {
+            if let (Some(reason), false) = (reserved_for_ports(&name), matches!(role, Role::Local | Role::Var)) {
                 return Err(body.error(format!("`{name}` {reason}; give the port another name")));
             }
             let id = body.declare(&port.key, &name, port.ty.clone(), role)?;
@@ -207,7 +209,7 @@ impl Body {
     fn instance(&mut self, key: &str, node: &Node, id: usize) -> Result<()> {
         let name = self.names.unique(&flatten(key));
         let mut pins = vec![];
-        for port in &node.ports {
+        for port in node.ports.iter().filter(|port| !port.omitted) {
             let role = match port.kind {
                 AtomKind::InputParameter => Role::SubIn,
                 AtomKind::OutputParameter | AtomKind::OutputPassthrough => Role::SubOut,

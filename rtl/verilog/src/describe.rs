@@ -4,6 +4,7 @@
 //! thread and returns a marker; the walk over the design takes it out at once.
 
 use num_bigint::BigUint;
+use rust_hdl_core::ast::BlackBox;
 use rust_hdl_core::prelude::{Bits, Synth, TypeDescriptor, Verilog, VerilogLiteral};
 use std::cell::RefCell;
 
@@ -116,6 +117,19 @@ pub fn custom_with(name: &str, parameters: &[(&str, usize)], ports: &[(&str, &st
     let parameters: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let ports: Vec<String> = ports.iter().map(|(port, width)| format!("{port}={width}")).collect();
     Verilog::Custom(format!("{NAMED}{name}{SHARED}{}{SHARED}{}\n{body}", parameters.join(","), ports.join(",")))
+}
+
+/// A module that a library of the user's tool brings, with the parameters of this instance (name, and value as Verilog).
+///
+/// `declaration` is the whole module without a body, for tools that do not have the library. Modules of one name have one
+/// declaration.
+pub fn black_box(name: &str, parameters: &[(&str, &str)], declaration: &str) -> Verilog {
+    let parameters: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let name = match parameters.is_empty() {
+        true => name.to_string(),
+        false => format!("{name}{SHARED}{}", parameters.join(",")),
+    };
+    Verilog::Blackbox(BlackBox { code: declaration.to_string(), name })
 }
 
 /// What `custom_with` appended to the name: parameters with their values, ports with their widths.

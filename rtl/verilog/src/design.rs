@@ -4,6 +4,7 @@ use crate::build::Body;
 use crate::error::{EmitError, Result};
 use crate::hierarchy::{self, Code, Node};
 use crate::module;
+use crate::options::Options;
 use crate::types::Types;
 use crate::{collapse, lower, names, sizes, stock};
 use rust_hdl_core::prelude::Block;
@@ -18,6 +19,8 @@ pub struct Module {
     pub name: String,
     /// Complete source, from comment to `endmodule` or `endpackage`.
     pub text: String,
+    /// The declaration of a module that the user's tool brings: simulators and yosys need the text, Vivado does not.
+    pub black_box: bool,
 }
 
 /// A design as SystemVerilog.
@@ -49,10 +52,18 @@ impl Design {
 
     /// Writes one `.sv` file per module and `filelist.f`, which names them in order.
     pub fn write_dir(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
-        let path = path.as_ref();
+        self.write(path.as_ref(), |_| true)
+    }
+
+    /// [`write_dir`](Self::write_dir) without the black boxes: for a tool that has the modules of the vendor.
+    pub fn write_dir_without_black_boxes(&self, path: impl AsRef<Path>) -> std::io::Result<()> {
+        self.write(path.as_ref(), |module| !module.black_box)
+    }
+
+    fn write(&self, path: &Path, wanted: impl Fn(&Module) -> bool) -> std::io::Result<()> {
         std::fs::create_dir_all(path)?;
         let mut list = String::new();
-        for module in &self.modules {
+        for module in self.modules.iter().filter(|module| wanted(module)) {
             std::fs::write(path.join(format!("{}.sv", module.name)), &module.text)?;
             list.push_str(&format!("{}.sv\n", module.name));
         }
@@ -84,6 +95,11 @@ struct Shape {
 
 /// Emits `top` and everything below it; the top module is called `top_name`.
 pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
+    emit_with(top, top_name, &Options::default())
+}
+
+/// [`emit`], with outputs left out and attributes beside ports.
+pub fn emit_with<B: Block>(top: &mut B, top_name: &str, options: &Options) -> Result<Design> {
     if names::is_keyword(top_name) || !names::is_legal(top_name) {
         return Err(EmitError::new(
             "",
@@ -92,14 +108,15 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
         ));
     }
     top.connect_all();
-    let nodes = hierarchy::walk(top, top_name);
+    let mut nodes = hierarchy::walk(top, top_name);
+    options.apply(&mut nodes)?;
     let types = Types::new(top_name);
     let mut shapes: Vec<Shape> = vec![];
     let mut by_text: HashMap<(String, String), usize> = HashMap::new();
     let mut shape_of: Vec<Option<usize>> = vec![None; nodes.len()];
     let memo = lower::Memo::default();
     for id in (0..nodes.len()).rev() {
-        let Some(shape) = shape(&nodes, id, &shape_of, &types, &memo)? else { continue };
+        let Some(shape) = shape(&nodes, id, &shape_of, &types, &memo, options)? else { continue };
         if id != 0 {
             if let Some(child) = collapse::stands_for(&shape.text, |n| &shapes[n].text) {
                 shape_of[id] = Some(child);
@@ -119,9 +136,12 @@ pub fn emit<B: Block>(top: &mut B, top_name: &str) -> Result<Design> {
     let (shapes, top_shape) = share_sizes(shapes, top_shape);
     let final_names = name_shapes(&shapes, top_shape, top_name);
     let modules = shapes.iter().enumerate();
-    let modules =
-        modules.map(|(i, shape)| Module { name: final_names[i].clone(), text: substitute(shape, &final_names, i) });
-    let package = types.text().map(|text| Module { name: types.package().to_string(), text });
+    let modules = modules.map(|(i, shape)| Module {
+        name: final_names[i].clone(),
+        text: substitute(shape, &final_names, i),
+        black_box: shape.fixed,
+    });
+    let package = types.text().map(|text| Module { name: types.package().to_string(), text, black_box: false });
     let modules = package.into_iter().chain(modules).collect();
     Ok(Design { modules, top: top_name.to_string() })
 }
@@ -132,13 +152,14 @@ fn shape(
     shape_of: &[Option<usize>],
     types: &Types,
     memo: &lower::Memo,
+    options: &Options,
 ) -> Result<Option<Shape>> {
     let node = &nodes[id];
     let instance = node.path.rsplit('.').next().unwrap_or(&node.path);
     let instance = instance.split('$').next().unwrap_or(instance);
     let child = |n: usize| {
         let parameters = match &nodes[n].code {
-            Code::Text { parameters, .. } => parameters.instance(),
+            Code::Text { parameters, .. } | Code::Blackbox { parameters, .. } => parameters.instance(),
             _ => String::new(),
         };
         format!("\u{1}{}\u{1}{parameters}", shape_of[n].unwrap_or(usize::MAX))
@@ -157,14 +178,14 @@ fn shape(
             let (base, suffix) = names::module_name(source.type_name);
             let fresh = || Body::new(nodes, id, &file, source.line);
             let body = lower::lower(source, block.as_ref(), memo, &fresh)?;
-            let text = module::write(&body, &|n| child(n), source.line, types)?;
+            let text = module::write(&body, &|n| child(n), source.line, types, &options.of_block(&base))?;
             let comment = format!("// {} ({file}:{})\n", source.type_name, source.line);
             Shape { base, suffix, comment, text, fixed: false, generic: true, parameters: vec![] }
         }
         Code::Stock(block) => {
             let body = stock::lower(block, Body::new(nodes, id, "", 0)?)
                 .map_err(|e| EmitError::new("", 0, format!("{}: {}", node.path, e.message)))?;
-            let text = module::write(&body, &|n| child(n), 0, types)?;
+            let text = module::write(&body, &|n| child(n), 0, types, &[])?;
             Shape {
                 base: names::snake(instance),
                 suffix: String::new(),
@@ -194,7 +215,7 @@ fn shape(
                 parameters: vec![],
             }
         }
-        Code::Blackbox { name, text } => Shape {
+        Code::Blackbox { name, text, .. } => Shape {
             base: name.clone(),
             suffix: String::new(),
             comment: String::new(),

@@ -13,6 +13,8 @@ pub(crate) struct Port {
     pub kind: AtomKind,
     pub ty: Ty,
     pub value: BigUint,
+    /// An output that is left out of the module.
+    pub omitted: bool,
 }
 
 /// The origin of a block's source.
@@ -26,8 +28,8 @@ pub(crate) enum Code {
     Text { name: Option<String>, body: String, extra: String, parameters: Parameters },
     /// A body described with rust-hdl's own `hdl_gen`.
     Stock(VerilogBlock),
-    /// A module declared by hand-written source.
-    Blackbox { name: String, text: String },
+    /// A module that a library of the user's tool brings: its declaration, and the parameters of this instance.
+    Blackbox { name: String, text: String, parameters: Parameters },
     /// No description at all.
     Nothing,
 }
@@ -63,7 +65,10 @@ fn code_of(node: &dyn Block) -> Code {
     match hdl {
         Verilog::Empty => Code::Nothing,
         Verilog::Combinatorial(block) => Code::Stock(block),
-        Verilog::Blackbox(b) => Code::Blackbox { name: b.name, text: b.code },
+        Verilog::Blackbox(b) => {
+            let (name, parameters) = describe::shared_parts(&b.name);
+            Code::Blackbox { name, text: b.code, parameters }
+        }
         Verilog::Wrapper(w) => {
             Code::Text { name: None, body: w.code, extra: w.cores, parameters: Parameters::default() }
         }
@@ -140,6 +145,7 @@ impl Probe for Walk {
             kind: signal.kind(),
             ty: Ty::of(&signal.descriptor()),
             value: describe::literal_value(&signal.verilog()),
+            omitted: false,
         });
     }
 }

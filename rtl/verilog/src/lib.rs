@@ -24,6 +24,7 @@ mod loops;
 mod lower;
 mod module;
 mod names;
+mod options;
 mod packed;
 mod part;
 pub mod ports;
@@ -36,9 +37,10 @@ mod stock;
 mod ty;
 mod types;
 
-pub use describe::{custom, custom_with};
-pub use design::{emit, Design, Module};
+pub use describe::{black_box, custom, custom_with};
+pub use design::{emit, emit_with, Design, Module};
 pub use error::EmitError;
+pub use options::Options;
 
 /// Everything a block description needs.
 pub mod prelude {

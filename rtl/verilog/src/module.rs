@@ -10,6 +10,7 @@ use crate::hierarchy::Node;
 use crate::inline::{Readers, Steps};
 use crate::loops::{self, Row, Written};
 use crate::names::flatten;
+use crate::options::Attribute;
 use crate::print::{filling, number, range, Printer};
 use crate::rest;
 use crate::stmt::{only, Stmt};
@@ -59,7 +60,13 @@ struct Arranged<'a> {
 }
 
 /// The source from `module` to `endmodule`; the module's own name is an empty mark, that of a child comes from `child`.
-pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, types: &Types) -> Result<String> {
+pub(crate) fn write(
+    body: &Body,
+    child: &dyn Fn(usize) -> String,
+    line: u32,
+    types: &Types,
+    attributes: &[&Attribute],
+) -> Result<String> {
     let items = chains::joined(&body.items, &body.sigs);
     let mut named;
     let mut arranged = Arranged {
@@ -82,7 +89,7 @@ pub(crate) fn write(body: &Body, child: &dyn Fn(usize) -> String, line: u32, typ
     named = body.clone();
     arranged.name_rows(&mut named);
     arranged.body = &named;
-    Ok(arranged.print(child, types))
+    Ok(arranged.print(child, types, attributes))
 }
 
 /// A module with a hand-written body. Parameters default to 2, a legal value of each, unless the module is `top` and no instance sets
@@ -110,7 +117,7 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
         .map(|(name, value)| format!("  parameter int {name} = {}", if top { value } else { "2" }))
         .collect();
     let list = if list.is_empty() { String::new() } else { format!("#(\n{}\n) ", list.join(",\n")) };
-    let mut out = header(&list, &ports);
+    let mut out = header(&list, &ports, &[]);
     for line in body.trim_matches('\n').lines() {
         out.push_str(line.trim_end());
         out.push('\n');
@@ -120,13 +127,15 @@ pub(crate) fn hand_written(node: &Node, body: &str, parameters: &Parameters, top
 }
 
 /// `parameters` is empty or ends with a space; ports are direction, type with a space after it, and name.
-fn header(parameters: &str, ports: &[(&str, String, String)]) -> String {
+fn header(parameters: &str, ports: &[(&str, String, String)], attributes: &[&Attribute]) -> String {
     let mut lines: Vec<String> = vec![];
     let mut before: Option<(String, &str, usize)> = None;
     for (direction, kind, name) in ports {
         // A port is `logic`, of a structure type, or a net.
         let kind = if *direction == "inout " { kind.replacen("logic", "wire", 1) } else { kind.clone() };
-        let head = format!("  {} {kind}", direction.trim());
+        let own = attributes.iter().filter(|attribute| attribute.port == *name);
+        let own = own.map(|attribute| format!("  (* {} = \"{}\" *)\n", attribute.name, attribute.value));
+        let head = format!("{}  {} {kind}", own.collect::<String>(), direction.trim());
         let element = element(name);
         match (&before, lines.last_mut()) {
             // The elements of an array share a line.
@@ -466,7 +475,7 @@ impl Arranged<'_> {
         self.pieces = rest::rested(pieces, &self.body.sigs, stmts, controls.chain(self.direct.values()));
     }
 
-    fn print(&self, child: &dyn Fn(usize) -> String, types: &Types) -> String {
+    fn print(&self, child: &dyn Fn(usize) -> String, types: &Types, attributes: &[&Attribute]) -> String {
         let body = self.body;
         let kind_of = |sig: SigId, typed: bool| match &body.sigs[sig].ty {
             Ty::Named(descriptor) if typed => format!("{} ", types.of(descriptor)),
@@ -501,7 +510,7 @@ impl Arranged<'_> {
                 Some((direction, kind(id), s.name.clone()))
             })
             .collect();
-        let mut out = header("", &ports);
+        let mut out = header("", &ports, attributes);
         self.print_states(&mut out);
         self.print_declarations(&kind, &ahead, &mut out);
         let mut unused = self.unused();

@@ -1,3 +1,4 @@
 //! Writers of constraints, Tcl and pages.
 
+pub mod stub;
 pub mod xdc;

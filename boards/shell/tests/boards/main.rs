@@ -2,5 +2,6 @@
 
 mod data;
 mod host_side;
+mod ip;
 mod tlp;
 mod xdc;

@@ -22,6 +22,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("ethtool", "/usr/share/doc/ethtool"),
     ("iputils-ping", "/usr/share/doc/iputils-ping"),
     ("curl", "/usr/bin/curl"),
+    ("tcl", "/usr/bin/tclsh"),
 ];
 
 /// The synthesis tool.

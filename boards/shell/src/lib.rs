@@ -6,10 +6,12 @@
 //! | [`ip`] | one table per vendor block: ports, widths, clocks, configuration |
 //! | [`lint`] | rules of board files: pins, banks, lanes, clocks, flash |
 //! | [`hdl`] | blocks of the shell: bridges, clock crossings, MAC, reset, identity |
+//! | [`shell`] | the tops |
 //! | [`write`] | writers of constraints, Tcl and pages |
 
 pub mod data;
 pub mod hdl;
 pub mod ip;
 pub mod lint;
+pub mod shell;
 pub mod write;

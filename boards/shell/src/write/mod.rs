@@ -1,4 +1,7 @@
 //! Writers of constraints, Tcl and pages.
 
+pub mod export;
 pub mod stub;
+pub mod tcl;
+pub mod wrapper;
 pub mod xdc;

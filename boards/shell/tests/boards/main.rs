@@ -3,5 +3,6 @@
 mod data;
 mod host_side;
 mod ip;
+mod project;
 mod tlp;
 mod xdc;

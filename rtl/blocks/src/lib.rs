@@ -6,6 +6,7 @@
 //! | [`stream`] | the stream law and its monitor |
 //! | [`skid`] | registers on a valid/ready port: [`Skid`] (both directions), [`Slice`] (forward) |
 //! | [`fifo`], [`async_fifo`] | FIFOs with one and with two clocks |
+//! | [`crossing`] | a level, a count, and the clearing of both sides, between two clocks |
 //! | [`ram`] | memories with stated latency and collision behaviour |
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
@@ -26,6 +27,7 @@ pub mod bundles;
 pub mod checksum;
 pub mod count_memory;
 pub mod counter;
+pub mod crossing;
 pub mod csr;
 pub mod desc;
 pub mod fifo;
@@ -42,11 +44,12 @@ pub use async_fifo::AsyncFifo;
 pub use bundles::*;
 pub use count_memory::CountMemory;
 pub use counter::CounterBank;
+pub use crossing::{ClearPair, GrayCount, Level};
 pub use csr::CsrBlock;
 pub use desc::*;
 pub use fifo::{BlockFifo, Fifo, LutFifo};
 pub use pages::*;
-pub use ram::{ByteRam, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
+pub use ram::{ByteRam, CrossMemory, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};
 pub use sum_bank::SumBank;

@@ -6,11 +6,12 @@
 //! | [`ByteRam`] | 1 write with byte enables, 1 read | 1 or 2 | old |
 //! | [`Ram1w2r`] | 1 write, 2 reads (two copies) | 1 or 2 | old |
 //! | [`TdpRam`] | 2 × read or write, byte enables; a clock enable per stage | 2 | old, also at the port that writes (read-first) |
+//! | [`CrossMemory`] | 1 write, 1 read, each with a clock of its own | 1 | not allowed |
 //! | [`LutRam`] | 1 write, R asynchronous reads | 0 | old until the clock edge |
 //!
 //! All words are zero at power-up: block RAM, UltraRAM and LUT RAM come up as zero when no contents are given, which is
-//! why the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock. An address beyond
-//! the depth reads as zero in the model and must not be used.
+//! why the zeroing loop is for simulation only. Nothing is cleared by `reset`. There is one clock, unless the table says
+//! otherwise. An address beyond the depth reads as zero in the model and must not be used.
 
 use spindle_contract::params::Config;
 
@@ -42,11 +43,13 @@ macro_rules! read_port {
 }
 
 mod byte;
+mod cross;
 mod dual;
 mod lut;
 mod simple;
 
 pub use byte::ByteRam;
+pub use cross::CrossMemory;
 pub use dual::TdpRam;
 pub use lut::{LutMemory, LutRam};
 pub use simple::{Ram1w2r, SdpMemory, SdpRam};

@@ -28,6 +28,10 @@ shapes! {
     async_fifo_2: AsyncFifo::<Bits<8>, 2>::default();
     async_fifo_5_beat: AsyncFifo::<Beat, 5>::default();
     async_fifo_9: AsyncFifo::<Bits<8>, 9>::default();
+    async_fifo_9_block: AsyncFifo::<Bits<576>, 9>::new(RamStyle::Block);
+    async_fifo_15_block: AsyncFifo::<Bits<9>, 15>::new(RamStyle::Block);
+    gray_count_12: GrayCount::<12>::default();
+    clear_pair: ClearPair::default();
     sdp_1: SdpRam::<1, 1>::default();
     sdp_10_72: SdpRam::<10, 72>::new(RamStyle::Block, 2);
     sdp_6_20: SdpRam::<6, 20>::new(RamStyle::Distributed, 1);

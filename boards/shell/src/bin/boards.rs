@@ -1,9 +1,12 @@
 //! Writes the constraints of every board, `constraints/<board>.xdc`; with `--check` compares instead.
 //!
 //! `cargo run -p spindle-boards --bin boards -- --check|--write [--root DIR]`
+//!
+//! With `--blocks DIR` it writes the SystemVerilog of blocks of the shell, each to a folder of its own, for
+//! `cargo xtask synth --from DIR`.
 
 use spindle_boards::data::Board;
-use spindle_boards::write::xdc;
+use spindle_boards::write::{blocks, xdc};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,16 +40,30 @@ fn run(check: bool, root: &Path) -> Result<usize, String> {
     }
 }
 
+fn write_blocks(out: &Path) -> ExitCode {
+    match blocks::write(out) {
+        Ok(folders) => {
+            println!("boards: {} blocks written to {}", folders.len(), out.display());
+            ExitCode::SUCCESS
+        }
+        Err(sentence) => {
+            eprintln!("boards: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let (check, root) = match arguments[..] {
+        ["--blocks", out] => return write_blocks(Path::new(out)),
         ["--check"] => (true, None),
         ["--write"] => (false, None),
         ["--check", "--root", root] => (true, Some(root)),
         ["--write", "--root", root] => (false, Some(root)),
         _ => {
-            eprintln!("boards: usage: boards --check|--write [--root DIR]");
+            eprintln!("boards: usage: boards --check|--write [--root DIR] or boards --blocks DIR");
             return ExitCode::from(2);
         }
     };

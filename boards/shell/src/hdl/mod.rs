@@ -13,15 +13,31 @@
 //! | [`identity`], [`link`] | the register page `shell`, and the state of the MACs |
 //! | [`tlp`] | bridge of `pcie_7x` (KC705): BARs, host memory, MSI-X |
 //! | [`slice`] | registers where a stream crosses to another die region |
+//!
+//! Wire side:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`rx_cross`], [`tx_cross`] | frames between the MAC's clock and the core's |
+//! | [`width`] | frames of 64 bits from and for a narrow MAC |
+//! | [`pause`] | pause frames of IEEE 802.3 |
+//! | [`beat`], [`cross_count`], [`heartbeat`] | parts of the crossings: the stored beat, counts, the watch over a clock |
 
 pub mod bar;
+pub mod beat;
+pub mod cross_count;
 pub mod gearbox;
+pub mod heartbeat;
 pub mod host;
 pub mod identity;
 pub mod irq;
 pub mod irq_init;
 pub mod link;
+pub mod pause;
 pub mod reset;
+pub mod rx_cross;
 pub mod slice;
 pub mod tlp;
+pub mod tx_cross;
+pub mod width;
 pub mod xdma;

@@ -1,5 +1,6 @@
 //! Writers of constraints, Tcl and pages.
 
+pub mod blocks;
 pub mod export;
 pub mod stub;
 pub mod tcl;

@@ -5,4 +5,5 @@ mod host_side;
 mod ip;
 mod project;
 mod tlp;
+mod wire_side;
 mod xdc;

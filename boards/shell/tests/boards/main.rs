@@ -7,3 +7,4 @@ mod project;
 mod tlp;
 mod wire_side;
 mod xdc;
+mod yosys;

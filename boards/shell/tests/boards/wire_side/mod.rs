@@ -2,6 +2,7 @@
 
 pub mod bench;
 mod emission;
+mod formal;
 mod line_rate;
 mod pause;
 mod rx;

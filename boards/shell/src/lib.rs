@@ -2,6 +2,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
+//! | [`check`] | checks of netlists: clock crossings, constraints, constants |
 //! | [`data`] | boards as `boards/<board>/board.toml` describes them, with the rules that they obey |
 //! | [`ip`] | one table per vendor block: ports, widths, clocks, configuration |
 //! | [`lint`] | rules of board files: pins, banks, lanes, clocks, flash |
@@ -9,6 +10,7 @@
 //! | [`shell`] | the tops |
 //! | [`write`] | writers of constraints, Tcl and pages |
 
+pub mod check;
 pub mod data;
 pub mod hdl;
 pub mod ip;

@@ -1,5 +1,6 @@
 //! Tests of the boards.
 
+mod check;
 mod data;
 mod host_side;
 mod ip;

@@ -54,7 +54,7 @@ const CRATES: &[Uses] = &[
     ("spindle-sdk", DRIVER, &[]),
     ("spindled", DRIVER, &[]),
     ("spindle-cli", &["spindle", "spindle-contract", "spindle-sdk"],
-        &["spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
+        &["spindle-boards", "spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
     ("spindle-model", &["spindle-contract"], &[]),
     ("spindle-harness", &["spindle-verilog"], &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),

@@ -1,7 +1,12 @@
-//! `spindle export`: the NIC as SystemVerilog.
+//! `spindle export`: the NIC as SystemVerilog, or a board's project for Vivado.
 
 use anyhow::Result;
+use spindle_boards::data::Board;
+use spindle_boards::write::export as project;
 use std::path::PathBuf;
+
+/// Part of the packed NIC: the IP packager needs one, and any device of the families will do.
+const PART_OF_NIC: &str = "xcu50-fsvh2104-2-e";
 
 /// Arguments of `spindle export`.
 #[derive(clap::Args)]
@@ -18,13 +23,29 @@ pub struct ExportArguments {
     /// Write one handler processor with its retirement port (RVFI) instead: what formal tools and instruction tests attach to.
     #[arg(long, conflicts_with = "blocks")]
     processor: bool,
+    /// Write the NIC for synthesis instead: without trace ports, with interface attributes and what packs it for block designs.
+    #[arg(long, conflicts_with_all = ["blocks", "processor"])]
+    synthesis: bool,
+    /// Write the project of a board for Vivado: u50, u55c, u280, u250, kcu116 or kc705. The board has its configuration.
+    #[arg(long, conflicts_with_all = ["blocks", "processor", "synthesis", "config"])]
+    board: Option<String>,
+    /// Network port of the board, where it has several [default: the first].
+    #[arg(long, value_name = "PORT", requires = "board")]
+    port: Option<String>,
 }
 
 /// Exports.
 pub fn export(arguments: &ExportArguments) -> Result<()> {
+    if let Some(board) = &arguments.board {
+        return export_board(board, arguments);
+    }
     let config = crate::config::config(&arguments.config)?;
     let folder = &arguments.out;
-    if arguments.blocks {
+    if arguments.synthesis {
+        let files = project::nic(&config, PART_OF_NIC)?;
+        project::write(&files, folder)?;
+        println!("{}: {} files, sources below rtl, top nic; pack with package.tcl", folder.display(), files.len());
+    } else if arguments.blocks {
         for (folder, design) in spindle_nic::export_blocks(&config, folder)? {
             println!("{}: {} modules", folder.display(), design.module_count());
         }
@@ -40,5 +61,28 @@ pub fn export(arguments: &ExportArguments) -> Result<()> {
             design.module_count()
         );
     }
+    Ok(())
+}
+
+/// Exports a board.
+fn export_board(name: &str, arguments: &ExportArguments) -> Result<()> {
+    let mut board = Board::named(name)?;
+    if let Some(port) = &arguments.port {
+        board = board.with_mac(port)?;
+    }
+    let shell = spindle_boards::shell::design(&board)?;
+    let files = project::project(&board, shell.as_ref())?;
+    let folder = arguments.out.display();
+    project::write(&files, &arguments.out)?;
+    let (title, count) = (&board.title, files.len());
+    match shell {
+        Some(shell) => {
+            println!("{folder}: {count} files for the {title}, top {}; the commands are in README.md", shell.design.top)
+        }
+        None => println!(
+            "{folder}: {count} files; the {title} has no top yet, so no bitstream comes of them; see README.md"
+        ),
+    }
+    println!("never built with Vivado by us, not run on a board: begin with `-step check`");
     Ok(())
 }

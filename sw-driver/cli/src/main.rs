@@ -24,7 +24,7 @@ enum Command {
     /// Compile and load a handler, play a capture into the NIC, report the fate of every packet.
     #[cfg(feature = "sim")]
     Run(Box<run::RunArguments>),
-    /// Write the NIC as SystemVerilog with a file list and the parameter sheet.
+    /// Write the NIC as SystemVerilog with a file list and the parameter sheet, or the project of a board for Vivado.
     #[cfg(feature = "sim")]
     Export(export::ExportArguments),
     /// Serve the simulated NIC as a PCI function to other programs, over vfio-user.
@@ -48,6 +48,11 @@ enum Command {
     /// Show a card, if --card or SPINDLE_CARD names one; else list the configurations, the fields of the rule language and the
     /// drop reasons.
     Info(info::InfoArguments),
+    /// Refused: the flash of a card is written over JTAG, by the scripts of `spindle export --board`.
+    Flash {
+        /// The image.
+        image: Option<std::path::PathBuf>,
+    },
     /// List the handlers that come with this program.
     Handlers,
     #[command(flatten)]
@@ -64,6 +69,10 @@ enum Command {
     },
 }
 
+/// Why there is no `spindle flash` yet.
+const FLASH: &str = "a card cannot write its own flash yet; write it over JTAG with flash.tcl, which \
+                     `spindle export --board BOARD --out DIR` puts into DIR";
+
 /// Exit status of a wrong use of the command line, as of clap.
 const USAGE: u8 = 2;
 
@@ -74,7 +83,7 @@ impl Command {
         if matches!(self, Command::Wave(_)) {
             return true;
         }
-        matches!(self, Command::Netdev(_) | Command::Info(_) | Command::Card(_))
+        matches!(self, Command::Netdev(_) | Command::Info(_) | Command::Flash { .. } | Command::Card(_))
     }
 }
 
@@ -102,6 +111,7 @@ fn main() -> ExitCode {
         Command::Hart(passed) => laboratory::start("spindle-hart", &[], &passed),
         Command::Report(passed) => laboratory::start("spindle-lab", &["report"], &passed),
         Command::Info(arguments) => info::info(&arguments, card).map(|()| ExitCode::SUCCESS),
+        Command::Flash { .. } => Err(anyhow::anyhow!(FLASH)),
         Command::Handlers => info::handlers().map(|()| ExitCode::SUCCESS),
         Command::Card(command) => command.run(card).map(|()| ExitCode::SUCCESS),
         Command::Completions { shell } => {

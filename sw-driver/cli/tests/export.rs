@@ -77,3 +77,56 @@ fn a_processor_has_its_retirement_port() {
     let header = &top[..top.find(");").unwrap()];
     assert!(header.contains("rvfi"), "{header}");
 }
+
+#[test]
+fn the_nic_for_synthesis_comes_with_what_packs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = export(folder.path(), &["--config", "sim", "--synthesis"]);
+    assert!(printed.contains("pack with package.tcl"), "{printed}");
+    let top = std::fs::read_to_string(folder.path().join("rtl/nic.sv")).unwrap();
+    assert!(top.contains("X_INTERFACE_INFO") && !top.contains("logic [15:0] trace_valid"), "{top}");
+    for name in ["nic_ip.v", "nic.tcl", "common.tcl", "package.tcl"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_board_comes_with_its_scripts_and_says_what_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = export(folder.path(), &["--board", "kc705"]);
+    let top = std::fs::read_to_string(folder.path().join("settings.tcl")).unwrap();
+    let top = top.lines().find_map(|line| line.trim().strip_prefix("top ")).unwrap();
+    match top {
+        "{}" => assert!(printed.contains("the KC705 has no top yet, so no bitstream comes of them"), "{printed}"),
+        top => assert!(printed.contains(&format!("top {top}")) && folder.path().join(format!("rtl/{top}.sv")).exists()),
+    }
+    for name in ["build.tcl", "program.tcl", "flash.tcl", "ip.tcl", "pins.xdc", "rtl/nic.sv", "README.md"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let refused = |arguments: &[&str]| {
+        let output = spindle(&[&["export", "--out", out.to_str().unwrap()], arguments].concat());
+        assert!(!output.status.success() && !out.exists(), "{}", words(&output));
+        words(&output)
+    };
+    let unknown = refused(&["--board", "u51"]);
+    assert!(unknown.contains("there is no board `u51`; give one of u50, u55c, u280, u250, kcu116, kc705"), "{unknown}");
+    let port = refused(&["--board", "u280", "--port", "qsfp7"]);
+    assert!(port.contains("there is no network port `qsfp7`; give one of qsfp0, qsfp1"), "{port}");
+    let both = refused(&["--board", "u50", "--config", "sim"]);
+    assert!(both.contains("cannot be used with"), "{both}");
+}
+
+#[test]
+fn the_flash_is_refused_with_what_to_do() {
+    for arguments in [&["flash"][..], &["flash", "image.mcs"], &["--card", "0000:65:00.0", "flash"]] {
+        let output = spindle(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(words(&output).contains("over JTAG with flash.tcl"), "{}", words(&output));
+    }
+}

@@ -67,7 +67,8 @@ fn network(board: &Board, mac: &Mac) -> Result<Instance, Issues> {
             let first_lane = place(&mac.gt_lane0).ok_or_else(|| {
                 refuse(format!("`{}` is no place of a transceiver; give one such as X0Y28", mac.gt_lane0))
             })?;
-            let init = format!("{init:.2}");
+            // The IP writes two decimals at least: 100.00, and 78.125.
+            let init = if (init * 100.0).fract() == 0.0 { format!("{init:.2}") } else { init.to_string() };
             let options = cmac::Options { number: 0, site, first_lane, refclk_mhz: &refclk, init_clock_mhz: &init };
             Ok(cmac::instance(&options))
         }

@@ -44,6 +44,7 @@ fn the_values_are_those_of_the_board() {
     let sites = ["CMAC_CORE_SELECT", "GT_GROUP_SELECT", "LANE4_GT_LOC", "GT_REF_CLK_FREQ", "GT_DRP_CLK"];
     let values: Vec<_> = sites.iter().map(|name| u280[1].value(name).unwrap()).collect();
     assert_eq!(values, ["CMACE4_X0Y6", "X0Y40~X0Y43", "X0Y43", "156.25", "100.00"]);
+    assert_eq!(of("u250")[1].value("GT_DRP_CLK"), Some("78.125"));
     let kcu116 = of("kcu116");
     assert_eq!(kcu116[0].value("axi_data_width"), Some("256_bit"));
     assert_eq!((kcu116[1].value("CHANNEL_ENABLE"), kcu116[1].value("FREERUN_FREQUENCY")), (Some("X0Y8"), Some("125")));

@@ -6,6 +6,7 @@
 //! `cargo xtask synth --from DIR`.
 
 use spindle_boards::data::Board;
+use spindle_boards::shell::timing;
 use spindle_boards::write::{blocks, xdc};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,8 +14,7 @@ use std::process::ExitCode;
 /// Generated files: path in the repository, and text.
 fn outputs() -> Result<Vec<(String, String)>, String> {
     let boards = Board::all().map_err(|issues| issues.to_string())?;
-    let file =
-        |board: &Board| Ok((format!("constraints/{}.xdc", board.name), xdc::text(board, &xdc::Timing::default())?));
+    let file = |board: &Board| Ok((format!("constraints/{}.xdc", board.name), xdc::text(board, &timing::of(board))?));
     boards.iter().map(file).collect()
 }
 

@@ -103,6 +103,13 @@ pub struct Identity {
     _gbps: u64,
 }
 
+impl Default for Identity {
+    /// The page of no board.
+    fn default() -> Self {
+        Self::blank()
+    }
+}
+
 impl Identity {
     /// The page of a shell.
     pub fn new(built: &Built) -> Self {
@@ -236,6 +243,13 @@ pub struct DnaReader {
     clk: Reg<Bit>,
     bits: Reg<Bits<96>>,
     _bits: u64,
+}
+
+impl Default for DnaReader {
+    /// A reader of 96 bits.
+    fn default() -> Self {
+        Self::new(96)
+    }
 }
 
 impl DnaReader {

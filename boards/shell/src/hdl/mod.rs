@@ -12,6 +12,7 @@
 //! | [`reset`] | resets of the core and of both sides of each clock crossing |
 //! | [`identity`], [`link`] | the register page `shell`, and the state of the MACs |
 //! | [`tlp`] | bridge of `pcie_7x` (KC705): BARs, host memory, MSI-X |
+//! | [`leds`] | LEDs |
 //! | [`slice`] | registers where a stream crosses to another die region |
 //!
 //! Wire side:
@@ -20,11 +21,13 @@
 //! |---|---|
 //! | [`rx_cross`], [`tx_cross`] | frames between the MAC's clock and the core's |
 //! | [`width`] | frames of 64 bits from and for a narrow MAC |
+//! | [`cmac`], [`mac_control`] | streams of the 100G MAC; bring-up and state of a MAC |
 //! | [`pause`] | pause frames of IEEE 802.3 |
 //! | [`beat`], [`cross_count`], [`heartbeat`] | parts of the crossings: the stored beat, counts, the watch over a clock |
 
 pub mod bar;
 pub mod beat;
+pub mod cmac;
 pub mod cross_count;
 pub mod gearbox;
 pub mod heartbeat;
@@ -32,7 +35,9 @@ pub mod host;
 pub mod identity;
 pub mod irq;
 pub mod irq_init;
+pub mod leds;
 pub mod link;
+pub mod mac_control;
 pub mod pause;
 pub mod reset;
 pub mod rx_cross;

@@ -77,6 +77,12 @@ pub struct Pause<const A: usize> {
     _on: bool,
 }
 
+impl<const A: usize> Default for Pause<A> {
+    fn default() -> Self {
+        Self::off()
+    }
+}
+
 impl<const A: usize> Pause<A> {
     /// Pauses, by `options`.
     pub fn new(options: PauseOptions) -> Self {

@@ -5,6 +5,7 @@ mod data;
 mod host_side;
 mod ip;
 mod project;
+mod shell;
 mod tlp;
 mod wire_side;
 mod xdc;

@@ -3,6 +3,7 @@
 use rust_hdl_core::prelude::*;
 use rust_hdl_fpga_support::toolchains::vivado::generate_xdc;
 use spindle_boards::data::Board;
+use spindle_boards::shell::timing;
 use spindle_boards::write::xdc::{self, commands, Command, Crossing, CrossingKind, ShellClock, Word};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +61,7 @@ fn constraints_of_the_repository_are_up_to_date() {
     for board in boards() {
         let path = format!("{}/../../constraints/{}.xdc", env!("CARGO_MANIFEST_DIR"), board.name);
         let found = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let wanted = xdc::text(&board, &xdc::Timing::default()).unwrap();
+        let wanted = xdc::text(&board, &timing::of(&board)).unwrap();
         assert!(found == wanted, "{path} is out of date; run cargo run -p spindle-boards --bin boards -- --write");
     }
 }

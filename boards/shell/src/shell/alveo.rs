@@ -1,0 +1,343 @@
+//! The shell of the Alveo cards: `xdma` on the host's side, `cmac_usplus` on the wire's, the NIC in the clock of PCIe.
+//!
+//! ```text
+//!  xdma_m_axib ── bar ─┬─ nic.bar                       ┌──────── core: xdma_axi_aclk ────────┐
+//!                      └─ identity ── link, irq, host    mac: cmac0_gt_txusrclk2
+//!  xdma_s_axib ── host ── nic.host
+//!  xdma_usr_irq ── irq ── nic.irq          xdma_s_axil ── irq_init
+//!  cmac0_rx_axis ── pause ── rx_cross ── rx_slice ── nic.rx
+//!  cmac0_tx_axis ── pause ── tx_cross ── tx_slice ── nic.tx
+//! ```
+//!
+//! Wiring only: every register is in one of the blocks. The ports are those of the vendor blocks ([`crate::ip`]), with the
+//! name of the block before them; beside them there are `init_clk`, `dna_*` and `led`. `docs/boards/shell.md` has clocks,
+//! resets and latencies.
+
+use super::Options;
+use crate::hdl::bar::BarBridge512;
+use crate::hdl::cmac::{CmacRxSink, CmacTxSource};
+use crate::hdl::host::HostBridge;
+use crate::hdl::identity::{DnaReader, Identity};
+use crate::hdl::irq::IrqBridge;
+use crate::hdl::irq_init::IrqInit;
+use crate::hdl::leds::{Leds, LEDS};
+use crate::hdl::link::{MacLink, MacState};
+use crate::hdl::mac_control::MacControl;
+use crate::hdl::pause::{Pause, PauseOptions};
+use crate::hdl::reset::{CoreReset, ResetPair};
+use crate::hdl::rx_cross::RxCross;
+use crate::hdl::slice::FrameSlice;
+use crate::hdl::tx_cross::TxCross;
+use crate::hdl::xdma::{XdmaBarSink, XdmaHostSource, XdmaLiteSource};
+use spindle_contract::params::Config;
+use spindle_contract::pci::VECTORS;
+use spindle_nic::Nic;
+use spindle_verilog::prelude::*;
+
+/// Beats of a crossing, as a logarithm: three frames of 9,216 bytes.
+pub const CROSS_BITS: usize = 9;
+/// Bits of the DNA of an UltraScale+ device.
+pub const DNA_BITS: u64 = 96;
+
+/// The shell. See the module text.
+#[block(combinational, no_default)]
+pub struct AlveoShell {
+    /// The core's clock, 250 MHz. Stops with PERST.
+    pub xdma_axi_aclk: Signal<In, Clock>,
+    /// Low: reset.
+    pub xdma_axi_aresetn: Signal<In, Bit>,
+    /// The link is up.
+    pub xdma_user_lnk_up: Signal<In, Bit>,
+    /// State of the link.
+    pub xdma_cfg_ltssm_state: Signal<In, Bits<6>>,
+    /// Requests of interrupts.
+    pub xdma_usr_irq_req: Signal<Out, Bits<VECTORS>>,
+    /// They were sent.
+    pub xdma_usr_irq_ack: Signal<In, Bits<VECTORS>>,
+    /// The host has enabled MSI-X.
+    pub xdma_msix_enable: Signal<In, Bit>,
+    /// Accesses of the host to the BAR.
+    pub xdma_m_axib: XdmaBarSink<512, 64>,
+    /// Accesses of the NIC to host memory.
+    pub xdma_s_axib: XdmaHostSource<512, 64>,
+    /// Registers of the bridge.
+    pub xdma_s_axil: XdmaLiteSource,
+    /// The MAC's clock, 322.265625 MHz.
+    pub cmac0_gt_txusrclk2: Signal<In, Clock>,
+    /// Reset of the MAC at power-up, in `init_clk`.
+    pub cmac0_sys_reset: Signal<Out, Bit>,
+    /// Reset of the receiver: never.
+    pub cmac0_core_rx_reset: Signal<Out, Bit>,
+    /// Reset of the transmitter, after an underrun.
+    pub cmac0_core_tx_reset: Signal<Out, Bit>,
+    /// The receiver is in reset.
+    pub cmac0_usr_rx_reset: Signal<In, Bit>,
+    /// The transmitter is in reset.
+    pub cmac0_usr_tx_reset: Signal<In, Bit>,
+    /// Frames of the wire.
+    pub cmac0_rx_axis: CmacRxSink,
+    /// Frames for the wire.
+    pub cmac0_tx_axis: CmacTxSource,
+    /// The transmitter was given more than it can take.
+    pub cmac0_tx_ovfout: Signal<In, Bit>,
+    /// The transmitter starved inside a frame.
+    pub cmac0_tx_unfout: Signal<In, Bit>,
+    /// Enables the transmitter.
+    pub cmac0_ctl_tx_enable: Signal<Out, Bit>,
+    /// Has the transmitter report a fault.
+    pub cmac0_ctl_tx_send_rfi: Signal<Out, Bit>,
+    /// Enables the receiver: always.
+    pub cmac0_ctl_rx_enable: Signal<Out, Bit>,
+    /// Forward error correction of the transmitter.
+    pub cmac0_ctl_tx_rsfec_enable: Signal<Out, Bit>,
+    /// Forward error correction of the receiver.
+    pub cmac0_ctl_rx_rsfec_enable: Signal<Out, Bit>,
+    /// It corrects.
+    pub cmac0_ctl_rx_rsfec_enable_correction: Signal<Out, Bit>,
+    /// It marks what it cannot correct.
+    pub cmac0_ctl_rx_rsfec_enable_indication: Signal<Out, Bit>,
+    /// It does so as IEEE 802.3 says.
+    pub cmac0_ctl_rsfec_ieee_error_indication_mode: Signal<Out, Bit>,
+    /// The lanes are aligned.
+    pub cmac0_stat_rx_aligned: Signal<In, Bit>,
+    /// The receiver's own summary: not used.
+    pub cmac0_stat_rx_status: Signal<In, Bit>,
+    /// Many bit errors.
+    pub cmac0_stat_rx_hi_ber: Signal<In, Bit>,
+    /// The other end reports a fault.
+    pub cmac0_stat_rx_remote_fault: Signal<In, Bit>,
+    /// The receiver reports a fault.
+    pub cmac0_stat_rx_local_fault: Signal<In, Bit>,
+    /// Clock of initialisation, which runs always.
+    pub init_clk: Signal<In, Clock>,
+    /// Clock of `DNA_PORTE2`.
+    pub dna_clk: Signal<Out, Bit>,
+    /// Load.
+    pub dna_read: Signal<Out, Bit>,
+    /// Shift.
+    pub dna_shift: Signal<Out, Bit>,
+    /// 0.
+    pub dna_din: Signal<Out, Bit>,
+    /// The bit.
+    pub dna_dout: Signal<In, Bit>,
+    /// LEDs.
+    pub led: Signal<Out, Bits<LEDS>>,
+    core_reset: CoreReset,
+    bar: BarBridge512,
+    host: HostBridge,
+    irq: IrqBridge,
+    irq_init: IrqInit,
+    identity: Identity,
+    dna_reader: DnaReader,
+    leds: Leds,
+    nic: Nic,
+    rx_slice: FrameSlice,
+    tx_slice: FrameSlice,
+    rx_cross: RxCross<CROSS_BITS>,
+    tx_cross: TxCross<CROSS_BITS>,
+    pause: Pause<CROSS_BITS>,
+    mac_control: MacControl,
+    link: MacLink,
+    link_reset: ResetPair,
+    rx_reset: CoreReset,
+    tx_reset: CoreReset,
+    tx_restart: CoreReset,
+    power_up: CoreReset,
+    _rsfec: bool,
+    _address: u64,
+}
+
+impl AlveoShell {
+    /// The shell around a NIC of this (valid) configuration.
+    pub fn new(config: &Config, options: &Options) -> Self {
+        let slice = || if options.far { FrameSlice::far() } else { FrameSlice::near() };
+        let (high, low) = (3 << (CROSS_BITS - 2), 1 << (CROSS_BITS - 1));
+        let pause = PauseOptions { high, low, cycles: PauseOptions::CMAC };
+        Self {
+            nic: Nic::new(config),
+            host: HostBridge::new(options.outstanding, options.address_bits),
+            identity: Identity::new(&options.built),
+            dna_reader: DnaReader::new(DNA_BITS),
+            rx_slice: slice(),
+            tx_slice: slice(),
+            pause: if options.pause.is_some() { Pause::new(pause) } else { Pause::off() },
+            _rsfec: options.rsfec,
+            _address: options.pause.unwrap_or(0),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl AlveoShell {
+    fn update(&mut self) {
+        self.core_clocks();
+        self.mac_clocks();
+        self.host_side();
+        self.registers();
+        self.wire_side();
+        self.mac_pins();
+    }
+
+    /// Clock and reset of the blocks of the core.
+    fn core_clocks(&mut self) {
+        self.core_reset.domain_clock.next = self.xdma_axi_aclk.val();
+        self.core_reset.run.next = self.xdma_axi_aresetn.val();
+        let reset = self.core_reset.domain_reset.val();
+        self.bar.clock.next = self.xdma_axi_aclk.val();
+        self.bar.reset.next = reset;
+        self.host.clock.next = self.xdma_axi_aclk.val();
+        self.host.reset.next = reset;
+        self.irq.clock.next = self.xdma_axi_aclk.val();
+        self.irq.reset.next = reset;
+        self.irq_init.clock.next = self.xdma_axi_aclk.val();
+        self.irq_init.reset.next = reset;
+        self.identity.clock.next = self.xdma_axi_aclk.val();
+        self.identity.reset.next = reset;
+        self.dna_reader.clock.next = self.xdma_axi_aclk.val();
+        self.dna_reader.reset.next = reset;
+        self.leds.clock.next = self.xdma_axi_aclk.val();
+        self.leds.reset.next = reset;
+        self.nic.clock.next = self.xdma_axi_aclk.val();
+        self.nic.reset.next = reset;
+        self.rx_slice.clock.next = self.xdma_axi_aclk.val();
+        self.rx_slice.reset.next = reset;
+        self.tx_slice.clock.next = self.xdma_axi_aclk.val();
+        self.tx_slice.reset.next = reset;
+        self.rx_cross.core_clock.next = self.xdma_axi_aclk.val();
+        self.rx_cross.core_reset.next = reset;
+        self.tx_cross.core_clock.next = self.xdma_axi_aclk.val();
+        self.tx_cross.core_reset.next = reset;
+    }
+
+    /// Clock and reset of the blocks of the MAC.
+    fn mac_clocks(&mut self) {
+        self.power_up.domain_clock.next = self.init_clk.val();
+        self.power_up.run.next = true;
+        self.rx_reset.domain_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.rx_reset.run.next = !self.cmac0_usr_rx_reset.val();
+        self.tx_reset.domain_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.tx_reset.run.next = !self.cmac0_usr_tx_reset.val();
+        self.tx_restart.domain_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.tx_restart.run.next = !(self.cmac0_tx_unfout.val() | self.cmac0_tx_ovfout.val());
+        self.rx_cross.mac_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.rx_cross.mac_reset.next = self.rx_reset.domain_reset.val();
+        self.tx_cross.mac_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.tx_cross.mac_reset.next = self.tx_reset.domain_reset.val();
+        self.pause.clock.next = self.cmac0_gt_txusrclk2.val();
+        self.pause.reset.next = self.rx_reset.domain_reset.val();
+        self.mac_control.clock.next = self.cmac0_gt_txusrclk2.val();
+        // Counts of events survive a reset of the MAC alone.
+        self.link_reset.core_clock.next = self.xdma_axi_aclk.val();
+        self.link_reset.mac_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.link_reset.demand.next = self.core_reset.domain_reset.val();
+        self.link.core_clock.next = self.xdma_axi_aclk.val();
+        self.link.core_reset.next = self.link_reset.core_reset.val();
+        self.link.mac_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.link.mac_reset.next = self.link_reset.mac_reset.val();
+    }
+
+    fn host_side(&mut self) {
+        self.xdma_m_axib.join(&mut self.bar.pcie);
+        self.bar.nic.join(&mut self.nic.bar);
+        self.nic.host.join(&mut self.host.engine);
+        self.host.pcie.join(&mut self.xdma_s_axib);
+        self.host.link_up.next = self.xdma_user_lnk_up.val();
+        self.irq_init.pcie.join(&mut self.xdma_s_axil);
+        self.irq.request.next = self.nic.irq_request.val();
+        self.nic.irq_acknowledge.next = self.irq.acknowledge.val();
+        self.xdma_usr_irq_req.next = self.irq.usr_irq_req.val();
+        self.irq.usr_irq_ack.next = self.xdma_usr_irq_ack.val();
+        self.irq.msix_enable.next = self.xdma_msix_enable.val();
+    }
+
+    /// The page of the shell, and LEDs.
+    fn registers(&mut self) {
+        self.identity.csr.next = self.bar.csr.val();
+        self.bar.csr_answer.next = self.identity.csr_answer.val();
+        self.identity.silent.next = self.bar.silent.val();
+        self.identity.dna.next = self.dna_reader.dna.val();
+        self.identity.dna_valid.next = self.dna_reader.valid.val();
+        self.dna_clk.next = self.dna_reader.dna_clk.val();
+        self.dna_read.next = self.dna_reader.dna_read.val();
+        self.dna_shift.next = self.dna_reader.dna_shift.val();
+        self.dna_din.next = self.dna_reader.dna_din.val();
+        self.dna_reader.dna_dout.next = self.dna_dout.val();
+        self.identity.link_up.next = self.xdma_user_lnk_up.val();
+        self.identity.ltssm.next = self.xdma_cfg_ltssm_state.val();
+        self.identity.msix_enable.next = self.xdma_msix_enable.val();
+        self.identity.refused.next = self.host.refused.val();
+        self.identity.abandoned.next = self.host.abandoned.val();
+        self.identity.vectors_set.next = self.irq_init.mapped.val();
+        self.identity.vectors_failed.next = self.irq_init.failed.val();
+        self.identity.irq_pending.next = self.irq.pending.val();
+        self.identity.mac[0].next = self.link.state.val();
+        self.identity.mac[1].next = MacState {
+            up: false,
+            aligned: false,
+            local_fault: false,
+            remote_fault: false,
+            high_errors: false,
+            losses: bits::<32>(0),
+            rx_overflow: bits::<32>(0),
+            rx_bad: bits::<32>(0),
+            tx_failed: bits::<32>(0),
+        };
+        self.leds.link_up.next = self.xdma_user_lnk_up.val();
+        self.leds.mac_up.next = self.link.state.val().up;
+        self.leds.identify.next = self.identity.identify.val();
+        self.led.next = self.leds.led.val();
+    }
+
+    fn wire_side(&mut self) {
+        self.pause.from_mac.data.next = self.cmac0_rx_axis.tdata.val();
+        self.pause.from_mac.keep.next = self.cmac0_rx_axis.tkeep.val();
+        self.pause.from_mac.last.next = self.cmac0_rx_axis.tlast.val();
+        self.pause.from_mac.user.next = self.cmac0_rx_axis.tuser.val();
+        self.pause.from_mac.valid.next = self.cmac0_rx_axis.tvalid.val();
+        self.pause.to_cross.join(&mut self.rx_cross.mac);
+        self.pause.level.next = self.rx_cross.level.val();
+        self.pause.address.next = bits::<48>(self._address);
+        self.rx_cross.aligned.next = self.mac_control.receives.val();
+        self.rx_cross.core.join(&mut self.rx_slice.write);
+        self.rx_slice.read.join(&mut self.nic.rx);
+
+        self.nic.tx.join(&mut self.tx_slice.write);
+        self.tx_slice.read.join(&mut self.tx_cross.core);
+        self.tx_cross.mac.join(&mut self.pause.from_cross);
+        self.tx_cross.link.next = self.mac_control.sends.val();
+        self.tx_cross.hold.next = self.pause.hold.val();
+        self.cmac0_tx_axis.tdata.next = self.pause.to_mac.data.val();
+        self.cmac0_tx_axis.tkeep.next = self.pause.to_mac.keep.val();
+        self.cmac0_tx_axis.tlast.next = self.pause.to_mac.last.val();
+        self.cmac0_tx_axis.tuser.next = self.pause.to_mac.user.val();
+        self.cmac0_tx_axis.tvalid.next = self.pause.to_mac.valid.val();
+        self.pause.to_mac.ready.next = self.cmac0_tx_axis.tready.val();
+    }
+
+    /// Bring-up and state of the MAC.
+    fn mac_pins(&mut self) {
+        self.cmac0_sys_reset.next = self.power_up.domain_reset.val();
+        self.cmac0_core_rx_reset.next = false;
+        self.cmac0_core_tx_reset.next = self.tx_restart.domain_reset.val();
+        self.cmac0_ctl_rx_enable.next = true;
+        self.cmac0_ctl_tx_enable.next = self.mac_control.tx_enable.val();
+        self.cmac0_ctl_tx_send_rfi.next = self.mac_control.tx_send_rfi.val();
+        self.cmac0_ctl_tx_rsfec_enable.next = self._rsfec;
+        self.cmac0_ctl_rx_rsfec_enable.next = self._rsfec;
+        self.cmac0_ctl_rx_rsfec_enable_correction.next = self._rsfec;
+        self.cmac0_ctl_rx_rsfec_enable_indication.next = self._rsfec;
+        self.cmac0_ctl_rsfec_ieee_error_indication_mode.next = self._rsfec;
+        self.mac_control.aligned.next = self.cmac0_stat_rx_aligned.val();
+        self.mac_control.local_fault.next = self.cmac0_stat_rx_local_fault.val();
+        self.mac_control.remote_fault.next = self.cmac0_stat_rx_remote_fault.val();
+        self.mac_control.high_errors.next = self.cmac0_stat_rx_hi_ber.val();
+        self.mac_control.overflow.next = self.rx_cross.overflow.val();
+        self.mac_control.bad.next =
+            self.cmac0_rx_axis.tvalid.val() & self.cmac0_rx_axis.tlast.val() & self.cmac0_rx_axis.tuser.val();
+        let ends = self.pause.to_mac.valid.val() & self.cmac0_tx_axis.tready.val() & self.pause.to_mac.last.val();
+        self.mac_control.failed.next = (ends & self.pause.to_mac.user.val()) | self.cmac0_tx_unfout.val();
+        self.link.levels.next = self.mac_control.levels.val();
+        self.link.events.next = self.mac_control.events.val();
+    }
+}

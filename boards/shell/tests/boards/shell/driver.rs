@@ -1,0 +1,293 @@
+//! The driver's end-to-end cases at the pins of the vendor blocks: handlers and pings, puts, interrupts, resets, links.
+
+use super::bench::{Bench, COMMIT, DNA};
+use super::card::{Shell, ShellCard};
+use super::cmac::Frame;
+use spindle::rule_table::Action;
+use spindle::window::WindowOptions;
+use spindle::{irq, ContextOptions, Device, EventKind, HostMemory, InterruptOptions, Kind, SharedCard, Target};
+use spindle_contract::params::Config;
+use spindle_contract::pci::VECTORS;
+use spindle_contract::wire::status;
+use spindle_model::frames::{echo_request, udp, Ends};
+use spindle_model::handlers::{by_name, Circumstances, Outcome};
+use spindle_sdk::Sources;
+use spindle_sim::serve::exercise::exercise;
+use spindle_sim::{address, transport};
+use std::path::Path;
+
+/// Bound of a wait, in cycles of the card.
+pub const LIMIT: u64 = 400_000;
+const PROCESS: usize = 2;
+const MAILBOX: u64 = 0x77;
+const KEY: u32 = 0xBEEF;
+
+pub type Driver<B> = Device<ShellCard<B>, ShellCard<B>>;
+
+/// A card whose shell has a NIC of this configuration, and its driver.
+pub fn opened(config: &Config, seed: u64) -> (ShellCard<Bench>, Driver<Bench>) {
+    let card = ShellCard::new(Bench::new("u50", config, seed));
+    let driver = driver_of(&card);
+    (card, driver)
+}
+
+/// A driver that opens the card.
+pub fn driver_of<B: Shell>(card: &ShellCard<B>) -> Driver<B> {
+    let mut driver = Device::open(card.clone(), card.clone()).unwrap();
+    let own = address(0);
+    driver.set_identity(0, own.mac, own.ip).unwrap();
+    (0..2).for_each(|node| driver.set_node(node, Some(address(node))).unwrap());
+    driver
+}
+
+/// Installs an example handler for the frames of a rule.
+pub fn handler<B: Shell>(driver: &mut Driver<B>, name: &str, rule: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../handlers/examples/{name}.c"));
+    let image = spindle_sdk::load(&Sources::one(&path)).unwrap_or_else(|error| panic!("{error:#}")).image;
+    let context = driver.install(&image, &ContextOptions::default()).unwrap();
+    driver.add_rule(&rule.parse().unwrap(), Action::Context(context)).unwrap();
+    driver.activate(context).unwrap();
+}
+
+/// What a handler's model answers, as the wire carries it: at least 60 bytes.
+pub fn answer(name: &str, frame: &[u8]) -> Vec<u8> {
+    let circumstances = Circumstances { number: 0, host_bytes: 0 };
+    let Outcome::Answer(mut answer) = by_name(name).unwrap()(frame, circumstances) else {
+        panic!("{name} answers every such frame")
+    };
+    answer.resize(answer.len().max(60), 0);
+    answer
+}
+
+/// Plays frames, and waits for so many on the wire; their bytes in the order of the first bytes.
+pub fn play<B: Shell>(card: &ShellCard<B>, frames: &[Vec<u8>], wanted: usize) -> Vec<Vec<u8>> {
+    let mut bench = card.bench();
+    bench.incoming().extend(frames.iter().cloned().map(Frame::good));
+    let all = bench.run_while(LIMIT, |bench| bench.sent().len() >= wanted);
+    assert!(all, "{} of {wanted} frames were sent", bench.sent().len());
+    bench.run(2000);
+    std::mem::take(bench.sent())
+        .into_iter()
+        .map(|frame| {
+            assert!(!frame.bad);
+            frame.bytes
+        })
+        .collect()
+}
+
+/// Pings and datagrams of all interesting lengths, and what is answered.
+pub fn pings(count: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let lengths = [0, 1, 18, 22, 23, 64, 86, 87, 200, 1400, 1472, 5, 300, 900, 22, 150];
+    let frames: Vec<Vec<u8>> = (0..count)
+        .map(|i| {
+            let payload: Vec<u8> = (0..lengths[i % lengths.len()]).map(|at| (at * 7 + i) as u8).collect();
+            match i % 2 {
+                0 => echo_request(&Ends::default(), 5, i as u16, &payload),
+                _ => udp(&Ends::default(), 7, 8, &payload),
+            }
+        })
+        .collect();
+    let answers = frames.iter().enumerate().map(|(i, frame)| answer(["icmp_echo", "ping_pong"][i % 2], frame));
+    let answers = answers.collect();
+    (frames, answers)
+}
+
+/// Loads two handlers, and compares what they answer.
+pub fn answers_pings<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, count: usize) {
+    handler(driver, "icmp_echo", "icmp.type == 8");
+    handler(driver, "ping_pong", "udp");
+    driver.set_receive(true).unwrap();
+    let (frames, mut wanted) = pings(count);
+    let mut got = play(card, &frames, count);
+    // Handlers run side by side.
+    got.sort();
+    wanted.sort();
+    assert_eq!(got.len(), wanted.len());
+    for (got, wanted) in got.iter().zip(&wanted) {
+        assert_eq!(got, wanted);
+    }
+    let stats = driver.stats().unwrap();
+    assert_eq!((stats.frames_in, stats.frames_out), (count as u32, count as u32));
+}
+
+#[test]
+fn a_handler_is_loaded_and_answers_pings() {
+    let (card, mut driver) = opened(&Config::SIM, 1);
+    answers_pings(&card, &mut driver, 32);
+    // The wire takes a beat in every second cycle only.
+    card.bench().cmac.pace = 50;
+    let (frames, mut wanted) = pings(16);
+    let mut got = play(&card, &frames, 16);
+    got.sort();
+    wanted.sort();
+    assert!(got == wanted);
+}
+
+/// The card of the U50's own configuration.
+#[test]
+fn the_configuration_of_the_board_answers_pings() {
+    let (card, mut driver) = opened(&Config::ALVEO, 2);
+    assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("alveo"));
+    answers_pings(&card, &mut driver, 8);
+}
+
+#[test]
+fn the_drivers_program_sees_the_same_as_over_a_simulated_nic() {
+    let card = SharedCard::new(ShellCard::new(Bench::new("u50", &Config::SIM, 3)));
+    let (shell, nic) = (exercise(&card).unwrap(), exercise(&transport::open("sim:sim").unwrap()).unwrap());
+    assert_eq!(shell.bytes, nic.bytes);
+    assert_ne!(shell.cycles, nic.cycles, "a bridge lies between");
+}
+
+#[test]
+fn the_driver_reads_the_page_of_the_shell() {
+    let (card, mut driver) = opened(&Config::SIM, 4);
+    let shell = driver.shell().unwrap().expect("a board has a shell");
+    assert_eq!(shell.board().map(|board| board.name), Some("u50"));
+    assert_eq!((shell.commit.as_str(), shell.gbps, shell.configuration()), (COMMIT, 100, Some("sim")));
+    let build = shell.build;
+    assert_eq!((build.macs(), build.divider(), build.rsfec(), build.modified()), (1, 1, true, false));
+    assert_eq!(shell.dna.as_deref(), Some(format!("{DNA:024x}").as_str()));
+    let pcie = shell.pcie;
+    assert_eq!((pcie.up(), pcie.msix(), pcie.vectors_set(), pcie.vectors_failed()), (true, true, true, false));
+    assert_eq!(pcie.ltssm(), 0x10);
+    let mac = shell.macs[0];
+    assert!(mac.state.up() && mac.state.aligned() && !mac.state.local_fault() && !mac.state.remote_fault());
+    let bench = card.bench();
+    let map: Vec<u8> = (0..VECTORS as u8).collect();
+    assert_eq!((bench.xdma.map.to_vec(), bench.xdma.mask), (map, u16::MAX));
+    assert_eq!(bench.led() & 3, 3, "the LEDs of both links are lit");
+}
+
+/// Opens a window with an event ring and an armed interrupt, puts `data` into it over the cable, and waits for the message;
+/// what arrived.
+pub fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vector: usize) -> Vec<u8> {
+    let mut ring = driver.open_ring(PROCESS, 16).unwrap();
+    let length = data.len() as u32;
+    let options =
+        WindowOptions { address: MAILBOX, key: KEY, threshold: length, event: true, ..WindowOptions::default() };
+    let window = driver.open_window(PROCESS, &options).unwrap();
+    let posted = driver.post_buffer(window, length).unwrap();
+    driver.set_vector(PROCESS, vector).unwrap();
+    driver.set_interrupt(PROCESS, Some(InterruptOptions::default())).unwrap();
+    driver.arm(&mut ring).unwrap();
+    let eventfd = card.eventfd(vector).unwrap();
+    assert_eq!(irq::take(&eventfd), 0);
+    let before = card.bench().messages();
+    let from = driver.memory.alloc(data.len(), 64).unwrap();
+    driver.memory.write(from, data).unwrap();
+    let target = Target { node: 0, process: PROCESS as u16, address: MAILBOX, key: KEY, offset: 0, kind: Kind::Bound };
+    let put = driver.put(PROCESS, from, length, &target).unwrap();
+    driver.wait_put(&put, LIMIT).unwrap();
+    let came = card.bench().run_while(LIMIT, |bench| bench.messages()[vector] > before[vector]);
+    assert!(came, "no message of vector {vector}");
+    assert_eq!(irq::take(&eventfd), 1);
+    // The message is behind what it tells of.
+    let event = driver.poll_event(&mut ring).unwrap().expect("the event is there when its message comes");
+    assert!(
+        matches!(event.kind, EventKind::Buffer { status: status::DONE, length: l, .. } if l == length),
+        "{event:?}"
+    );
+    let completed = driver.wait(&posted, LIMIT).unwrap();
+    assert_eq!((completed.status, completed.length), (status::DONE, length));
+    let mut got = vec![0; data.len()];
+    driver.memory.read(posted.buffer, &mut got).unwrap();
+    driver.close_window(window).unwrap();
+    driver.close_ring(ring).unwrap();
+    card.bench().run(1000);
+    let mut others = card.bench().messages();
+    others[vector] = before[vector];
+    assert_eq!(others, before, "messages of other vectors");
+    got
+}
+
+pub fn pattern(length: usize, round: u8) -> Vec<u8> {
+    (0..length).map(|at| (at * 7) as u8 ^ (at >> 8) as u8 ^ round).collect()
+}
+
+pub fn with_mailbox<B: Shell>(driver: &mut Driver<B>) {
+    driver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
+    driver.set_receive(true).unwrap();
+}
+
+#[test]
+fn a_put_reaches_a_mailbox_and_interrupts() {
+    let (card, mut driver) = opened(&Config::SIM, 5);
+    card.bench().set_loop(true);
+    with_mailbox(&mut driver);
+    for (round, (length, vector)) in [(1, 3), (64, 3), (5000, 12), (40_000, 15)].into_iter().enumerate() {
+        let data = pattern(length, round as u8);
+        assert!(put(&card, &mut driver, &data, vector) == data, "{length} bytes");
+    }
+    let bench = card.bench();
+    assert!(bench.xdma.most[0] > 4 && bench.xdma.bursts > 400, "{:?} {}", bench.xdma.most, bench.xdma.bursts);
+}
+
+#[test]
+fn a_reset_in_the_middle_of_a_transfer() {
+    let (card, mut driver) = opened(&Config::SIM, 6);
+    card.bench().set_loop(true);
+    for round in 0..4u8 {
+        with_mailbox(&mut driver);
+        let data = pattern(3000, round);
+        assert!(put(&card, &mut driver, &data, 9) == data);
+        let from = driver.memory.alloc(20_000, 64).unwrap();
+        let target =
+            Target { node: 0, process: PROCESS as u16, address: MAILBOX, key: KEY, offset: 0, kind: Kind::Bound };
+        driver.put(PROCESS, from, 20_000, &target).unwrap();
+        card.bench().run(300 + 150 * u64::from(round));
+        card.clone().restart().unwrap();
+        driver = driver_of(&card);
+        assert_eq!(driver.stats().unwrap().frames_out, 0);
+        assert!(driver.shell().unwrap().unwrap().macs[0].state.up(), "the MAC goes on without the host");
+        let bench = card.bench();
+        assert_eq!(bench.cmac.restarts, 1, "the one of power-up: the transmitter never starves");
+    }
+}
+
+/// What the page says of the MAC.
+fn mac<B: Shell>(driver: &mut Driver<B>) -> spindle::shell::Mac {
+    driver.shell().unwrap().unwrap().macs[0]
+}
+
+#[test]
+fn a_cable_is_pulled_and_put_back() {
+    let (card, mut driver) = opened(&Config::SIM, 7);
+    card.bench().set_loop(true);
+    with_mailbox(&mut driver);
+    let data = pattern(2000, 1);
+    assert!(put(&card, &mut driver, &data, 4) == data);
+    for round in 1..=3u32 {
+        // In the middle of a transfer.
+        let from = driver.memory.alloc(30_000, 64).unwrap();
+        let target = Target { node: 0, process: PROCESS as u16, address: 1, key: KEY, offset: 0, kind: Kind::Bound };
+        let cut = driver.put(PROCESS, from, 30_000, &target).unwrap();
+        card.bench().run(200 * u64::from(round));
+        card.bench().cmac.ends_frames = round != 2;
+        card.bench().cmac.cable = false;
+        // Frames go nowhere, and nothing waits for them.
+        driver.wait_put(&cut, LIMIT).unwrap();
+        card.bench().run(3000);
+        let state = mac(&mut driver);
+        assert!(!state.state.up() && !state.state.aligned() && state.state.local_fault());
+        assert_eq!(state.losses, round);
+        assert_eq!(card.bench().led() & 3, 1);
+        card.bench().cmac.cable = true;
+        card.bench().run(2000);
+        assert!(mac(&mut driver).state.up());
+        // After a frame without an end the next one may be taken for its rest.
+        card.bench().cmac.incoming.push_back(Frame::good(udp(&Ends::default(), 1, 1, &[0; 64])));
+        let data = pattern(2500, round as u8);
+        assert!(put(&card, &mut driver, &data, 4) == data);
+    }
+    // The other end has a fault: we receive, and do not send.
+    card.bench().cmac.remote_fault = true;
+    card.bench().run(200);
+    let state = mac(&mut driver);
+    assert!(!state.state.up() && state.state.aligned() && state.state.remote_fault());
+    card.bench().cmac.remote_fault = false;
+    card.bench().run(200);
+    let data = pattern(100, 9);
+    assert!(put(&card, &mut driver, &data, 4) == data);
+    assert_eq!(mac(&mut driver).losses, 4);
+}

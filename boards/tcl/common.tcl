@@ -77,14 +77,20 @@ proc is_part {device part} {
     return 0
 }
 
-# Opens the hardware server, and makes the device of this board the current one. `name` chooses among several.
-proc open_device {url name part} {
+# Opens the hardware server, and makes the device of this board the current one. `cable` and `name` choose among several.
+proc open_device {url cable name part} {
     open_hw_manager
     if {[catch {connect_hw_server -url $url} problem]} {
         stop "the hardware server $url does not answer; start hw_server there, or give -hw_server HOST:PORT ($problem)"
     }
-    if {[catch {open_hw_target} problem]} {
-        stop "$url has no JTAG cable with a device; connect one and switch the board on ($problem)"
+    set cables [get_hw_targets -quiet]
+    set chosen [lsearch -all -inline -glob $cables *$cable]
+    if {[llength $chosen] != 1} {
+        stop "[llength $chosen] cables of $url are meant, and one is needed; connect it and switch the board on, or choose\
+            with -cable SERIAL among: [join $cables {, }]"
+    }
+    if {[catch {open_hw_target [lindex $chosen 0]} problem]} {
+        stop "the cable [lindex $chosen 0] has no device; switch the board on, and end other users of the cable ($problem)"
     }
     set found {}
     foreach device [get_hw_devices] {

@@ -10,6 +10,7 @@ need_top
 
 set options [arguments [list \
     hw_server localhost:3121 {host and port of hw_server} \
+    cable {} {serial number of the cable, if there are several} \
     device {} {device of the cable, if several are the board's part} \
     mcs build/[dict get $spindle top].mcs {image, as write_cfgmem writes it}]]
 
@@ -64,7 +65,8 @@ if {$high > $size} {
     stop [format "%s ends at 0x%08x, and the flash at 0x%08x" $mcs $high $size]
 }
 set part [dict get $spindle flash_part]
-set device [open_device [dict get $options hw_server] [dict get $options device] [dict get $spindle part]]
+set device [open_device [dict get $options hw_server] [dict get $options cable] [dict get $options device] \
+    [dict get $spindle part]]
 set memory [get_cfgmem_parts $part]
 if {[llength $memory] != 1} {
     stop "this Vivado knows no flash `$part`; look at the flash on the board, and correct flash_part in settings.tcl"

@@ -28,8 +28,19 @@ fn a_device_is_programmed() {
     project.run("program.tcl", &[], &device_gone()).refused("0 devices of the cable", "program_hw_devices");
     let silent = [("fails,connect_hw_server", "refused")];
     project.run("program.tcl", &[], &silent).refused("localhost:3121 does not answer", "open_hw_target");
+    let none = [("cables", "")];
+    project.run("program.tcl", &[], &none).refused("0 cables of localhost:3121 are meant", "open_hw_target");
+    let cables = [("cables", "lab/xilinx_tcf/Xilinx/500202A1B lab/xilinx_tcf/Digilent/210308A")];
+    project.run("program.tcl", &device, &cables).refused("2 cables of lab:3121 are meant", "open_hw_target");
+    let chosen = [&device[..], &["-cable", "210308A"]].concat();
+    let run = project.run("program.tcl", &chosen, &cables);
+    assert!(
+        run.succeeded().transcript.contains("open_hw_target lab/xilinx_tcf/Digilent/210308A"),
+        "{}",
+        run.transcript
+    );
     let empty = [("fails,open_hw_target", "none")];
-    project.run("program.tcl", &[], &empty).refused("no JTAG cable", "program_hw_devices");
+    project.run("program.tcl", &[], &empty).refused("has no device; switch the board on", "program_hw_devices");
     let broken = [("fails,program_hw_devices", "CRC")];
     project
         .run("program.tcl", &device, &broken)

@@ -118,6 +118,7 @@ fn catalogue(board: &Board, instances: &[Instance]) -> Vec<(String, String)> {
         ("cells", "shell/rx_cross/head_sync_reg[0]"),
         ("buses", "rx tx bar host clock reset"),
         ("maps", ""),
+        ("cables", "localhost:3121/xilinx_tcf/Xilinx/500202A1B"),
     ]);
     fakes.push(("parts".into(), board.part.clone()));
     fakes.push(("memories".into(), board.flash.part.clone()));

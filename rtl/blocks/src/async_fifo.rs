@@ -22,8 +22,8 @@ use spindle_verilog::prelude::*;
 /// The place of a word is free again 3 to 4 edges of `write_clock` after it left the memory. Both resets have to be
 /// active together for at least 3 edges of the slower clock; each may end on its own.
 ///
-/// `level` counts the words in the memory as the source knows them, one cycle late: never less than there were when the
-/// sink's pointer was last seen. Where it is not read, its logic is removed.
+/// `level` counts the words in the memory as the source knew them two cycles ago: never less than there were then. Where
+/// it is not read, its logic is removed.
 #[block(domains(write, read), no_default)]
 pub struct AsyncFifo<T: Synth, const A: usize> {
     /// Word from the source.
@@ -39,6 +39,11 @@ pub struct AsyncFifo<T: Synth, const A: usize> {
     taken: GrayCount<A>,
     #[domain(write)]
     room: Reg<Bit>,
+    /// Words that were written, and those that the source knows to have left.
+    #[domain(write)]
+    came: Reg<Bits<A>>,
+    #[domain(write)]
+    left: Reg<Bits<A>>,
     #[domain(write)]
     held: Reg<Bits<A>>,
     /// Block RAM: its output latch has a word.
@@ -99,7 +104,9 @@ impl<T: Synth, const A: usize> AsyncFifo<T, A> {
         self.room.d.next = (after ^ (after >> 1)) != self.taken.seen.val();
         self.written.step.next = push;
         self.write.ready.next = self.room.q.val();
-        self.held.d.next = at - self.taken.seen_count.val();
+        self.came.d.next = at;
+        self.left.d.next = self.taken.seen_count.val();
+        self.held.d.next = self.came.q.val() - self.left.q.val();
         self.level.next = self.held.q.val();
 
         // Read side. A word was in the memory long before its pointer is seen here.

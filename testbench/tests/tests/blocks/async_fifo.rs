@@ -74,7 +74,7 @@ fn random_traffic(wave: &WaveContext, kind: (RamStyle, &str, u64, u64)) {
         let mut queue: VecDeque<u64> = VecDeque::new();
         let (mut offered, mut held): (Option<u64>, Option<u64>) = (None, None);
         let (mut sent, mut received, mut fullest) = (0, 0, 0);
-        let (mut edges, mut written) = (0, 0);
+        let (mut edges, mut recent) = (0, [0; 2]);
         while received < 3000 {
             edges += 1;
             assert!(edges < 400_000, "stuck after {received} words");
@@ -92,10 +92,10 @@ fn random_traffic(wave: &WaveContext, kind: (RamStyle, &str, u64, u64)) {
             }
             dut.eval();
             if edge[0] {
-                // One cycle late, so it may lag by the word that was written in the cycle before.
-                let inside = queue.len() as u64;
-                assert!(dut.level.number() <= 15 && dut.level.number() + written + 2 >= inside.min(15), "level");
-                written = 0;
+                // Two cycles late, so it lacks what was written in these; two words are on their way out.
+                let (level, inside) = (dut.level.number(), queue.len() as u64);
+                assert!(level <= 15 && level + recent[0] + recent[1] + 2 >= inside, "level {level} of {inside}");
+                recent = [0, recent[0]];
             }
             if edge[1] {
                 let shown = dut.read.valid.is_high().then(|| dut.read.number());
@@ -115,7 +115,7 @@ fn random_traffic(wave: &WaveContext, kind: (RamStyle, &str, u64, u64)) {
                 if let Some(word) = offered.take() {
                     queue.push_back(word);
                     sent += 1;
-                    written = 1;
+                    recent[0] = 1;
                 }
             }
             fullest = fullest.max(queue.len());

@@ -3,6 +3,7 @@
 //! A figure that cannot be measured is `null`, and `missing` has the reason; the others are measured all the same. `measured` says of each
 //! figure how it was had. Areas come from synthesis and are added by `cargo xtask report`.
 
+mod boards;
 mod dummy;
 mod host;
 mod host_frames;
@@ -178,6 +179,16 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     if arguments.wants(hpu::CYCLES) || arguments.wants(hpu::CPI) || arguments.wants(&["hpu.bench"]) {
         progress("the handler processor alone");
         processor(&mut report, &config, arguments.bench.as_deref());
+    }
+    for (length, keys) in &boards::LINE_RATES {
+        if arguments.wants(keys) {
+            progress(&format!("frames of {length} bytes through the receive crossing"));
+            report.enter(keys, boards::line_rate_of(*length, keys));
+        }
+    }
+    if arguments.wants(&boards::LATENCIES) {
+        progress("latency of the shell's crossings");
+        report.enter(&boards::LATENCIES, boards::latencies());
     }
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = spindle_sim::source(&config);

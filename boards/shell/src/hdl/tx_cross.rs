@@ -34,7 +34,7 @@
 //!
 //! # Area
 //!
-//! On UltraScale+ with A = 9 (yosys): 827 LUTs, of which about 500 clear bytes that are no part of a frame, 1,441
+//! On UltraScale+ with A = 9 (yosys): 830 LUTs, of which about 500 clear bytes that are no part of a frame, 1,441
 //! flip-flops, 7.5 block RAMs.
 
 use crate::hdl::beat::{keep_of, tail_of, CrossBeat};

@@ -3,14 +3,13 @@
 use super::bench::{PERIODS, UNITS};
 use super::cmac::Frame;
 use super::driver::{handler, opened, LIMIT};
-use crate::wire_side::bench::frame;
-use crate::wire_side::rx_bench::Bench as RxBench;
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, Device};
 use spindle_contract::params::Config;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::frames::{udp, Ends};
 use spindle_sdk::Sources;
+use spindle_shell_bench::{frame, RxBench};
 use spindle_sim::{SimDevice, SimHandle, WireFrame};
 use std::path::Path;
 

@@ -1,10 +1,10 @@
 //! `Pause`: frames between frames, quanta to the cycle, and wires when it is off.
 
-use super::bench::{frame, into, length, out_of, Frame, Receiver, Sender};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_boards::hdl::pause::{Pause, PauseOptions, REFRESH};
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_shell_bench::{frame, into, length, out_of, Frame, Receiver, Sender};
 
 /// Address of the port, first byte highest.
 const ADDRESS: u64 = 0x02_11_22_33_44_55;

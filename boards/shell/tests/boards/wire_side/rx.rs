@@ -1,10 +1,9 @@
 //! `RxCross` against its promises: every frame whole, or ended as bad, or never seen; and each counted once.
 
-use super::bench::{assert_some_of, frame, length, Frame};
-use super::rx_bench::Bench;
 use rand::Rng;
 use spindle_boards::hdl::heartbeat::PATIENCE;
 use spindle_harness::run_with_wave_on_failure;
+use spindle_shell_bench::{assert_some_of, frame, length, Frame, RxBench};
 
 const RATIOS: [[u64; 2]; 7] =
     [[3103, 4000], [4000, 4000], [4000, 3999], [6400, 8000], [3103, 8000], [8000, 3103], [2560, 16000]];
@@ -14,7 +13,7 @@ const RATIOS: [[u64; 2]; 7] =
 fn frames_arrive_as_they_were_sent() {
     run_with_wave_on_failure("boards_rx_frames", |wave| {
         for period in [[4000, 4000], [4000, 3999], [6400, 4000], [8000, 3103], [16000, 2560]] {
-            let mut bench = Bench::<9>::new(wave, period);
+            let mut bench = RxBench::<9>::new(wave, period);
             let mut sent = vec![];
             for number in 0..60 {
                 let length = if number == 30 { 9216 } else { length(&mut bench.rng, 9216) };
@@ -37,7 +36,7 @@ fn frames_arrive_as_they_were_sent() {
 fn overflow_is_counted_and_never_tears_a_frame() {
     run_with_wave_on_failure("boards_rx_overflow", |wave| {
         for period in RATIOS {
-            let mut bench = Bench::<4>::new(wave, period);
+            let mut bench = RxBench::<4>::new(wave, period);
             let mut sent = vec![];
             let mut all = [0; 4];
             for round in 0..12 {
@@ -87,7 +86,7 @@ fn overflow_is_counted_and_never_tears_a_frame() {
 fn room_is_used_to_the_last_place() {
     run_with_wave_on_failure("boards_rx_room", |wave| {
         for (beats, lengths) in [(1, 60), (3, 3 * 64)] {
-            let mut bench = Bench::<4>::new(wave, [4000, 4000]);
+            let mut bench = RxBench::<4>::new(wave, [4000, 4000]);
             bench.core.pace = 0;
             for number in 0..30 {
                 let frame = frame(&mut bench.rng, number, lengths);
@@ -115,7 +114,7 @@ fn latency_is_exact() {
     run_with_wave_on_failure("boards_rx_latency", |wave| {
         for period in RATIOS {
             for _ in 0..6 {
-                let mut bench = Bench::<5>::new(wave, period);
+                let mut bench = RxBench::<5>::new(wave, period);
                 bench.clocks.next = period.map(|period| bench.clocks.now() + bench.rng.random_range(1..period));
                 let frame = frame(&mut bench.rng, 1, 60);
                 bench.mac.frames.push_back(frame);
@@ -142,7 +141,7 @@ fn latency_is_exact() {
 fn loss_of_alignment_ends_the_frame() {
     run_with_wave_on_failure("boards_rx_alignment", |wave| {
         for pace in [100, 30] {
-            let mut bench = Bench::<9>::new(wave, [3103, 4000]);
+            let mut bench = RxBench::<9>::new(wave, [3103, 4000]);
             bench.core.pace = pace;
             let (mut sent, mut torn) = (vec![], 0);
             for number in 0..40 {
@@ -187,7 +186,7 @@ fn loss_of_alignment_ends_the_frame() {
 fn a_clock_that_stops_ends_the_frame() {
     run_with_wave_on_failure("boards_rx_clock", |wave| {
         for pace in [100, 40] {
-            let mut bench = Bench::<9>::new(wave, [3103, 4000]);
+            let mut bench = RxBench::<9>::new(wave, [3103, 4000]);
             for round in 0..8 {
                 let long = frame(&mut bench.rng, round, 1500);
                 bench.mac.frames.push_back(long);
@@ -228,7 +227,7 @@ fn a_clock_that_stops_ends_the_frame() {
 fn resets_in_traffic() {
     run_with_wave_on_failure("boards_rx_resets", |wave| {
         for period in RATIOS {
-            let mut bench = Bench::<5>::new(wave, period);
+            let mut bench = RxBench::<5>::new(wave, period);
             let mut number = 0;
             for round in 0..40 {
                 bench.core.pace = [100, 50, 100, 10][round % 4];
@@ -258,7 +257,7 @@ fn resets_in_traffic() {
                         bench.mac.abandon();
                     }
                     let before = bench.edges;
-                    let due = |bench: &Bench<5>| {
+                    let due = |bench: &RxBench<5>| {
                         (0..2).all(|i| !sides[i] || bench.edges[i] > before[i] || !bench.clocks.runs[i])
                     };
                     let mut left = steps;

@@ -1,11 +1,10 @@
 //! `TxCross` against its promises: the MAC never starves, never gets a short frame, and gets an end of every frame.
 
-use super::bench::{assert_some_of, frame, length, Frame};
-use super::tx_bench::Bench;
 use rand::Rng;
 use spindle_boards::hdl::heartbeat::PATIENCE;
 use spindle_boards::hdl::tx_cross::LONGEST;
 use spindle_harness::run_with_wave_on_failure;
+use spindle_shell_bench::{assert_some_of, frame, length, Frame, TxBench};
 
 /// What the MAC gets of a frame.
 fn padded(frame: &Frame) -> Frame {
@@ -22,7 +21,7 @@ const RATIOS: [[u64; 2]; 7] =
 fn frames_leave_whole() {
     run_with_wave_on_failure("boards_tx_frames", |wave| {
         for period in RATIOS {
-            let mut bench = Bench::new(wave, period);
+            let mut bench = TxBench::new(wave, period);
             let mut sent = vec![];
             for round in 0..8 {
                 bench.core.pace = [100, 70, 20, 100][round % 4];
@@ -55,7 +54,7 @@ fn latency_is_exact() {
         let mut seen = [0; 2];
         for period in RATIOS {
             for beats in [1, 2, 3, 12] {
-                let mut bench = Bench::new(wave, period);
+                let mut bench = TxBench::new(wave, period);
                 bench.clocks.next = period.map(|period| bench.clocks.now() + bench.rng.random_range(1..period));
                 let frame = frame(&mut bench.rng, 1, 64 * beats);
                 bench.core.frames.push_back(frame);
@@ -80,7 +79,7 @@ fn latency_is_exact() {
         assert!(seen[1] > 20, "{seen:?}");
 
         // Frames that wait leave one after another, a beat per edge.
-        let mut bench = Bench::new(wave, [4000, 3103]);
+        let mut bench = TxBench::new(wave, [4000, 3103]);
         bench.mac.pace = 0;
         for number in 0..20 {
             let frame = frame(&mut bench.rng, number, 60 + 64 * (number as usize % 4));
@@ -100,7 +99,7 @@ fn latency_is_exact() {
 #[test]
 fn what_is_too_long_is_cut() {
     run_with_wave_on_failure("boards_tx_long", |wave| {
-        let mut bench = Bench::new(wave, [4000, 3103]);
+        let mut bench = TxBench::new(wave, [4000, 3103]);
         let mut expected = vec![];
         for (number, length) in [9216, 9217, 64 * 700, 100, 9280, 60].into_iter().enumerate() {
             let frame = frame(&mut bench.rng, number as u32, length);
@@ -122,7 +121,7 @@ fn what_is_too_long_is_cut() {
 #[test]
 fn without_a_link_nothing_blocks() {
     run_with_wave_on_failure("boards_tx_link", |wave| {
-        let mut bench = Bench::new(wave, [4000, 3103]);
+        let mut bench = TxBench::new(wave, [4000, 3103]);
         let mut sent = vec![];
         for number in 0..300 {
             let length = length(&mut bench.rng, 700).max(60);
@@ -150,7 +149,7 @@ fn without_a_link_nothing_blocks() {
 fn a_dead_mac_does_not_block_the_core() {
     run_with_wave_on_failure("boards_tx_dead", |wave| {
         for stops in [true, false] {
-            let mut bench = Bench::new(wave, [4000, 3103]);
+            let mut bench = TxBench::new(wave, [4000, 3103]);
             bench.clocks.runs[1] = !stops;
             bench.set_resets([false, !stops]);
             for number in 0..400 {
@@ -183,7 +182,7 @@ fn a_dead_mac_does_not_block_the_core() {
 fn resets_in_traffic() {
     run_with_wave_on_failure("boards_tx_resets", |wave| {
         for period in RATIOS {
-            let mut bench = Bench::new(wave, period);
+            let mut bench = TxBench::new(wave, period);
             let (mut number, mut aborted) = (0, 0);
             for round in 0..60 {
                 bench.core.pace = [100, 60][round % 2];

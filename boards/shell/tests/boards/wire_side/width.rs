@@ -1,9 +1,9 @@
 //! `Widen` and `Narrow`: every frame as it was, at once and without gaps.
 
-use super::bench::{frame, into, length, out_of, Frame, Receiver, Sender};
 use rand::Rng;
 use spindle_boards::hdl::width::{Narrow, Widen};
 use spindle_harness::{run_with_wave_on_failure, Dut};
+use spindle_shell_bench::{frame, into, length, out_of, Frame, Receiver, Sender};
 
 #[test]
 fn parts_become_beats() {

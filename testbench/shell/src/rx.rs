@@ -1,16 +1,26 @@
 //! A receive crossing between a MAC that sends frames and a core that takes them.
 
-use super::bench::{into, out_of, Clocks, Frame, Receiver, Sender};
+use crate::clocks::Clocks;
+use crate::frames::Frame;
+use crate::stream::{Receiver, Sender};
+use crate::{into, out_of};
+use anyhow::Result;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use spindle_boards::hdl::rx_cross::RxCross;
-use spindle_harness::{Dut, WaveContext};
+use spindle_harness::{source_of, Dut, Model, WaveContext};
 
 /// Clock 0 is the MAC's, clock 1 the core's.
-pub struct Bench<const A: usize> {
+pub struct RxBench<const A: usize> {
+    /// The crossing.
     pub dut: Dut<RxCross<A>>,
+    /// Its clocks.
     pub clocks: Clocks,
+    /// All that is random.
     pub rng: ChaCha8Rng,
+    /// Sends frames.
     pub mac: Sender<512, 64>,
+    /// Takes them.
     pub core: Receiver<512, 64>,
     /// Frames whose last beat the MAC has shown.
     pub shown: Vec<Frame>,
@@ -22,10 +32,23 @@ pub struct Bench<const A: usize> {
     pub core_reset: bool,
 }
 
-impl<const A: usize> Bench<A> {
+impl<const A: usize> RxBench<A> {
+    /// For a test, with clocks of these periods, after a reset.
     pub fn new(wave: &WaveContext, period: [u64; 2]) -> Self {
-        let dut = Dut::new(wave, RxCross::<A>::default(), &format!("rx_cross_{A}"));
-        let mut rng = wave.rng();
+        Self::over(Dut::new(wave, RxCross::default(), &format!("rx_cross_{A}")), wave.rng(), period)
+    }
+
+    /// Over a block of its own, after a reset.
+    ///
+    /// # Errors
+    /// The model cannot be built.
+    pub fn open(seed: u64, period: [u64; 2]) -> Result<Self> {
+        let mut block = RxCross::default();
+        let model = Model::build(&source_of(&mut block, &format!("rx_cross_{A}"))?)?.instance();
+        Ok(Self::over(Dut::over(model, &block), ChaCha8Rng::seed_from_u64(seed), period))
+    }
+
+    fn over(dut: Dut<RxCross<A>>, mut rng: ChaCha8Rng, period: [u64; 2]) -> Self {
         let clocks = Clocks::new(&mut rng, period);
         let (mac, core) = (Sender::new(into!(free dut.mac)), Receiver::new(out_of!(dut.core)));
         let mut bench =
@@ -77,7 +100,7 @@ impl<const A: usize> Bench<A> {
         edge
     }
 
-    pub fn rise(&self, edge: [bool; 2]) {
+    fn rise(&self, edge: [bool; 2]) {
         self.dut.mac_clock.set(edge[0]);
         self.dut.core_clock.set(edge[1]);
         self.dut.eval();

@@ -1,29 +1,57 @@
 //! A transmit crossing between a core that sends frames and a MAC that takes them.
 
-use super::bench::{into, out_of, Clocks, Frame, Receiver, Sender};
+use crate::clocks::Clocks;
+use crate::frames::Frame;
+use crate::stream::{Receiver, Sender};
+use crate::{into, out_of};
+use anyhow::Result;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use spindle_boards::hdl::tx_cross::TxCross;
-use spindle_harness::{Dut, WaveContext};
+use spindle_harness::{source_of, Dut, Model, WaveContext};
+
+/// Name of the module.
+const NAME: &str = "tx_cross_8";
 
 /// Clock 0 is the core's, clock 1 the MAC's.
-pub struct Bench {
+pub struct TxBench {
+    /// The crossing.
     pub dut: Dut<TxCross<8>>,
+    /// Its clocks.
     pub clocks: Clocks,
+    /// All that is random.
     pub rng: ChaCha8Rng,
+    /// Sends frames.
     pub core: Sender<512, 64>,
+    /// Takes them.
     pub mac: Receiver<512, 64>,
     /// Frames whose last beat the core has sent.
     pub taken: Vec<Frame>,
+    /// Edges so far.
     pub edges: [u64; 2],
     /// Edges at which the last beat of a frame was taken.
     pub taken_at: [u64; 2],
+    /// Of the core and of the MAC.
     pub resets: [bool; 2],
 }
 
-impl Bench {
+impl TxBench {
+    /// For a test, with clocks of these periods, after a reset.
     pub fn new(wave: &WaveContext, period: [u64; 2]) -> Self {
-        let dut = Dut::new(wave, TxCross::<8>::default(), "tx_cross_8");
-        let mut rng = wave.rng();
+        Self::over(Dut::new(wave, TxCross::default(), NAME), wave.rng(), period)
+    }
+
+    /// Over a block of its own, after a reset.
+    ///
+    /// # Errors
+    /// The model cannot be built.
+    pub fn open(seed: u64, period: [u64; 2]) -> Result<Self> {
+        let mut block = TxCross::default();
+        let model = Model::build(&source_of(&mut block, NAME)?)?.instance();
+        Ok(Self::over(Dut::over(model, &block), ChaCha8Rng::seed_from_u64(seed), period))
+    }
+
+    fn over(dut: Dut<TxCross<8>>, mut rng: ChaCha8Rng, period: [u64; 2]) -> Self {
         let clocks = Clocks::new(&mut rng, period);
         let (core, mut mac) = (Sender::new(into!(dut.core)), Receiver::new(out_of!(dut.mac)));
         mac.mac = true;
@@ -38,6 +66,7 @@ impl Bench {
         bench
     }
 
+    /// Resets of the core and of the MAC from now on.
     pub fn set_resets(&mut self, resets: [bool; 2]) {
         self.resets = resets;
         self.dut.core_reset.set(resets[0]);
@@ -52,6 +81,7 @@ impl Bench {
         }
     }
 
+    /// One instant at which clocks rise, and which of them.
     pub fn step(&mut self) -> [bool; 2] {
         let edge = self.clocks.step();
         if edge[0] && self.resets[0] {

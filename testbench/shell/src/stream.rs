@@ -1,101 +1,52 @@
-//! Two clocks, and frames on streams of any width with and without ready.
+//! Streams of any width, with and without ready.
 
+use crate::frames::Frame;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_verilog::ports::Wire;
 use spindle_verilog::prelude::{Bits, In, Out};
 use std::collections::VecDeque;
 
-/// A frame, and whether its end says that it is bad.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// Bytes without check sequence.
-    pub bytes: Vec<u8>,
-    /// `user` with `last`.
-    pub bad: bool,
-}
-
-/// A good frame of `length` bytes: number, then noise.
-pub fn frame(rng: &mut ChaCha8Rng, number: u32, length: usize) -> Frame {
-    let mut bytes = vec![0; length];
-    rng.fill(&mut bytes[..]);
-    let number = number.to_le_bytes();
-    let shown = length.min(4);
-    bytes[..shown].copy_from_slice(&number[..shown]);
-    Frame { bytes, bad: false }
-}
-
-/// A length that is interesting: short ones, ends of beats, long ones.
-pub fn length(rng: &mut ChaCha8Rng, longest: usize) -> usize {
-    let length = match rng.random_range(0..10) {
-        0..4 => rng.random_range(14..=130),
-        4..6 => 64 * rng.random_range(1..=8),
-        6..8 => 64 * rng.random_range(1..=8) + rng.random_range(1..=63),
-        8 => rng.random_range(14..=1518),
-        _ => rng.random_range(14..=longest),
-    };
-    length.min(longest)
-}
-
-/// Two clocks in picoseconds; a clock that does not run has no edges.
-pub struct Clocks {
-    /// Of each clock.
-    pub period: [u64; 2],
-    /// Time of its next edge.
-    pub next: [u64; 2],
-    /// Whether it has edges.
-    pub runs: [bool; 2],
-}
-
-impl Clocks {
-    /// Running clocks of random phase.
-    pub fn new(rng: &mut ChaCha8Rng, period: [u64; 2]) -> Self {
-        Self { period, next: period.map(|period| rng.random_range(0..period)), runs: [true; 2] }
-    }
-
-    /// Which clocks rise next, sometimes both at once.
-    pub fn step(&mut self) -> [bool; 2] {
-        let now = self.next[0].min(self.next[1]);
-        let due = [self.next[0] == now, self.next[1] == now];
-        for (i, due) in due.iter().enumerate() {
-            self.next[i] += if *due { self.period[i] } else { 0 };
-        }
-        [due[0] && self.runs[0], due[1] && self.runs[1]]
-    }
-
-    /// Time in picoseconds.
-    pub fn now(&self) -> u64 {
-        self.next[0].min(self.next[1])
-    }
-}
-
 /// Ports of a stream into a block; none where the stream has no such signal.
-pub struct Into<const W: usize, const K: usize> {
+pub struct InPorts<const W: usize, const K: usize> {
+    /// Bytes, the first in bits 7:0.
     pub data: Wire<In, Bits<W>>,
+    /// Bytes that count.
     pub keep: Wire<In, Bits<K>>,
+    /// Last beat of the frame.
     pub last: Wire<In, bool>,
+    /// With `last`: the frame is bad.
     pub user: Wire<In, bool>,
+    /// A beat is offered.
     pub valid: Wire<In, bool>,
+    /// The beat is taken.
     pub ready: Option<Wire<Out, bool>>,
 }
 
 /// Ports of a stream out of a block.
-pub struct OutOf<const W: usize, const K: usize> {
+pub struct OutPorts<const W: usize, const K: usize> {
+    /// Bytes, the first in bits 7:0.
     pub data: Wire<Out, Bits<W>>,
+    /// Bytes that count.
     pub keep: Wire<Out, Bits<K>>,
+    /// Last beat of the frame.
     pub last: Wire<Out, bool>,
+    /// With `last`: the frame is bad.
     pub user: Wire<Out, bool>,
+    /// A beat is offered.
     pub valid: Wire<Out, bool>,
+    /// The beat is taken.
     pub ready: Option<Wire<In, bool>>,
 }
 
 /// The ports of a stream that goes into a block: with ready, or as `free` without.
+#[macro_export]
 macro_rules! into {
     ($bundle:expr) => {
-        $crate::wire_side::bench::Into { ready: Some($bundle.ready.clone()), ..into!(free $bundle) }
+        $crate::stream::InPorts { ready: Some($bundle.ready.clone()), ..$crate::into!(free $bundle) }
     };
     (free $bundle:expr) => {
-        $crate::wire_side::bench::Into {
+        $crate::stream::InPorts {
             data: $bundle.data.clone(),
             keep: $bundle.keep.clone(),
             last: $bundle.last.clone(),
@@ -107,12 +58,13 @@ macro_rules! into {
 }
 
 /// The ports of a stream that comes out of a block.
+#[macro_export]
 macro_rules! out_of {
     ($bundle:expr) => {
-        $crate::wire_side::bench::OutOf { ready: Some($bundle.ready.clone()), ..out_of!(free $bundle) }
+        $crate::stream::OutPorts { ready: Some($bundle.ready.clone()), ..$crate::out_of!(free $bundle) }
     };
     (free $bundle:expr) => {
-        $crate::wire_side::bench::OutOf {
+        $crate::stream::OutPorts {
             data: $bundle.data.clone(),
             keep: $bundle.keep.clone(),
             last: $bundle.last.clone(),
@@ -122,11 +74,9 @@ macro_rules! out_of {
         }
     };
 }
-pub(crate) use {into, out_of};
-
 /// Sends frames into a block.
 pub struct Sender<const W: usize, const K: usize> {
-    ports: Into<W, K>,
+    ports: InPorts<W, K>,
     /// Frames to send.
     pub frames: VecDeque<Frame>,
     /// Chance of a beat in a cycle, percent.
@@ -136,7 +86,8 @@ pub struct Sender<const W: usize, const K: usize> {
 }
 
 impl<const W: usize, const K: usize> Sender<W, K> {
-    pub fn new(ports: Into<W, K>) -> Self {
+    /// Over these ports, a beat per cycle.
+    pub fn new(ports: InPorts<W, K>) -> Self {
         Self { ports, frames: VecDeque::new(), pace: 100, at: 0, offered: false }
     }
 
@@ -194,7 +145,7 @@ impl<const W: usize, const K: usize> Sender<W, K> {
 
 /// Receives frames from a block, and checks the stream law.
 pub struct Receiver<const W: usize, const K: usize> {
-    ports: OutOf<W, K>,
+    ports: OutPorts<W, K>,
     /// Frames that have ended.
     pub frames: VecDeque<Frame>,
     /// Chance of ready in a cycle, percent.
@@ -207,7 +158,8 @@ pub struct Receiver<const W: usize, const K: usize> {
 }
 
 impl<const W: usize, const K: usize> Receiver<W, K> {
-    pub fn new(ports: OutOf<W, K>) -> Self {
+    /// Over these ports, a beat per cycle.
+    pub fn new(ports: OutPorts<W, K>) -> Self {
         Self { ports, frames: VecDeque::new(), pace: 100, mac: false, partial: vec![], waiting: None, ready: true }
     }
 
@@ -260,14 +212,5 @@ impl<const W: usize, const K: usize> Receiver<W, K> {
     pub fn restart(&mut self) {
         self.partial.clear();
         self.waiting = None;
-    }
-}
-
-/// `frames` are some of `sent`, in their order, without one twice.
-#[track_caller]
-pub fn assert_some_of(frames: &[Frame], sent: &[Frame]) {
-    let mut rest = sent.iter();
-    for (i, frame) in frames.iter().enumerate() {
-        assert!(rest.any(|other| other == frame), "frame {i} of {} bytes was not sent, or not then", frame.bytes.len());
     }
 }

@@ -24,6 +24,13 @@
 //! | [`cmac`], [`mac_control`] | streams of the 100G MAC; bring-up and state of a MAC |
 //! | [`pause`] | pause frames of IEEE 802.3 |
 //! | [`beat`], [`cross_count`], [`heartbeat`] | parts of the crossings: the stored beat, counts, the watch over a clock |
+//!
+//! Ethernet of 10 and 25 Gb/s:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`mac64`] | MAC between streams of frames and an XGMII of 64 bits |
+//! | [`pcs`] | 64b/66b PCS between an XGMII and a transceiver |
 
 pub mod bar;
 pub mod beat;
@@ -37,8 +44,10 @@ pub mod irq;
 pub mod irq_init;
 pub mod leds;
 pub mod link;
+pub mod mac64;
 pub mod mac_control;
 pub mod pause;
+pub mod pcs;
 pub mod reset;
 pub mod rx_cross;
 pub mod slice;

@@ -1,6 +1,8 @@
 //! Folders of SystemVerilog, one for each block of the shell: what `cargo xtask synth --from` maps.
 
+use crate::hdl::mac64::{LinkFault, Mac64, MacRx, MacTx};
 use crate::hdl::pause::{Pause, PauseOptions};
+use crate::hdl::pcs::{BitErrors, BlockLock, Gearbox, PcsRx, PcsTx, Rate};
 use crate::hdl::rx_cross::RxCross;
 use crate::hdl::tx_cross::TxCross;
 use crate::hdl::width::{Narrow, Widen};
@@ -23,6 +25,25 @@ pub fn wire_side() -> Result<Vec<(&'static str, Design)>, String> {
     ])
 }
 
+/// The blocks of 10 and 25 Gb/s Ethernet by the names of their folders.
+///
+/// # Errors
+/// A block that is refused: its name and why.
+pub fn ethernet() -> Result<Vec<(&'static str, Design)>, String> {
+    Ok(vec![
+        one("mac_tx", &mut MacTx::default())?,
+        one("mac_rx", &mut MacRx::default())?,
+        one("link_fault", &mut LinkFault::default())?,
+        one("mac64", &mut Mac64::default())?,
+        one("pcs_tx", &mut PcsTx::default())?,
+        one("pcs_tx_sequenced", &mut PcsTx::new(Gearbox::Sequenced, true))?,
+        one("pcs_rx", &mut PcsRx::default())?,
+        one("pcs_rx_25", &mut PcsRx::new(Rate::TwentyFive, true))?,
+        one("block_lock", &mut BlockLock::default())?,
+        one("bit_errors", &mut BitErrors::default())?,
+    ])
+}
+
 fn one(name: &'static str, block: &mut impl Block) -> Result<(&'static str, Design), String> {
     emit(block, name).map(|design| (name, design)).map_err(|error| format!("{name}: {error}"))
 }
@@ -39,5 +60,5 @@ pub fn write(out: &Path) -> Result<Vec<PathBuf>, String> {
             .and_then(|()| std::fs::write(folder.join("top.txt"), format!("{}\n", design.top)));
         written.map(|()| folder.clone()).map_err(|error| format!("cannot write to {}: {error}", folder.display()))
     };
-    wire_side()?.into_iter().map(deliver).collect()
+    wire_side()?.into_iter().chain(ethernet()?).map(deliver).collect()
 }

@@ -2,8 +2,11 @@
 
 mod check;
 mod data;
+mod ethernet;
 mod host_side;
 mod ip;
+mod mac64;
+mod pcs;
 mod project;
 mod shell;
 mod tlp;

@@ -31,6 +31,7 @@
 //! |---|---|
 //! | [`mac64`] | MAC between streams of frames and an XGMII of 64 bits |
 //! | [`pcs`] | 64b/66b PCS between an XGMII and a transceiver |
+//! | [`si5324`], [`i2c`] | the clock of the KC705's transceiver, and the bus that sets it |
 
 pub mod bar;
 pub mod beat;
@@ -39,6 +40,7 @@ pub mod cross_count;
 pub mod gearbox;
 pub mod heartbeat;
 pub mod host;
+pub mod i2c;
 pub mod identity;
 pub mod irq;
 pub mod irq_init;
@@ -50,6 +52,7 @@ pub mod pause;
 pub mod pcs;
 pub mod reset;
 pub mod rx_cross;
+pub mod si5324;
 pub mod slice;
 pub mod tlp;
 pub mod tx_cross;

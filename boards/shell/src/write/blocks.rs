@@ -1,9 +1,11 @@
 //! Folders of SystemVerilog, one for each block of the shell: what `cargo xtask synth --from` maps.
 
+use crate::hdl::i2c::I2cMaster;
 use crate::hdl::mac64::{LinkFault, Mac64, MacRx, MacTx};
 use crate::hdl::pause::{Pause, PauseOptions};
 use crate::hdl::pcs::{BitErrors, BlockLock, Gearbox, PcsRx, PcsTx, Rate};
 use crate::hdl::rx_cross::RxCross;
+use crate::hdl::si5324::Si5324;
 use crate::hdl::tx_cross::TxCross;
 use crate::hdl::width::{Narrow, Widen};
 use spindle_verilog::prelude::Block;
@@ -41,6 +43,8 @@ pub fn ethernet() -> Result<Vec<(&'static str, Design)>, String> {
         one("pcs_rx_25", &mut PcsRx::new(Rate::TwentyFive, true))?,
         one("block_lock", &mut BlockLock::default())?,
         one("bit_errors", &mut BitErrors::default())?,
+        one("i2c_master", &mut I2cMaster::default())?,
+        one("si5324", &mut Si5324::default())?,
     ])
 }
 

@@ -9,6 +9,7 @@ mod mac64;
 mod pcs;
 mod project;
 mod shell;
+mod si5324;
 mod tlp;
 mod wire_side;
 mod xdc;

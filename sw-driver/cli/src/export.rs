@@ -75,14 +75,12 @@ fn export_board(name: &str, arguments: &ExportArguments) -> Result<()> {
     let folder = arguments.out.display();
     project::write(&files, &arguments.out)?;
     let (title, count) = (&board.title, files.len());
-    match shell {
+    let written = match shell {
         Some(shell) => {
-            println!("{folder}: {count} files for the {title}, top {}; the commands are in README.md", shell.design.top)
+            format!("{count} files for the {title}, top {}; the commands are in README.md", shell.design.top)
         }
-        None => println!(
-            "{folder}: {count} files; the {title} has no top yet, so no bitstream comes of them; see README.md"
-        ),
-    }
-    println!("never built with Vivado by us, not run on a board: begin with `-step check`");
+        None => format!("{count} files; the {title} has no top yet, so no bitstream comes of them; see README.md"),
+    };
+    println!("{folder}: {written}\nnever built with Vivado by us, not run on a board: begin with `-step check`");
     Ok(())
 }

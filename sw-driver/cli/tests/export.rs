@@ -92,16 +92,20 @@ fn the_nic_for_synthesis_comes_with_what_packs_it() {
 
 #[test]
 fn a_board_comes_with_its_scripts_and_says_what_it_lacks() {
-    let folder = tempfile::tempdir().unwrap();
-    let printed = export(folder.path(), &["--board", "kc705"]);
-    let top = std::fs::read_to_string(folder.path().join("settings.tcl")).unwrap();
-    let top = top.lines().find_map(|line| line.trim().strip_prefix("top ")).unwrap();
-    match top {
-        "{}" => assert!(printed.contains("the KC705 has no top yet, so no bitstream comes of them"), "{printed}"),
-        top => assert!(printed.contains(&format!("top {top}")) && folder.path().join(format!("rtl/{top}.sv")).exists()),
-    }
-    for name in ["build.tcl", "program.tcl", "flash.tcl", "ip.tcl", "pins.xdc", "rtl/nic.sv", "README.md"] {
-        assert!(folder.path().join(name).exists(), "{name}");
+    for (board, title) in [("u50", "Alveo U50"), ("kc705", "KC705")] {
+        let folder = tempfile::tempdir().unwrap();
+        let printed = export(folder.path(), &["--board", board]);
+        let settings = std::fs::read_to_string(folder.path().join("settings.tcl")).unwrap();
+        match settings.lines().find_map(|line| line.trim().strip_prefix("top ")).unwrap() {
+            "{}" => assert!(printed.contains(&format!("the {title} has no top yet, so no bitstream")), "{printed}"),
+            top => {
+                assert!(printed.contains(&format!("files for the {title}, top {top}")), "{printed}");
+                assert!(folder.path().join(format!("rtl/{top}.sv")).exists());
+            }
+        }
+        for name in ["build.tcl", "program.tcl", "flash.tcl", "ip.tcl", "pins.xdc", "rtl/nic.sv", "README.md"] {
+            assert!(folder.path().join(name).exists(), "{name}");
+        }
     }
 }
 

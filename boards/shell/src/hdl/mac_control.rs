@@ -1,8 +1,8 @@
 //! Brings a MAC up without its register port, and says what it does.
 //!
 //! The receiver is enabled for ever. The transmitter is enabled while the receiver is aligned and neither end reports a fault;
-//! while the receiver is not aligned it tells the other end so (remote fault). This is the order of PG203 for `cmac_usplus`. Our
-//! own MAC tells the other end by itself, and uses the levels and the events alone.
+//! while the receiver is not aligned it shows the other end a remote fault. This is the order of PG203 for `cmac_usplus`. Our
+//! own MAC does the same by itself, and uses the levels and the events alone.
 
 use spindle_verilog::prelude::*;
 

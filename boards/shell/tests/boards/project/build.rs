@@ -39,6 +39,43 @@ fn every_board_is_built_step_by_step() {
     }
 }
 
+/// The project with the real top of a board: each clock and crossing of its shell is asked for, each file is there.
+#[test]
+fn the_real_top_of_a_board_is_built() {
+    let board = Board::named("u50").unwrap();
+    let shell = spindle_boards::shell::design(&board).unwrap().expect("the U50 has a shell");
+    let folder = tempfile::tempdir().unwrap();
+    export::write(&export::project(&board, Some(&shell)).unwrap(), folder.path()).unwrap();
+    let project = Project { folder, board };
+    let (clocks, crossings) = (&shell.timing.clocks, &shell.timing.crossings);
+    assert!(!clocks.is_empty() && !crossings.is_empty());
+    let mut fakes: Vec<(String, String)> =
+        clocks.iter().map(|clock| (format!("clock,{}", clock.pin), format!("{:.3}", 1000.0 / clock.mhz))).collect();
+    let cells: Vec<String> = crossings.iter().map(|crossing| crossing.cells.replace('*', "_")).collect();
+    fakes.push(("cells".into(), cells.join(" ")));
+    let of = |fakes: &'_ [(String, String)]| {
+        let fakes: Vec<(&str, &str)> = fakes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        project.run("build.tcl", &[], &fakes)
+    };
+    let run = of(&fakes);
+    let transcript = &run.succeeded().transcript;
+    assert!(
+        transcript.contains("/rtl/shell_u50.sv") && transcript.contains("synth_design -top top_u50"),
+        "{transcript}"
+    );
+    for module in ["xdma", "cmac0", "IBUFDS_GTE4", "OBUF"] {
+        assert!(!project.path().join(format!("rtl/{module}.sv")).exists(), "{module} is Vivado's");
+    }
+    // One clock of another rate, or one synchroniser that synthesis renamed, is found.
+    let mut other = fakes.clone();
+    other[0].1 = "9.9".into();
+    of(&other).refused(&format!("the clock at {} has a period of 9.9 ns", clocks[0].pin), "opt_design");
+    let mut fewer = fakes.clone();
+    fewer.last_mut().unwrap().1 =
+        cells[1..].iter().filter(|cell| **cell != cells[0]).cloned().collect::<Vec<_>>().join(" ");
+    of(&fewer).refused(&format!("no register is named {}", crossings[0].cells), "opt_design");
+}
+
 #[test]
 fn steps_end_where_they_say() {
     for (step, last, never) in [

@@ -182,7 +182,7 @@ pub fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], v
     let came = card.bench().run_while(LIMIT, |bench| bench.messages()[vector] > before[vector]);
     assert!(came, "no message of vector {vector}");
     assert_eq!(irq::take(&eventfd), 1);
-    // The message is behind what it tells of.
+    // The message comes after its event.
     let event = driver.poll_event(&mut ring).unwrap().expect("the event is there when its message comes");
     assert!(
         matches!(event.kind, EventKind::Buffer { status: status::DONE, length: l, .. } if l == length),

@@ -6,6 +6,7 @@ use spindle_boards::check::cdc::{self, Report, Rules};
 use spindle_boards::check::shell;
 use spindle_boards::hdl::gearbox::BarGearbox;
 use spindle_boards::hdl::link::MacLink;
+use spindle_boards::hdl::mac64::Mac64;
 use spindle_boards::hdl::reset::{CoreReset, ResetPair};
 use spindle_boards::hdl::rx_cross::RxCross;
 use spindle_boards::hdl::tx_cross::TxCross;
@@ -76,6 +77,15 @@ fn the_state_of_a_mac_crosses_by_levels_and_counts() {
         )
     };
     assert!(findings.is_none_or(|found| found == [0, 1, 2].map(wanted)));
+}
+
+/// Only the faults of the link cross between the directions of the MAC of 64 bits.
+#[test]
+fn the_faults_of_a_link_cross_by_levels() {
+    let mac = emit(&mut Mac64::default(), "mac64");
+    right(&mac, &Rules::default(), include_str!("golden/mac64.txt"));
+    let findings = broken(&mac, "local_near <= local_here", "local_near <= link_local_fault", &Rules::default());
+    assert!(findings.is_none_or(|found| found.len() == 1 && found[0].contains("local_near")));
 }
 
 /// The clocks of a gearbox have common edges; without that, all of it is a finding.

@@ -80,3 +80,83 @@ set_false_path -to [get_ports {si5324_reset_n}]
 set_false_path -from [get_ports {pcie_perst_n}]
 set_false_path -to [get_ports {sfp0_tx_disable_n}]
 set_false_path -from [get_ports {sfp0_los}]
+
+# Crossings.
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/echo_near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/run_near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}] 6.400

@@ -137,9 +137,10 @@ vendor_block! {
         m_axis_rx_tuser: Out Bits [22] @ "user_clk_out" => Shell;
         m_axis_rx_tvalid: Out Bit @ "user_clk_out" => Shell;
         m_axis_rx_tready: In Bit @ "user_clk_out" => Shell;
-        rx_np_ok: In Bit @ "user_clk_out" => Tie(1);
-        rx_np_req: In Bit @ "user_clk_out" => Tie(1);
-        fc_sel: In Bits [3] @ "user_clk_out" => Tie(0);
+        rx_np_ok: In Bit @ "user_clk_out" => Shell;
+        rx_np_req: In Bit @ "user_clk_out" => Shell;
+        fc_sel: In Bits [3] @ "user_clk_out" => Shell;
+        fc_nph: Out Bits [8] @ "user_clk_out" => Shell;
         cfg_mgmt_di: In Bits [32] @ "user_clk_out" => Tie(0);
         cfg_mgmt_byte_en: In Bits [4] @ "user_clk_out" => Tie(0);
         cfg_mgmt_dwaddr: In Bits [10] @ "user_clk_out" => Tie(0);

@@ -69,6 +69,21 @@ vendor_block! {
 }
 
 vendor_block! {
+    /// A clock made of another by a loop; the frequency of the oscillator is that of `CLKIN1` times `CLKFBOUT_MULT_F`.
+    Mmcme2Base "MMCME2_BASE" [
+        CLKIN1_PERIOD = "0.000", CLKFBOUT_MULT_F = "5.000", DIVCLK_DIVIDE = "1", CLKOUT0_DIVIDE_F = "1.000"
+    ] {
+        CLKIN1: In Clock @ "" => Top;
+        CLKFBIN: In Clock @ "" => Top;
+        CLKFBOUT: Out Clock @ "" => Top;
+        CLKOUT0: Out Clock @ "" => Top;
+        LOCKED: Out Bit @ "" => Open;
+        PWRDWN: In Bit @ "" => Tie(0);
+        RST: In Bit @ "" => Tie(0);
+    }
+}
+
+vendor_block! {
     /// A transceiver's clock on the global network, divided by `DIV` plus 1.
     BufgGt "BUFG_GT" [] {
         I: In Clock @ "" => Top;

@@ -3,10 +3,12 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`alveo`] | the shell of the Alveo cards, in our HDL |
+//! | [`kc705`] | the shell of the KC705, in our HDL |
 //! | [`top`] | pads, primitives and vendor blocks around a shell: wiring, written from the board file and the tables |
 //! | [`timing`] | clocks of the vendor blocks, and the crossings between them |
 
 pub mod alveo;
+pub mod kc705;
 pub mod timing;
 pub mod top;
 
@@ -15,6 +17,7 @@ use crate::hdl::identity::Built;
 use crate::ip;
 use crate::write::xdc::Timing;
 use alveo::AlveoShell;
+use kc705::Kc705Shell;
 use spindle_contract::params::Config;
 use spindle_contract::pci::{Board as KnownBoard, BOARDS};
 use spindle_contract::registers::shell::Build;
@@ -89,7 +92,7 @@ impl Options {
             .with_divider(board.core_clock.divide() as u32)
             .with_rsfec(mac.rsfec)
             .with_modified(commit.modified)
-            .with_dna_bits(if board.series7() { 57 } else { alveo::DNA_BITS as u32 });
+            .with_dna_bits(if board.series7() { kc705::DNA_BITS as u32 } else { alveo::DNA_BITS as u32 });
         let built = Built::new(known(board)?, &commit.hash, build, mac.rate_gbps as u16);
         Ok(Self {
             built: built.map_err(|text| Issues::from(board.issue(0, text)))?,
@@ -132,6 +135,10 @@ pub fn shell(board: &Board, config: &Config, commit: &Commit) -> Result<Option<D
     let emitted = match (board.pcie.ip, board.mac().kind) {
         (HostIp::Xdma, MacKind::Cmac) => spindle_nic::elaborate(|| -> Result<Design, EmitError> {
             spindle_verilog::emit_with(&mut AlveoShell::new(config, &options), &name, &emission)
+        }),
+        (HostIp::Pcie7x, MacKind::TenGigPcs) => spindle_nic::elaborate(|| -> Result<Design, EmitError> {
+            let mut shell = Kc705Shell::new(config, &options, Kc705Shell::timing());
+            spindle_verilog::emit_with(&mut shell, &name, &emission)
         }),
         _ => return Ok(None),
     };

@@ -10,15 +10,18 @@ use CrossingKind::{Gray, Level};
 pub const MAC_CLOCK: &str = "mac_user_clk";
 /// The clock of a CMAC's streams, MHz.
 pub const CMAC_MHZ: f64 = 322.265625;
+/// The clock of a 10G PCS of 64 bits, MHz.
+pub const TEN_GIG_MHZ: f64 = 156.25;
 
 /// What the shell of a board adds to its constraints; nothing for a board that has no shell yet.
 pub fn of(board: &Board) -> Timing {
-    let (HostIp::Xdma, MacKind::Cmac) = (board.pcie.ip, board.mac().kind) else { return Timing::default() };
+    let (pcie, mac, mac_mhz) = match (board.pcie.ip, board.mac().kind) {
+        (HostIp::Xdma, MacKind::Cmac) => ("xdma/axi_aclk", "cmac0/gt_txusrclk2", CMAC_MHZ),
+        (HostIp::Pcie7x, MacKind::TenGigPcs) => ("pcie7/user_clk_out", "pcs0/coreclk_out", TEN_GIG_MHZ),
+        _ => return Timing::default(),
+    };
     let clock = |name: &str, pin: &str, mhz: f64| ShellClock { name: name.into(), pin: pin.into(), mhz };
-    let clocks = vec![
-        clock(Pcie::USER_CLOCK, "xdma/axi_aclk", board.pcie.user_clock_mhz.into()),
-        clock(MAC_CLOCK, "cmac0/gt_txusrclk2", CMAC_MHZ),
-    ];
+    let clocks = vec![clock(Pcie::USER_CLOCK, pcie, board.pcie.user_clock_mhz.into()), clock(MAC_CLOCK, mac, mac_mhz)];
     Timing { clocks, crossings: crossings() }
 }
 

@@ -4,7 +4,7 @@
 //! from the board file, ports of vendor blocks from [`crate::ip`]. So the top is written from the tables. A port of a
 //! vendor block that no rule connects is an error, and Verilator and yosys check the text against the declarations.
 
-use crate::data::{Board, Clock, ClockKind, Direction as PinDirection, Issues, Pin};
+use crate::data::{Board, Clock, ClockKind, Direction as PinDirection, Issues, MacKind, Pin};
 use crate::hdl::leds::LEDS;
 use crate::ip::{self, primitives, Instance, Use};
 use spindle_verilog::prelude::{Logic, Verilog};
@@ -13,6 +13,10 @@ use std::fmt::Write;
 
 /// Name of the clock of initialisation in the top.
 const INIT_CLOCK: &str = "init_clk";
+/// Name of the reference clock of PCIe on the inner side of its buffer.
+const PCIE_CLOCK: &str = "pcie_sys_clk";
+/// Pads that hold the clock chip, and what leads to it, in reset.
+const RESETS_OF_CHIP: [&str; 2] = ["i2c_mux_reset_n", "si5324_reset_n"];
 /// Name of the LEDs on the inner side of their buffers.
 const LED_WIRE: &str = "led_out";
 
@@ -20,7 +24,7 @@ const LED_WIRE: &str = "led_out";
 struct Placed {
     module: String,
     /// Name and value of each parameter.
-    parameters: Vec<(&'static str, &'static str)>,
+    parameters: Vec<(&'static str, String)>,
     name: String,
     /// Port, and what is connected.
     ports: Vec<(String, String)>,
@@ -48,7 +52,7 @@ impl Text {
         &mut self,
         block: &impl Logic,
         module: &str,
-        parameters: &[(&'static str, &'static str)],
+        parameters: &[(&'static str, String)],
         name: &str,
         ports: &[(&str, String)],
     ) {
@@ -103,22 +107,56 @@ fn clocks(board: &Board, text: &mut Text) {
             text.vendor(&primitives::Ibufds::default(), "IBUFDS", &[], &format!("{}_pad", clock.name), &ports);
             if clock.name == init.clock {
                 let out = text.wire(INIT_CLOCK, 1);
-                if init.divide == 1 {
+                if init.divide != 1 && board.series7() {
+                    mmcm(clock, init.divide, raw, out, text);
+                } else if init.divide == 1 {
                     let ports = [("I", raw), ("O", out)];
                     text.vendor(&primitives::Bufg::default(), "BUFG", &[], "init_clk_bufg", &ports);
                 } else {
                     // The lint permits 1 and 2.
                     let ports = [("I", raw), ("CE", "1'b1".into()), ("CLR", "1'b0".into()), ("O", out)];
-                    let divide = [("BUFGCE_DIVIDE", "2")];
+                    let divide = [("BUFGCE_DIVIDE", init.divide.to_string())];
                     text.vendor(&primitives::BufgceDiv::default(), "BUFGCE_DIV", &divide, "init_clk_bufg", &ports);
                 }
             }
         } else if clock.name == board.pcie.refclk {
-            let (fabric, gt) = (text.wire("pcie_sys_clk", 1), text.wire("pcie_sys_clk_gt", 1));
+            let fabric = text.wire(PCIE_CLOCK, 1);
+            if board.series7() {
+                // Transceivers and fabric have one input of the core.
+                let open = text.wire("unused_pcie_odiv2", 1);
+                let ports = [("I", p), ("IB", n), ("CEB", "1'b0".into()), ("O", fabric), ("ODIV2", open)];
+                text.vendor(&primitives::IbufdsGte2::default(), "IBUFDS_GTE2", &[], "pcie_refclk_pad", &ports);
+                continue;
+            }
+            let gt = text.wire(&format!("{PCIE_CLOCK}_gt"), 1);
             let ports = [("I", p), ("IB", n), ("CEB", "1'b0".into()), ("O", gt), ("ODIV2", fabric)];
             text.vendor(&primitives::IbufdsGte4::default(), "IBUFDS_GTE4", &[], "pcie_refclk_pad", &ports);
         }
     }
+}
+
+/// A clock of initialisation of the 7 series, which has no divider on its global network: an oscillator at 1 GHz.
+fn mmcm(clock: &Clock, divide: u32, from: String, to: String, text: &mut Text) {
+    let (loop_clock, divided) = (text.wire("init_loop", 1), text.wire("init_divided", 1));
+    let multiple = 1000.0 / clock.mhz;
+    let locked = text.wire("unused_init_locked", 1);
+    let ports = [
+        ("CLKIN1", from),
+        ("CLKFBIN", loop_clock.clone()),
+        ("CLKFBOUT", loop_clock),
+        ("CLKOUT0", divided.clone()),
+        ("LOCKED", locked),
+        ("PWRDWN", "1'b0".into()),
+        ("RST", "1'b0".into()),
+    ];
+    let parameters = [
+        ("CLKIN1_PERIOD", format!("{:.3}", clock.period_ns())),
+        ("CLKFBOUT_MULT_F", format!("{multiple:.3}")),
+        ("DIVCLK_DIVIDE", "1".into()),
+        ("CLKOUT0_DIVIDE_F", format!("{:.3}", multiple * f64::from(divide))),
+    ];
+    text.vendor(&primitives::Mmcme2Base::default(), "MMCME2_BASE", &parameters, "init_clk_mmcm", &ports);
+    text.vendor(&primitives::Bufg::default(), "BUFG", &[], "init_clk_bufg", &[("I", divided), ("O", to)]);
 }
 
 /// Buffers of the pads that are no clocks.
@@ -133,6 +171,16 @@ fn pads(board: &Board, text: &mut Text) -> Result<(), Issues> {
                 let index = pin.index().unwrap_or(0);
                 let from = if index < LEDS { format!("{LED_WIRE}[{index}]") } else { "1'b0".into() };
                 text.obuf(pin, from);
+            }
+            (PinDirection::Out, None) if RESETS_OF_CHIP.contains(&pin.port.as_str()) => {
+                let from = text.wire("i2c_reset_n", 1);
+                text.obuf(pin, from);
+            }
+            (PinDirection::Inout, _) => {
+                let (from, high) =
+                    (text.wire(&format!("{}_in", pin.port), 1), text.wire(&format!("{}_t", pin.port), 1));
+                let ports = [("I", "1'b0".into()), ("T", high), ("O", from), ("IO", pin.port.clone())];
+                text.vendor(&primitives::Iobuf::default(), "IOBUF", &[], &format!("{}_pad", pin.port), &ports);
             }
             (PinDirection::In, _) => {
                 let to = text.wire(&format!("{}_in", pin.port), 1);
@@ -178,10 +226,14 @@ fn of_top(board: &Board, instance: &Instance, port: &str) -> Option<String> {
     let mac = board.mac();
     let refclk = board.clock(&mac.refclk).map(|clock| clock.port.clone());
     let signal = match (instance.ip.name, port) {
-        ("xdma", "sys_clk") => "pcie_sys_clk".into(),
-        ("xdma", "sys_clk_gt") => "pcie_sys_clk_gt".into(),
-        ("xdma", "sys_rst_n") => format!("{}_in", board.pcie.perst),
-        ("xdma", lane) => lane.strip_prefix("pci_exp_").and_then(pair).map(|end| format!("pcie_{end}"))?,
+        ("xdma" | "pcie_7x", "sys_clk") => PCIE_CLOCK.into(),
+        ("xdma", "sys_clk_gt") => format!("{PCIE_CLOCK}_gt"),
+        ("xdma" | "pcie_7x", "sys_rst_n") => format!("{}_in", board.pcie.perst),
+        ("pcie_7x", "pcie_drp_clk") | ("ten_gig_eth_pcs_pma", "dclk") => INIT_CLOCK.into(),
+        ("ten_gig_eth_pcs_pma", "refclk_p") => refclk?,
+        ("ten_gig_eth_pcs_pma", "refclk_n") => refclk?.replace("_p", "_n"),
+        ("ten_gig_eth_pcs_pma", lane) => pair(lane).map(|end| format!("{}_{end}", mac.name))?,
+        ("xdma" | "pcie_7x", lane) => lane.strip_prefix("pci_exp_").and_then(pair).map(|end| format!("pcie_{end}"))?,
         ("cmac_usplus", "gt_ref_clk_p") => refclk?,
         ("cmac_usplus", "gt_ref_clk_n") => refclk?.replace("_p", "_n"),
         ("cmac_usplus", "init_clk" | "drp_clk") => INIT_CLOCK.into(),
@@ -210,6 +262,11 @@ fn own_shell(board: &Board, instances: &[Instance], module: &str, text: &mut Tex
     ports.push((INIT_CLOCK.into(), INIT_CLOCK.into()));
     let lit = board.used_pins().any(|pin| pin.bus() == "led");
     ports.push(("led".into(), text.wire(if lit { LED_WIRE } else { "unused_led" }, LEDS)));
+    if board.mac().kind == MacKind::TenGigPcs {
+        ports.extend(["i2c_scl", "i2c_sda"].map(|line| (line.to_string(), format!("{line}_in"))));
+        ports.extend(["i2c_scl_t", "i2c_sda_t", "i2c_reset_n"].map(|name| (name.to_string(), name.to_string())));
+        ports.push(("sfp_los".into(), format!("{}_los_in", board.mac().name)));
+    }
     let dna = ["clk", "din", "read", "shift", "dout"];
     for signal in dna {
         let name = format!("dna_{signal}");

@@ -8,6 +8,7 @@ use spindle_boards::shell::{self, Commit};
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
 use spindle_harness::{Library, Model, Port, Source};
+use spindle_verilog::Design;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -31,9 +32,13 @@ pub fn source(board: &str, config: &Config) -> Source {
     let board = Board::named(board).unwrap_or_else(|issues| panic!("{issues}"));
     let commit = Commit { hash: COMMIT.into(), modified: false };
     let design = shell::shell(&board, config, &commit).unwrap_or_else(|issues| panic!("{issues}"));
-    let design = design.expect("the board has a shell");
+    files_of(&design.expect("the board has a shell"))
+}
+
+/// The text of a design for Verilator.
+pub fn files_of(design: &Design) -> Source {
     let files = design.modules.iter().map(|module| (format!("{}.sv", module.name), module.text.clone())).collect();
-    Source::new(design.top, files)
+    Source::new(&*design.top, files)
 }
 
 /// The model of a board's shell; emitted and loaded once in a process.
@@ -46,31 +51,36 @@ pub fn library(board: &str, config: &Config) -> Arc<Library> {
 }
 
 /// The primitive that has the device's number.
-struct Dna {
+pub struct Dna {
     clk: Port,
     read: Port,
     shift: Port,
     dout: Port,
     high: bool,
     bits: u128,
+    number: u128,
+    /// The highest bit, which comes first.
+    top: u32,
 }
 
 impl Dna {
-    fn new(model: &Model) -> Self {
+    /// A number of so many bits.
+    pub fn new(model: &Model, number: u128, bits: u32) -> Self {
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error:#}"));
         let [clk, read, shift, dout] = ["dna_clk", "dna_read", "dna_shift", "dna_dout"].map(port);
-        Self { clk, read, shift, dout, high: false, bits: 0 }
+        Self { clk, read, shift, dout, high: false, bits: 0, number, top: bits - 1 }
     }
 
-    fn step(&mut self, model: &mut Model) {
+    /// After an edge of the core's clock.
+    pub fn step(&mut self, model: &mut Model) {
         let high = model.is_set(self.clk);
         if high && !self.high {
             if model.is_set(self.read) {
-                self.bits = DNA;
+                self.bits = self.number;
             } else if model.is_set(self.shift) {
                 self.bits <<= 1;
             }
-            model.set(self.dout, (self.bits >> 95 & 1) as u64);
+            model.set(self.dout, (self.bits >> self.top & 1) as u64);
         }
         self.high = high;
     }
@@ -98,7 +108,7 @@ impl Bench {
         let model = library(board, config).instance_zeroed();
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error:#}"));
         let clocks = ["xdma_axi_aclk", "cmac0_gt_txusrclk2", "init_clk"].map(port);
-        let (led, dna) = (port("led"), Dna::new(&model));
+        let (led, dna) = (port("led"), Dna::new(&model, DNA, 96));
         let (xdma, cmac) = (Xdma::new(&model, seed), Cmac::new(&model, seed + 1));
         let next = [7 + seed % 1000, 300, 100];
         let (runs, high) = ([true; 3], [false; 3]);
@@ -270,6 +280,10 @@ impl Shell for Bench {
 
     fn incoming(&mut self) -> &mut VecDeque<Frame> {
         &mut self.cmac.incoming
+    }
+
+    fn arrived(&mut self) -> &mut Vec<Frame> {
+        &mut self.cmac.arrived
     }
 
     fn sent(&mut self) -> &mut Vec<Frame> {

@@ -44,6 +44,8 @@ pub trait Shell: Send {
     fn write_memory(&mut self, address: u64, bytes: &[u8]);
     /// Frames that are to come from the wire.
     fn incoming(&mut self) -> &mut VecDeque<Frame>;
+    /// Frames that came, with the times of their last beats.
+    fn arrived(&mut self) -> &mut Vec<Frame>;
     /// Frames that were sent.
     fn sent(&mut self) -> &mut Vec<Frame>;
     /// A cable from the transmitter to the receiver.

@@ -1,8 +1,9 @@
 //! What a shell adds to the way of a frame.
 
 use super::bench::{PERIODS, UNITS};
+use super::card::{Shell, ShellCard};
 use super::cmac::Frame;
-use super::driver::{handler, opened, LIMIT};
+use super::driver::{handler, opened, Driver, LIMIT};
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, Device};
 use spindle_contract::params::Config;
@@ -16,8 +17,8 @@ use std::path::Path;
 /// Nanoseconds of a cycle of the core.
 const CYCLE: f64 = 4.0;
 
-/// From the last beat that arrives to the first that leaves, at the ports of the NIC alone, ns.
-fn alone(frame: &[u8], rounds: usize) -> Vec<f64> {
+/// From the last beat that arrives to the first that leaves, at the ports of the NIC alone, ns; a cycle of its clock, ns.
+pub fn alone(frame: &[u8], rounds: usize, cycle: f64) -> Vec<f64> {
     let source = spindle_sim::source(&Config::SIM).unwrap();
     let card = SimHandle::new(SimDevice::new(&source, &Config::SIM, spindle_sim::Options::default()).unwrap());
     let mut device = Device::open(card.clone(), card.clone()).unwrap();
@@ -34,27 +35,25 @@ fn alone(frame: &[u8], rounds: usize) -> Vec<f64> {
             assert!(sim.run_until(LIMIT, |sim| sim.sent_count() > 0));
             sim.run(500);
             let sent = sim.take_sent();
-            (sent[0].first - sim.last_rx_beat()) as f64 * CYCLE
+            (sent[0].first - sim.last_rx_beat()) as f64 * cycle
         })
         .collect()
 }
 
 /// The same at the pins of the MAC, ns.
-fn behind_the_shell(frame: &[u8], rounds: usize) -> Vec<f64> {
-    let (card, mut driver) = opened(&Config::SIM, 11);
-    handler(&mut driver, "ping_pong", "udp");
+pub fn with_the_shell<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, frame: &[u8], rounds: usize) -> Vec<f64> {
+    handler(driver, "ping_pong", "udp");
     driver.set_receive(true).unwrap();
     let mut bench = card.bench();
-    bench.cmac.pace = 100;
     (0..rounds)
         .map(|round| {
-            bench.cmac.arrived.clear();
-            bench.cmac.incoming.push_back(Frame::good(frame.to_vec()));
-            assert!(bench.run_until(LIMIT, |bench| !bench.cmac.sent.is_empty()));
+            bench.arrived().clear();
+            bench.incoming().push_back(Frame::good(frame.to_vec()));
+            assert!(bench.run_while(LIMIT, |bench| !bench.sent().is_empty()));
             // Another phase of the clocks each time.
             bench.run(500 + round as u64);
-            let sent = std::mem::take(&mut bench.cmac.sent);
-            (sent[0].at - bench.cmac.arrived[0].at) as f64 / UNITS as f64
+            let sent = std::mem::take(bench.sent());
+            (sent[0].at - bench.arrived()[0].at) as f64 / UNITS as f64
         })
         .collect()
 }
@@ -82,7 +81,7 @@ fn received(wave: &WaveContext, rounds: u32) -> Vec<f64> {
         .collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -94,7 +93,9 @@ fn the_shell_adds_to_a_ping() {
         let receive = mean(&received(wave, 100));
         for (length, low, high) in [(64usize, 28.4, 42.6), (1518, 100.0, 180.0)] {
             let frame = udp(&Ends::default(), 7, 8, &vec![7; length - 4 - 42]);
-            let (nic, shell) = (alone(&frame, 40), behind_the_shell(&frame, 40));
+            let (card, mut driver) = opened(&Config::SIM, 11);
+            card.bench().cmac.pace = 100;
+            let (nic, shell) = (alone(&frame, 40, CYCLE), with_the_shell(&card, &mut driver, &frame, 40));
             let added = mean(&shell) - mean(&nic);
             println!(
                 "figure: boards.u50.ping_{length}: {:.1} ns at the MAC, {:.1} ns at the NIC, {added:.1} ns added: \

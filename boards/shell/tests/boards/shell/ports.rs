@@ -8,7 +8,7 @@ use spindle_contract::params::Config;
 use spindle_harness::{lint, Source};
 use std::collections::BTreeMap;
 
-/// The boards that have this shell.
+/// The boards that have the shell of the Alveo cards.
 const ALVEOS: [&str; 4] = ["u50", "u55c", "u280", "u250"];
 
 /// Ports of a module's text: name, direction and width.
@@ -20,6 +20,7 @@ fn ports(text: &str, module: &str) -> BTreeMap<String, (Direction, usize)> {
         let direction = match line.split_whitespace().next() {
             Some("input") => Direction::In,
             Some("output") => Direction::Out,
+            Some("inout") => Direction::InOut,
             _ => continue,
         };
         let width = line.split_once('[').map_or(1, |(_, rest)| {
@@ -34,10 +35,18 @@ fn ports(text: &str, module: &str) -> BTreeMap<String, (Direction, usize)> {
 
 #[test]
 fn the_shell_has_the_ports_of_the_vendor_blocks() {
-    let source = source("u50", &Config::SIM);
+    let dna = ["dna_clk", "dna_din", "dna_dout", "dna_read", "dna_shift"];
+    vendor_ports("u50", &[&dna[..], &["init_clk", "led"]].concat());
+    let chip = ["i2c_reset_n", "i2c_scl", "i2c_scl_t", "i2c_sda", "i2c_sda_t"];
+    vendor_ports("kc705", &[&dna[..], &chip, &["init_clk", "led", "sfp_los"]].concat());
+}
+
+/// The ports of a board's shell are those of its vendor blocks, and these.
+fn vendor_ports(name: &str, others: &[&str]) {
+    let source = source(name, &Config::SIM);
     let text = &source.files.last().unwrap().1;
-    let mut ports = ports(text, "shell_u50");
-    for instance in ip::instances(&Board::named("u50").unwrap()).unwrap() {
+    let mut ports = ports(text, &format!("shell_{name}"));
+    for instance in ip::instances(&Board::named(name).unwrap()).unwrap() {
         for (name, port) in instance.shell_ports() {
             // The shell drives what goes into the block.
             let opposite = if port.direction == Direction::In { Direction::Out } else { Direction::In };
@@ -45,13 +54,13 @@ fn the_shell_has_the_ports_of_the_vendor_blocks() {
         }
     }
     let rest: Vec<_> = ports.keys().map(String::as_str).collect();
-    assert_eq!(rest, ["dna_clk", "dna_din", "dna_dout", "dna_read", "dna_shift", "init_clk", "led"]);
+    assert_eq!(rest, others);
 }
 
 #[test]
 fn tops_connect_every_port() {
     let commit = Commit::unknown();
-    for name in ALVEOS {
+    for name in ALVEOS.into_iter().chain(["kc705"]) {
         let board = Board::named(name).unwrap();
         let shell = shell::shell(&board, &Config::SIM, &commit).unwrap().expect("the board has a shell");
         let design = top::design(&board, shell).unwrap();

@@ -91,7 +91,7 @@ impl Bench {
             }
         }
         self.dut.irq_request.set(self.irq);
-        self.link.drive(&self.dut);
+        self.link.drive(&mut &self.dut);
         if !self.up {
             self.dut.s_axis_tx.tready.set(false);
             self.dut.m_axis_rx.tvalid.set(false);
@@ -100,7 +100,7 @@ impl Bench {
         self.registers.drive(&self.dut);
         self.dut.eval();
         if self.up {
-            self.link.sample(&self.dut);
+            self.link.sample(&mut &self.dut);
         }
         self.master.sample(&self.dut, &mut self.root);
         self.registers.sample(&self.dut);

@@ -7,6 +7,51 @@ use spindle_boards::hdl::tlp::TlpBridge;
 use spindle_harness::Dut;
 use std::collections::VecDeque;
 
+/// The pins of the core's packets.
+pub trait Core {
+    /// A beat for the card: DWs and `tuser`; new in this cycle, or the one of before.
+    fn offer(&mut self, beat: Option<&([u32; 4], u32)>, fresh: bool);
+    /// Whether the core takes a beat of the card.
+    fn set_ready(&mut self, ready: bool);
+    /// Whether the card takes the beat.
+    fn takes(&self) -> bool;
+    /// The card's beat: data, `tkeep`, `tlast`.
+    fn offered(&self) -> Option<(Vec<u8>, u64, bool)>;
+    /// This cycle.
+    fn cycle(&self) -> u64;
+}
+
+impl Core for &Dut<TlpBridge> {
+    fn offer(&mut self, beat: Option<&([u32; 4], u32)>, fresh: bool) {
+        if let (Some((lanes, user)), true) = (beat, fresh) {
+            self.m_axis_rx.tdata.set_bytes(&lanes.map(u32::to_le_bytes).concat());
+            self.m_axis_rx.tuser.set(*user);
+        }
+        self.m_axis_rx.tvalid.set(beat.is_some());
+    }
+
+    fn set_ready(&mut self, ready: bool) {
+        self.s_axis_tx.tready.set(ready);
+    }
+
+    fn takes(&self) -> bool {
+        self.m_axis_rx.tready.is_high()
+    }
+
+    fn offered(&self) -> Option<(Vec<u8>, u64, bool)> {
+        let tx = &self.s_axis_tx;
+        if !tx.tvalid.is_high() {
+            return None;
+        }
+        assert_eq!(tx.tuser.number(), 0);
+        Some((tx.tdata.bytes(), tx.tkeep.number(), tx.tlast.is_high()))
+    }
+
+    fn cycle(&self) -> u64 {
+        Dut::cycle(self)
+    }
+}
+
 /// How willing the core is.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkPace {
@@ -133,46 +178,38 @@ impl Link {
     }
 
     /// Inputs of this cycle.
-    pub fn drive(&mut self, dut: &Dut<TlpBridge>) {
-        if self.beat.is_none() && self.chance(self.pace.rx) {
+    pub fn drive(&mut self, core: &mut impl Core) {
+        let fresh = self.beat.is_none() && self.chance(self.pace.rx);
+        if fresh {
             self.beat = self.fill();
-            if let Some((lanes, user)) = self.beat {
-                dut.m_axis_rx.tdata.set_bytes(&lanes.map(u32::to_le_bytes).concat());
-                dut.m_axis_rx.tuser.set(user);
-            }
         }
-        dut.m_axis_rx.tvalid.set(self.beat.is_some());
+        core.offer(self.beat.as_ref(), fresh);
         self.ready = self.chance(self.pace.tx);
-        dut.s_axis_tx.tready.set(self.ready);
+        core.set_ready(self.ready);
     }
 
     /// What moves in this cycle.
-    pub fn sample(&mut self, dut: &Dut<TlpBridge>) {
-        if self.beat.is_some() && dut.m_axis_rx.tready.is_high() {
+    pub fn sample(&mut self, core: &mut impl Core) {
+        if self.beat.is_some() && core.takes() {
             self.beat = None;
             self.beats[1] += 1;
-            self.taken = dut.cycle();
+            self.taken = core.cycle();
         }
-        let valid = dut.s_axis_tx.tvalid.is_high();
-        let now = (dut.s_axis_tx.tdata.bytes(), dut.s_axis_tx.tkeep.number(), dut.s_axis_tx.tlast.is_high());
+        let now = core.offered();
         if let Some(held) = &self.held {
-            assert!(valid && *held == now, "a beat on s_axis_tx changed before it was taken");
+            assert!(now.as_ref() == Some(held), "a beat on s_axis_tx changed before it was taken");
         }
-        self.held = (valid && !self.ready).then(|| now.clone());
-        if !(valid && self.ready) {
-            return;
-        }
-        assert_eq!(dut.s_axis_tx.tuser.number(), 0);
-        let (data, keep, last) = now;
+        self.held = now.clone().filter(|_| !self.ready);
+        let Some((data, keep, last)) = now.filter(|_| self.ready) else { return };
         let dws = keep.count_ones() as usize / 4;
         assert!([0xF, 0xFF, 0xFFF, 0xFFFF].contains(&keep) && (last || dws == 4), "keep {keep:x}, last {last}");
         if self.sending.is_empty() {
-            self.began = dut.cycle();
+            self.began = core.cycle();
         }
         self.beats[0] += 1;
         self.sending.extend(data.chunks(4).take(dws).map(|dw| u32::from_le_bytes(dw.try_into().expect("4 bytes"))));
         if last {
-            self.ended = dut.cycle();
+            self.ended = core.cycle();
             self.from_card.push_back(std::mem::take(&mut self.sending));
         }
     }

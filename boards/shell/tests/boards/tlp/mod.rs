@@ -1,16 +1,16 @@
 //! The bridge of `pcie_7x` against a naive root complex.
 
-mod bars;
+pub mod bars;
 mod bench;
 mod down;
 mod faults;
 mod formal;
 mod host;
-mod link;
+pub mod link;
 mod master;
 mod memory;
 mod msix;
-mod packet;
+pub mod packet;
 mod refused;
 mod registers;
-mod root;
+pub mod root;

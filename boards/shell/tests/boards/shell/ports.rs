@@ -4,6 +4,7 @@ use super::bench::source;
 use spindle_boards::data::Board;
 use spindle_boards::ip::{self, Direction};
 use spindle_boards::shell::{self, top, Commit};
+use spindle_boards::write::export;
 use spindle_contract::params::Config;
 use spindle_harness::{lint, Source};
 use std::collections::BTreeMap;
@@ -81,4 +82,15 @@ fn tops_connect_every_port() {
         let warnings = lint(&Source::new(design.top.clone(), files.collect())).unwrap();
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
     }
+}
+
+/// The project of a board has its top, its shell and its NIC, and leaves the vendor blocks to Vivado.
+#[test]
+fn a_project_has_the_top() {
+    let board = Board::named("kc705").unwrap();
+    let design = shell::design(&board).unwrap().expect("the board has a shell");
+    let files = export::project(&board, Some(&design)).unwrap();
+    let has = |name: &str| files.iter().any(|(path, _)| path == &format!("rtl/{name}.sv"));
+    assert!(["top_kc705", "shell_kc705", "nic", "mac64"].into_iter().all(has));
+    assert!(!["pcie7", "pcs0", "IOBUF", "MMCME2_BASE"].into_iter().any(has));
 }

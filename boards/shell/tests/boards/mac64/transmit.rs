@@ -276,8 +276,38 @@ fn underruns_end_with_error_characters() {
     });
 }
 
-/// Faults come and go at random times in traffic: remote fault or idle at once, then whole frames only, and every frame is
+/// Sends frames with a fault in words `from..until`: remote fault or idle at once, then whole frames only, and every frame is
 /// counted once.
+fn send_with_fault(bench: &mut Bench, sent: &[Vec<u8>], (local, remote): (bool, bool), (from, until): (usize, usize)) {
+    sent.iter().for_each(|f| bench.send(f.clone()));
+    let before = bench.events;
+    while !bench.offers.is_empty() || bench.words.len() < until + 30 {
+        let now = bench.words.len();
+        bench.dut.local_fault.set(local && (from..until).contains(&now));
+        bench.dut.remote_fault.set(remote && (from..until).contains(&now));
+        bench.step();
+    }
+    bench.drain();
+    let columns: Vec<Character> = if local { fault(2) } else { vec![(7, true); 4] };
+    for word in &bench.words[from + 2..until + 1] {
+        assert_eq!((&word[..4], &word[4..]), (&columns[..], &columns[..]));
+    }
+    let (mut whole, mut at) = (0, 0);
+    for item in bench.reader.items.drain(..) {
+        match item {
+            Item::Frame { bytes, .. } => {
+                at += sent[at..].iter().position(|f| with_fcs(f) == bytes).expect("frames in order") + 1;
+                whole += 1;
+            }
+            Item::Cut { .. } | Item::Fault(2) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let events: Vec<usize> = bench.events.iter().zip(before).map(|(a, b)| a - b).collect();
+    assert_eq!(events, [whole, 0, sent.len() - whole]);
+}
+
+/// Faults come and go at random times in traffic.
 #[test]
 fn faults_stop_frames() {
     run_with_wave_on_failure("mac_tx_faults", |wave| {
@@ -285,36 +315,30 @@ fn faults_stop_frames() {
         let mut bench = Bench::new(wave);
         for round in 0..400 {
             let sent: Vec<Vec<u8>> = lengths(&mut rng, 12).into_iter().map(|l| random_frame(&mut rng, l)).collect();
-            sent.iter().for_each(|f| bench.send(f.clone()));
-            let (local, remote) = (round % 2 == 0, round % 2 == 1 || round % 10 == 0);
+            let faults = (round % 2 == 0, round % 2 == 1 || round % 10 == 0);
             let from = bench.words.len() + rng.random_range(0..200);
             let until = from + rng.random_range(4..120);
-            let before = bench.events;
-            while !bench.offers.is_empty() || bench.words.len() < until + 30 {
-                let now = bench.words.len();
-                bench.dut.local_fault.set(local && (from..until).contains(&now));
-                bench.dut.remote_fault.set(remote && (from..until).contains(&now));
-                bench.step();
-            }
-            bench.drain();
-            let columns: Vec<Character> = if local { fault(2) } else { vec![(7, true); 4] };
-            for word in &bench.words[from + 2..until + 1] {
-                assert_eq!((&word[..4], &word[4..]), (&columns[..], &columns[..]));
-            }
-            let (mut whole, mut at) = (0, 0);
-            for item in bench.reader.items.drain(..) {
-                match item {
-                    Item::Frame { bytes, .. } => {
-                        at += sent[at..].iter().position(|f| with_fcs(f) == bytes).expect("frames in order") + 1;
-                        whole += 1;
-                    }
-                    Item::Cut { .. } | Item::Fault(2) => {}
-                    other => panic!("{other:?}"),
-                }
-            }
-            let events: Vec<usize> = bench.events.iter().zip(before).map(|(a, b)| a - b).collect();
-            assert_eq!(events, [whole, 0, sent.len() - whole]);
+            send_with_fault(&mut bench, &sent, faults, (from, until));
         }
         assert!(bench.events[2] > 400, "faults met {} frames", bench.events[2]);
+    });
+}
+
+/// A fault that begins at each word of two frames, the second of which begins in either lane and ends in each.
+#[test]
+fn a_fault_at_every_word_stops_frames() {
+    run_with_wave_on_failure("mac_tx_fault_words", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave);
+        for first in [60, 64] {
+            for second in 60..68 {
+                for word in 5..34 {
+                    let sent: Vec<Vec<u8>> = [first, second].map(|length| random_frame(&mut rng, length)).into();
+                    let from = bench.words.len() + word;
+                    send_with_fault(&mut bench, &sent, (true, false), (from, from + 4));
+                }
+            }
+        }
+        assert!(bench.events[0] > 200 && bench.events[2] > 200, "{:?}", bench.events);
     });
 }

@@ -139,6 +139,8 @@ pub struct BlockFifo<T: Synth, const A: usize> {
     read_pointer: Reg<Bits<A>>,
     /// Words inside, modulo 2^A.
     used: Reg<Bits<A>>,
+    /// `-used`, modulo 2^A. With both counts, no adder waits for the choice between a word more and a word less.
+    room: Reg<Bits<A>>,
     /// There is no room for a word.
     full: Reg<Bit>,
     /// The RAM has words that were not fetched.
@@ -185,11 +187,14 @@ impl<T: Synth, const A: usize> BlockFifo<T, A> {
         self.write_pointer.load(push, self.write_pointer.q.val() + 1);
         self.read_pointer.load(fetch, read_next);
         let used = self.used.q.val();
+        let room = self.room.q.val();
         if push & !pop {
             self.used.d.next = used + 1;
+            self.room.d.next = !used;
             self.full.d.next = if self._whole { used.all() } else { used == self._last as u64 };
         } else if pop & !push {
-            self.used.d.next = used - 1;
+            self.used.d.next = !room;
+            self.room.d.next = room + 1;
             self.full.d.next = false;
         }
         if push & !fetch {

@@ -137,10 +137,6 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to 
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 3.103
 set_bus_skew -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 3.103
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 3.103
-set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 3.103
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 3.103
@@ -168,14 +164,6 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to 
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 3.103
 set_bus_skew -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 3.103
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 3.103
-set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 3.103
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 3.103
-set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 3.103
 # mac_user_clk to pcie_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 3.103

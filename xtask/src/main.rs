@@ -2,6 +2,7 @@
 //! processes, so that it works before anything else compiles.
 
 mod blocks;
+mod boards;
 mod book;
 mod budgets;
 mod cache;
@@ -30,7 +31,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "Set-up, demo, test, synth, pnr and report.")]
+#[command(name = "cargo xtask", about = "Set-up, demo, test, synth, boards, pnr and report.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -49,6 +50,8 @@ enum Command {
     Test(test::Options),
     /// Synthesise the emitted Verilog and compare areas and logic levels with the budgets.
     Synth(synth::Options),
+    /// Check boards without Vivado: board files, scripts, clock crossings, constraints, and the areas of the shells.
+    Boards(boards::Options),
     /// Place and route blocks on an ECP5-85k: the clock rates that open tools can measure.
     Pnr(pnr::Options),
     /// Compile the examples of a PsPIN or FPsPIN checkout as they are, run them on the simulated NIC and judge them.
@@ -89,6 +92,7 @@ fn main() -> std::process::ExitCode {
             }
             Command::Test(options) => test::run(&options),
             Command::Synth(options) => synth::run(&options),
+            Command::Boards(options) => boards::run(&options),
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),
             Command::Independent => independent::run().map(|()| true),

@@ -1,7 +1,7 @@
 //! `report`: what `spindle report` measures in simulation, joined with the areas of synthesis. It fails if a bound or a budget is missed.
 
 use crate::process::{cargo, target_folder};
-use crate::{pnr, setup, synth};
+use crate::{boards, pnr, setup, synth};
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde_json::{json, Map, Value};
@@ -58,6 +58,11 @@ pub fn run(options: &Options) -> Result<bool> {
     let routed = if options.no_pnr || !results.exists() { Value::Null } else { read(&results)? };
     add_routed(object, &routed);
     object.insert("place_and_route".into(), routed);
+    if !options.reuse_synth {
+        within &= boards::run(&boards::Options::of_tests(true))?;
+    }
+    let results = target_folder().join("boards/boards.json");
+    boards::add_figures(object, &if results.exists() { read(&results)? } else { Value::Null });
     let results = target_folder().join("vm/vm.json");
     add_machine(object, &if results.exists() { read(&results)? } else { Value::Null });
     let path = folder.join("report.json");

@@ -288,7 +288,7 @@ impl Job<'_> {
         let key = |script: &str| Key::new(&[&yosys.version, &block.name, script]).files(&block.folder, &block.files);
         match task {
             Task::Inspect => {
-                let script = yosys::check_script(&block.files, &block.top);
+                let script = yosys::check_script(&block.files, &block.top, &[]);
                 cached(&key(&script)?, || {
                     yosys.run(block, &script).context("latches, combinational loops or undriven wires")?;
                     Ok(Outcome::Findings(Vec::new()))
@@ -375,6 +375,11 @@ impl Yosys {
             .canonicalize()
             .with_context(|| format!("{} is missing; run `cargo xtask setup`", program.display()))?;
         Ok(Yosys { program, version })
+    }
+
+    /// The program, for commands of the project that run it themselves.
+    pub fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Runs `script` in the block's folder.

@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{book, figures, independent, install, lint, pictures, python, setup, synth};
+use crate::{boards, book, figures, independent, install, lint, pictures, python, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -68,6 +68,7 @@ pub fn run(options: &Options) -> Result<bool> {
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::verilog("sim"));
     if !options.no_synth {
+        sum.outcome("boards", boards::run(&boards::Options::of_tests(options.full)));
         let quick = synth::Options { quick: !options.full, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
     }

@@ -50,6 +50,9 @@ impl Boxes {
         for module in ["IBUFDS_GTE2", "IBUFDS_GTE4"] {
             boxes.add(module, [("ODIV2".to_owned(), Pin::Through("I".to_owned()))]);
         }
+        for output in ["CLKFBOUT", "CLKOUT0"] {
+            boxes.add("MMCME2_BASE", [(output.to_owned(), Pin::Divided("CLKIN1".to_owned()))]);
+        }
         boxes.add("BUFGCE_DIV", [("O".to_owned(), Pin::Divided("I".to_owned()))]);
         boxes
     }

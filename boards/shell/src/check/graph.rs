@@ -246,15 +246,14 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// The bit from which buffers make this one.
+    /// The bit from which buffers make this one; unknown if nothing goes into a buffer.
     pub fn before_buffers(&self, mut bit: Bit) -> Bit {
         // A ring of buffers does not end; no ring is longer than the netlist.
         for _ in 0..self.netlist.cells.len() {
             match self.driver(bit) {
-                Some(driver @ Driver::Box { .. }) => match self.inputs(driver).first() {
-                    Some(input) => bit = *input,
-                    None => return bit,
-                },
+                Some(driver @ Driver::Box { cell, pin, .. }) if matches!(self.pin(cell, pin).1, Pin::Through(_)) => {
+                    bit = self.inputs(driver).first().copied().unwrap_or(Bit::Unknown);
+                }
                 _ => return bit,
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! | module | what it finds |
 //! |---|---|
+//! | [`board`] | all checks of a board's top |
 //! | [`cdc`] | paths from one clock to another without a synchroniser |
 //! | [`constraints`] | names in constraints that the netlist does not have; crossings without a bound |
 //! | [`pads`] | pads that are not driven by the constant of the board file |
@@ -9,6 +10,7 @@
 //! | [`boxes`] | the table of black boxes: the clock of each pin |
 //! | [`netlist`], [`yosys`] | a netlist, and how it is made |
 
+pub mod board;
 pub mod boxes;
 pub mod cdc;
 pub mod constraints;

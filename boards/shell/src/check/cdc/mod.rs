@@ -81,9 +81,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// Pairs of clocks with a path from the first to the second.
+    /// Pairs of clocks with a path from the first to the second; signals without a clock make none.
     pub fn pairs(&self) -> BTreeSet<(String, String)> {
-        let crossings = self.crossings.iter().map(|c| (c.from_clock.clone(), c.to_clock.clone()));
+        let clocked = self.crossings.iter().filter(|crossing| crossing.from_clock != NO_CLOCK);
+        let crossings = clocked.map(|c| (c.from_clock.clone(), c.to_clock.clone()));
         crossings.chain(self.timed.keys().cloned()).collect()
     }
 }

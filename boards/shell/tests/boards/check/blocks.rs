@@ -1,6 +1,7 @@
 //! Crossings of the blocks that have several clocks, as they are emitted.
 
-use super::{netlist, tool};
+use super::netlist;
+use crate::yosys::yosys;
 use spindle_blocks::{AsyncFifo, RamStyle};
 use spindle_boards::check::cdc::{self, Report, Rules};
 use spindle_boards::check::shell;
@@ -18,7 +19,7 @@ fn emit(block: &mut impl Block, top: &str) -> Source {
 }
 
 fn judge(source: &Source, rules: &Rules) -> Option<Report> {
-    let netlist = netlist(tool()?, &source.files, &source.top, &[]);
+    let netlist = netlist(&yosys()?, &source.files, &source.top, &[]);
     Some(cdc::check(&netlist, rules).unwrap_or_else(|sentence| panic!("{}: {sentence}", source.top)))
 }
 

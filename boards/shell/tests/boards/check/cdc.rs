@@ -1,11 +1,12 @@
 //! Clock crossings: what is right is listed, what is wrong is a sentence.
 
-use super::{fixtures, netlist, tool};
+use super::{fixtures, netlist};
+use crate::yosys::yosys;
 use spindle_boards::check::cdc::{self, Report, Rules};
 
 /// What is found in a top of [`fixtures::top`] with this body.
 fn judge(body: &str, rules: &Rules) -> Option<Report> {
-    let netlist = netlist(tool()?, &[("top.v".into(), fixtures::top(body))], "top", &[]);
+    let netlist = netlist(&yosys()?, &[("top.v".into(), fixtures::top(body))], "top", &[]);
     Some(cdc::check(&netlist, rules).unwrap_or_else(|sentence| panic!("{sentence}")))
 }
 

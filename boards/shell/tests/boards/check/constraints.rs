@@ -1,6 +1,7 @@
 //! Constraints against a netlist: names that mean nothing, and crossings without a bound, are found.
 
-use super::{fixtures, netlist, tool};
+use super::{fixtures, netlist};
+use crate::yosys::yosys;
 use spindle_boards::check::boxes::{Boxes, Pin};
 use spindle_boards::check::cdc::{self, Rules};
 use spindle_boards::check::constraints::{self, Outcome};
@@ -58,7 +59,7 @@ fn lines() -> Vec<String> {
 }
 
 fn judge(lines: &[String]) -> Option<Outcome> {
-    let netlist = netlist(tool()?, &[("top.v".into(), top())], "top", &[]);
+    let netlist = netlist(&yosys()?, &[("top.v".into(), top())], "top", &[]);
     let mut boxes = Boxes::primitives();
     let pins = [("refclk", Pin::Clock), ("clk", Pin::Clock), ("tdata", Pin::Of("clk".into()))];
     boxes.add("vendor", pins.map(|(name, pin)| (name.to_owned(), pin)));

@@ -90,10 +90,6 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [g
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 6.400
-set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/drops/events/near*}] 6.400
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 6.400
@@ -121,14 +117,6 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [g
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 6.400
-set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/sends/events/near*}] 6.400
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 6.400
-set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/discards/events/near*}] 6.400
 # mac_user_clk to pcie_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 6.400

@@ -28,7 +28,7 @@ use spindle_contract::pci::VECTORS;
 use spindle_verilog::prelude::*;
 
 /// Logarithm of the cycles of a rest.
-const REST: u32 = 4;
+pub const REST: u32 = 4;
 
 /// The interrupts. See the module text.
 #[block(no_default)]

@@ -31,6 +31,7 @@
 //! |---|---|
 //! | [`mac64`] | MAC between streams of frames and an XGMII of 64 bits |
 //! | [`pcs`] | 64b/66b PCS between an XGMII and a transceiver |
+//! | [`gty_watch`] | resets a transceiver whose receiver finds no blocks |
 //! | [`si5324`], [`i2c`] | the clock of the KC705's transceiver, and the bus that sets it |
 
 pub mod bar;
@@ -38,6 +39,7 @@ pub mod beat;
 pub mod cmac;
 pub mod cross_count;
 pub mod gearbox;
+pub mod gty_watch;
 pub mod heartbeat;
 pub mod host;
 pub mod i2c;

@@ -106,7 +106,7 @@ vendor_block! {
     ///
     /// In each cycle the transmitter takes 64 bits and their header (bits 1:0 of `txheader_in`). The receiver's word counts
     /// where `rxdatavalid_out[0]` is set, its header where `rxheadervalid_out[0]` is; `rxgearboxslip_in` moves the block by
-    /// one bit. Bit 0 of a word is the first on the line.
+    /// one bit. Bit 63 of a word, and bit 1 of a header, is the first on the line.
     Gty "gty0" [] {
         gtwiz_reset_clk_freerun_in: In Clock @ "" => Top;
         gtwiz_reset_all_in: In Bit @ "gtwiz_reset_clk_freerun_in" => Shell;

@@ -4,20 +4,25 @@
 //! |---|---|
 //! | [`alveo`] | the shell of the Alveo cards, in our HDL |
 //! | [`kc705`] | the shell of the KC705, in our HDL |
+//! | [`kcu116`] | the shell of the KCU116, in our HDL |
 //! | [`top`] | pads, primitives and vendor blocks around a shell: wiring, written from the board file and the tables |
 //! | [`timing`] | clocks of the vendor blocks, and the crossings between them |
 
 pub mod alveo;
 pub mod kc705;
+pub mod kcu116;
 pub mod timing;
 pub mod top;
 
 use crate::data::{Board, HostIp, Issue, Issues, MacKind};
+use crate::hdl::gty_watch;
 use crate::hdl::identity::Built;
+use crate::hdl::pcs::Rate;
 use crate::ip;
 use crate::write::xdc::Timing;
 use alveo::AlveoShell;
 use kc705::Kc705Shell;
+use kcu116::Kcu116Shell;
 use spindle_contract::params::Config;
 use spindle_contract::pci::{Board as KnownBoard, BOARDS};
 use spindle_contract::registers::shell::Build;
@@ -140,9 +145,25 @@ pub fn shell(board: &Board, config: &Config, commit: &Commit) -> Result<Option<D
             let mut shell = Kc705Shell::new(config, &options, Kc705Shell::timing());
             spindle_verilog::emit_with(&mut shell, &name, &emission)
         }),
+        (HostIp::Xdma, MacKind::OwnPcs) => {
+            let rate = rate(board)?;
+            spindle_nic::elaborate(|| -> Result<Design, EmitError> {
+                let mut shell = Kcu116Shell::new(config, &options, rate, gty_watch::PATIENCE);
+                spindle_verilog::emit_with(&mut shell, &name, &emission)
+            })
+        }
         _ => return Ok(None),
     };
     emitted.map(Some).map_err(|error| refuse(error.to_string()))
+}
+
+/// The rate of the line of a board with a PCS of ours.
+fn rate(board: &Board) -> Result<Rate, Issues> {
+    let mac = board.mac();
+    Rate::of_gigabits(mac.rate_gbps).ok_or_else(|| {
+        let text = format!("the PCS has no rate of {} Gbit/s; give 10 or 25", mac.rate_gbps);
+        Issues::from(board.issue(mac.line, text))
+    })
 }
 
 /// The design of a board's project: the top, with the shell of the board's own configuration, built from this checkout; none

@@ -3,26 +3,55 @@
 //! Each register that another clock feeds is one of these, named over the whole hierarchy.
 
 use crate::data::{Board, HostIp, MacKind, Pcie};
+use crate::hdl::pcs::Rate;
 use crate::write::xdc::{Crossing, CrossingKind, ShellClock, Timing};
 use CrossingKind::{Gray, Level};
 
 /// The clock of a MAC's streams, in constraints and lists of crossings.
 pub const MAC_CLOCK: &str = "mac_user_clk";
+/// The clock of a receiver that has one of its own.
+pub const RX_CLOCK: &str = "mac_rx_clk";
+/// The clock of the transmitter beside it.
+pub const TX_CLOCK: &str = "mac_tx_clk";
+/// The core's clock where it is that of PCIe divided.
+pub const CORE_CLOCK: &str = "core_clk";
+/// The buffer that divides it.
+pub const CORE_BUFFER: &str = "core_clk_bufg";
 /// The clock of a CMAC's streams, MHz.
 pub const CMAC_MHZ: f64 = 322.265625;
 /// The clock of a 10G PCS of 64 bits, MHz.
-pub const TEN_GIG_MHZ: f64 = 156.25;
+pub const TEN_GIG_MHZ: f64 = Rate::Ten.mhz();
 
 /// What the shell of a board adds to its constraints; nothing for a board that has no shell yet.
 pub fn of(board: &Board) -> Timing {
-    let (pcie, mac, mac_mhz) = match (board.pcie.ip, board.mac().kind) {
-        (HostIp::Xdma, MacKind::Cmac) => ("xdma/axi_aclk", "cmac0/gt_txusrclk2", CMAC_MHZ),
-        (HostIp::Pcie7x, MacKind::TenGigPcs) => ("pcie7/user_clk_out", "pcs0/coreclk_out", TEN_GIG_MHZ),
+    let clock = |name: &str, pin: &str, mhz: f64| ShellClock { name: name.into(), pin: pin.into(), mhz };
+    let mac = board.mac();
+    let (pcie, macs) = match (board.pcie.ip, mac.kind) {
+        (HostIp::Xdma, MacKind::Cmac) => ("xdma/axi_aclk", vec![clock(MAC_CLOCK, "cmac0/gt_txusrclk2", CMAC_MHZ)]),
+        (HostIp::Pcie7x, MacKind::TenGigPcs) => {
+            ("pcie7/user_clk_out", vec![clock(MAC_CLOCK, "pcs0/coreclk_out", TEN_GIG_MHZ)])
+        }
+        (HostIp::Xdma, MacKind::OwnPcs) => {
+            let mhz = Rate::of_gigabits(mac.rate_gbps).map_or(TEN_GIG_MHZ, Rate::mhz);
+            let pin = |direction: &str| format!("gty0/gtwiz_userclk_{direction}_usrclk2_out");
+            ("xdma/axi_aclk", vec![clock(RX_CLOCK, &pin("rx"), mhz), clock(TX_CLOCK, &pin("tx"), mhz)])
+        }
         _ => return Timing::default(),
     };
-    let clock = |name: &str, pin: &str, mhz: f64| ShellClock { name: name.into(), pin: pin.into(), mhz };
-    let clocks = vec![clock(Pcie::USER_CLOCK, pcie, board.pcie.user_clock_mhz.into()), clock(MAC_CLOCK, mac, mac_mhz)];
-    Timing { clocks, crossings: crossings() }
+    let mut clocks = vec![clock(Pcie::USER_CLOCK, pcie, board.pcie.user_clock_mhz.into())];
+    let mut core = Pcie::USER_CLOCK;
+    if board.core_clock.divide() != 1 {
+        core = CORE_CLOCK;
+        clocks.push(clock(core, &format!("{CORE_BUFFER}/O"), board.core_mhz().into()));
+    }
+    let own = macs.len() == 2;
+    clocks.extend(macs);
+    let (rx, tx) = if own { (RX_CLOCK, TX_CLOCK) } else { (MAC_CLOCK, MAC_CLOCK) };
+    let mut crossings = crossings(core, rx, tx);
+    if own {
+        crossings.extend(two_clocks(core, &board.free_running.clock));
+    }
+    Timing { clocks, crossings }
 }
 
 /// Crossings of frames, common to all shells: the first register of each, its kind, and whether it is in the core's clock. The
@@ -54,15 +83,35 @@ const STATE: [(&str, CrossingKind, bool); 5] = [
     ("link_reset/ask_near", Level, false),
 ];
 
-/// Crossings between the core and the MAC.
-fn crossings() -> Vec<Crossing> {
-    let (mac, core) = (MAC_CLOCK.to_string(), Pcie::USER_CLOCK.to_string());
+/// Crossings between the core and the MAC, whose receiver and transmitter may have a clock each.
+fn crossings(core: &str, rx: &str, tx: &str) -> Vec<Crossing> {
     FRAMES
         .iter()
         .chain(&STATE)
         .map(|(place, kind, to_core)| {
-            let (from, to) = if *to_core { (&mac, &core) } else { (&core, &mac) };
-            Crossing { from: from.clone(), to: to.clone(), cells: format!("*/{place}*"), kind: *kind }
+            let mac = if place.starts_with("tx_cross") { tx } else { rx };
+            let (from, to) = if *to_core { (mac, core) } else { (core, mac) };
+            crossing(place, *kind, from, to)
         })
         .collect()
+}
+
+/// What crosses besides where receiver and transmitter have a clock each, and a watch resets the receiver.
+fn two_clocks(core: &str, init: &str) -> Vec<Crossing> {
+    [
+        ("mac/local_near", Level, RX_CLOCK, TX_CLOCK),
+        ("mac/remote_near", Level, RX_CLOCK, TX_CLOCK),
+        ("sending/near", Level, RX_CLOCK, TX_CLOCK),
+        ("failed/gray_near", Gray, TX_CLOCK, core),
+        ("failed_reset/echo_near", Level, TX_CLOCK, core),
+        ("failed_reset/run_near", Level, core, TX_CLOCK),
+        ("failed_reset/ask_near", Level, core, TX_CLOCK),
+        ("watch/seen/near", Level, RX_CLOCK, init),
+    ]
+    .map(|(place, kind, from, to)| crossing(place, kind, from, to))
+    .into()
+}
+
+fn crossing(place: &str, kind: CrossingKind, from: &str, to: &str) -> Crossing {
+    Crossing { from: from.into(), to: to.into(), cells: format!("*/{place}*"), kind }
 }

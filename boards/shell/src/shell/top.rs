@@ -4,6 +4,7 @@
 //! from the board file, ports of vendor blocks from [`crate::ip`]. So the top is written from the tables. A port of a
 //! vendor block that no rule connects is an error, and Verilator and yosys check the text against the declarations.
 
+use super::timing::{CORE_BUFFER, CORE_CLOCK};
 use crate::data::{Board, Clock, ClockKind, Direction as PinDirection, Issues, MacKind, Pin};
 use crate::hdl::leds::LEDS;
 use crate::ip::{self, primitives, Instance, Use};
@@ -131,6 +132,11 @@ fn clocks(board: &Board, text: &mut Text) {
             let gt = text.wire(&format!("{PCIE_CLOCK}_gt"), 1);
             let ports = [("I", p), ("IB", n), ("CEB", "1'b0".into()), ("O", gt), ("ODIV2", fabric)];
             text.vendor(&primitives::IbufdsGte4::default(), "IBUFDS_GTE4", &[], "pcie_refclk_pad", &ports);
+        } else if board.mac().kind == MacKind::OwnPcs && clock.name == board.mac().refclk {
+            let name = &clock.name;
+            let (gt, open) = (text.wire(&format!("{name}_gt"), 1), text.wire(&format!("unused_{name}_odiv2"), 1));
+            let ports = [("I", p), ("IB", n), ("CEB", "1'b0".into()), ("O", gt), ("ODIV2", open)];
+            text.vendor(&primitives::IbufdsGte4::default(), "IBUFDS_GTE4", &[], &format!("{name}_pad"), &ports);
         }
     }
 }
@@ -234,6 +240,12 @@ fn of_top(board: &Board, instance: &Instance, port: &str) -> Option<String> {
         ("ten_gig_eth_pcs_pma", "refclk_n") => refclk?.replace("_p", "_n"),
         ("ten_gig_eth_pcs_pma", lane) => pair(lane).map(|end| format!("{}_{end}", mac.name))?,
         ("xdma" | "pcie_7x", lane) => lane.strip_prefix("pci_exp_").and_then(pair).map(|end| format!("pcie_{end}"))?,
+        ("gtwizard_ultrascale", "gtwiz_reset_clk_freerun_in") => INIT_CLOCK.into(),
+        ("gtwizard_ultrascale", "gtrefclk00_in") => format!("{}_gt", mac.refclk),
+        ("gtwizard_ultrascale", lane) => {
+            let lane = lane.strip_prefix("gty")?.trim_end_matches("_in").trim_end_matches("_out");
+            pair(lane).map(|end| format!("{}_{end}", mac.name))?
+        }
         ("cmac_usplus", "gt_ref_clk_p") => refclk?,
         ("cmac_usplus", "gt_ref_clk_n") => refclk?.replace("_p", "_n"),
         ("cmac_usplus", "init_clk" | "drp_clk") => INIT_CLOCK.into(),
@@ -260,6 +272,14 @@ fn own_shell(board: &Board, instances: &[Instance], module: &str, text: &mut Tex
     let vendor = instances.iter().flat_map(|instance| instance.shell_ports());
     let mut ports: Vec<(String, String)> = vendor.map(|(name, _)| (name.clone(), name)).collect();
     ports.push((INIT_CLOCK.into(), INIT_CLOCK.into()));
+    if board.core_clock.divide() != 1 {
+        let divided = text.wire(CORE_CLOCK, 1);
+        let pins =
+            [("I", "xdma_axi_aclk".into()), ("CE", "1'b1".into()), ("CLR", "1'b0".into()), ("O", divided.clone())];
+        let divide = [("BUFGCE_DIVIDE", board.core_clock.divide().to_string())];
+        text.vendor(&primitives::BufgceDiv::default(), "BUFGCE_DIV", &divide, CORE_BUFFER, &pins);
+        ports.push((CORE_CLOCK.into(), divided));
+    }
     let lit = board.used_pins().any(|pin| pin.bus() == "led");
     ports.push(("led".into(), text.wire(if lit { LED_WIRE } else { "unused_led" }, LEDS)));
     if board.mac().kind == MacKind::TenGigPcs {

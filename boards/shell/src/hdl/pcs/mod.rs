@@ -36,6 +36,23 @@ pub enum Rate {
 }
 
 impl Rate {
+    /// The rate of so many Gbit/s; none if there is no such PCS.
+    pub const fn of_gigabits(gigabits: u32) -> Option<Self> {
+        match gigabits {
+            10 => Some(Rate::Ten),
+            25 => Some(Rate::TwentyFive),
+            _ => None,
+        }
+    }
+
+    /// The clock of a block in every cycle: 1/66 of the line's rate, MHz.
+    pub const fn mhz(self) -> f64 {
+        match self {
+            Rate::Ten => 156.25,
+            Rate::TwentyFive => 390.625,
+        }
+    }
+
     /// Blocks of a window.
     pub const fn window(self) -> u64 {
         match self {

@@ -9,24 +9,34 @@ use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
 /// A transceiver pair: bits in the order of the wire, found again at a place that slips by one at each request.
-struct Line {
-    bits: VecDeque<bool>,
+pub struct Line {
+    pub bits: VecDeque<bool>,
     /// Cycles until a slip is carried out.
     slipping: Option<u32>,
-    slips: usize,
+    pub slips: usize,
     /// Part of the bits that are inverted.
-    errors: f64,
+    pub errors: f64,
 }
 
 impl Line {
-    fn send(&mut self, header: u64, payload: u64, rng: &mut ChaCha8Rng) {
+    pub fn new() -> Self {
+        Self { bits: VecDeque::new(), slipping: None, slips: 0, errors: 0.0 }
+    }
+
+    pub fn send(&mut self, header: u64, payload: u64, rng: &mut ChaCha8Rng) {
         for i in 0..66 {
             let bit = if i < 2 { header >> i & 1 } else { payload >> (i - 2) & 1 } == 1;
             self.bits.push_back(bit ^ (self.errors > 0.0 && rng.random_bool(self.errors)));
         }
     }
 
-    fn receive(&mut self) -> (u64, u64) {
+    pub fn slip(&mut self) {
+        assert!(self.slipping.is_none(), "a slip before the last one was carried out");
+        self.slipping = Some(20);
+    }
+
+    /// The next header and payload, 67 bits at most.
+    pub fn receive(&mut self) -> (u64, u64) {
         if let Some(left) = &mut self.slipping {
             *left -= 1;
             if *left == 0 {
@@ -66,7 +76,7 @@ impl Bench {
             pcs_rx: Dut::new(wave, rx, "pcs_rx_line"),
             mac_rx: Dut::new(wave, MacRx::default(), "mac_rx"),
             link: Dut::new(wave, LinkFault::default(), "link_fault"),
-            line: Line { bits: VecDeque::new(), slipping: None, slips: 0, errors: 0.0 },
+            line: Line::new(),
             rng: wave.rng(),
             sending: VecDeque::new(),
             beat: 0,
@@ -112,8 +122,7 @@ impl Bench {
         self.fresh = pcs_tx.enable.is_high();
         // Receive.
         if pcs_rx.slip.is_high() {
-            assert!(self.line.slipping.is_none(), "a slip before the last one was carried out");
-            self.line.slipping = Some(20);
+            self.line.slip();
         }
         let valid = self.line.bits.len() > 200;
         pcs_rx.valid.set(valid);

@@ -1,7 +1,7 @@
 //! The PCS on the emitted Verilog, against blocks that are written and read by the tables of clause 49.
 
-mod clause;
+pub mod clause;
 mod decode;
 mod encode;
-mod line;
+pub mod line;
 mod parts;

@@ -237,19 +237,19 @@ impl Shell for Bench {
     }
 
     fn incoming(&mut self) -> &mut VecDeque<Frame> {
-        &mut self.pcs.incoming
+        &mut self.pcs.wire.incoming
     }
 
     fn arrived(&mut self) -> &mut Vec<Frame> {
-        &mut self.pcs.arrived
+        &mut self.pcs.wire.arrived
     }
 
     fn sent(&mut self) -> &mut Vec<Frame> {
-        &mut self.pcs.sent
+        &mut self.pcs.wire.sent
     }
 
     fn set_loop(&mut self, looped: bool) {
-        self.pcs.looped = looped;
+        self.pcs.wire.looped = looped;
     }
 }
 

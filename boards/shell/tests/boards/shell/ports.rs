@@ -40,6 +40,7 @@ fn the_shell_has_the_ports_of_the_vendor_blocks() {
     vendor_ports("u50", &[&dna[..], &["init_clk", "led"]].concat());
     let chip = ["i2c_reset_n", "i2c_scl", "i2c_scl_t", "i2c_sda", "i2c_sda_t"];
     vendor_ports("kc705", &[&dna[..], &chip, &["init_clk", "led", "sfp_los"]].concat());
+    vendor_ports("kcu116", &[&["core_clk"], &dna[..], &["init_clk", "led"]].concat());
 }
 
 /// The ports of a board's shell are those of its vendor blocks, and these.
@@ -61,7 +62,7 @@ fn vendor_ports(name: &str, others: &[&str]) {
 #[test]
 fn tops_connect_every_port() {
     let commit = Commit::unknown();
-    for name in ALVEOS.into_iter().chain(["kc705"]) {
+    for name in ALVEOS.into_iter().chain(["kcu116", "kc705"]) {
         let board = Board::named(name).unwrap();
         let shell = shell::shell(&board, &Config::SIM, &commit).unwrap().expect("the board has a shell");
         let design = top::design(&board, shell).unwrap();
@@ -87,10 +88,15 @@ fn tops_connect_every_port() {
 /// The project of a board has its top, its shell and its NIC, and leaves the vendor blocks to Vivado.
 #[test]
 fn a_project_has_the_top() {
-    let board = Board::named("kc705").unwrap();
-    let design = shell::design(&board).unwrap().expect("the board has a shell");
-    let files = export::project(&board, Some(&design)).unwrap();
-    let has = |name: &str| files.iter().any(|(path, _)| path == &format!("rtl/{name}.sv"));
-    assert!(["top_kc705", "shell_kc705", "nic", "mac64"].into_iter().all(has));
-    assert!(!["pcie7", "pcs0", "IOBUF", "MMCME2_BASE"].into_iter().any(has));
+    for (name, own, vendors) in [
+        ("kc705", ["nic", "mac64"], ["pcie7", "pcs0", "IOBUF", "MMCME2_BASE"]),
+        ("kcu116", ["nic", "pcs_rx"], ["xdma", "gty0", "IBUFDS_GTE4", "BUFGCE_DIV"]),
+    ] {
+        let board = Board::named(name).unwrap();
+        let design = shell::design(&board).unwrap().expect("the board has a shell");
+        let files = export::project(&board, Some(&design)).unwrap();
+        let has = |name: &str| files.iter().any(|(path, _)| path == &format!("rtl/{name}.sv"));
+        assert!(has(&format!("top_{name}")) && has(&format!("shell_{name}")) && own.into_iter().all(has), "{name}");
+        assert!(!vendors.into_iter().any(has), "{name}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Accesses of the host to the BAR: one at a time, a beat of 32 bits.
 
-use super::{Access, Xdma, BEAT};
+use super::{Access, Xdma};
 use spindle_harness::Model;
 
 impl Xdma {
@@ -15,8 +15,8 @@ impl Xdma {
                 model.set(bar.awlen, 0);
                 model.set(bar.awsize, 2);
                 model.set(bar.awburst, 1);
-                let lane = (address as usize % BEAT) & !3;
-                let mut data = [0xEE; BEAT];
+                let lane = (address as usize % self.beat) & !3;
+                let mut data = vec![0xEE; self.beat];
                 data[lane..lane + 4].copy_from_slice(&value.to_le_bytes());
                 model.set_bytes(bar.wdata, &data);
                 model.set(bar.wstrb, 0xF << lane);
@@ -57,7 +57,7 @@ impl Xdma {
         if moves(bar.rvalid, bar.rready) {
             assert_eq!((model.get(bar.rid), model.is_set(bar.rlast), self.asks), (5, true, false));
             let Some(Access::Read { address }) = self.access else { panic!("data without a read") };
-            let lane = (address as usize % BEAT) & !3;
+            let lane = (address as usize % self.beat) & !3;
             let word: [u8; 4] = model.get_bytes(bar.rdata)[lane..lane + 4].try_into().expect("four bytes");
             self.answer = Some((model.get(bar.rresp), u32::from_le_bytes(word)));
         }

@@ -1,6 +1,6 @@
 //! Host memory: whole bursts in order, within the limits of the IP.
 
-use super::{Burst, Word, Xdma, BEAT};
+use super::{Burst, Word, Xdma};
 use rand::Rng;
 use spindle_contract::pci::xdma;
 use spindle_harness::Model;
@@ -25,8 +25,8 @@ impl Xdma {
         model.set(host.rvalid, self.offers[1].into());
         model.set(host.rid, 0);
         if let (true, Some(burst)) = (self.offers[1], self.reads.front()) {
-            let at = (burst.address & !(BEAT as u64 - 1)) + (BEAT * burst.moved) as u64;
-            model.set_bytes(host.rdata, &self.memory.bytes(at, BEAT));
+            let at = (burst.address & !(self.beat as u64 - 1)) + (self.beat * burst.moved) as u64;
+            model.set_bytes(host.rdata, &self.memory.bytes(at, self.beat));
             model.set(host.rresp, if burst.good { 0 } else { 2 });
             model.set(host.rlast, (burst.moved + 1 == burst.beats).into());
         }
@@ -52,7 +52,7 @@ impl Xdma {
         }
         if self.ready[0] && model.is_set(host.awvalid) {
             let rest = [host.awid, host.awregion, host.awsize, host.awburst].map(|port| model.get(port));
-            assert_eq!(rest, [0, 0, 6, 1], "id, region, size, burst of a write");
+            assert_eq!(rest, [0, 0, self.size(), 1], "id, region, size, burst of a write");
             let burst = self.burst(model.get(host.awaddr), model.get(host.awlen));
             self.writes.push_back(burst);
         }
@@ -66,10 +66,10 @@ impl Xdma {
         self.write_memory();
         if self.ready[2] && model.is_set(host.arvalid) {
             let rest = [host.arid, host.arregion, host.arsize, host.arburst].map(|port| model.get(port));
-            assert_eq!(rest, [0, 0, 6, 1], "id, region, size, burst of a read");
+            assert_eq!(rest, [0, 0, self.size(), 1], "id, region, size, burst of a read");
             let mut burst = self.burst(model.get(host.araddr), model.get(host.arlen));
-            let mut scratch = vec![0; BEAT * burst.beats];
-            burst.good = self.memory.try_read(burst.address & !(BEAT as u64 - 1), &mut scratch).is_ok();
+            let mut scratch = vec![0; self.beat * burst.beats];
+            burst.good = self.memory.try_read(burst.address & !(self.beat as u64 - 1), &mut scratch).is_ok();
             self.reads.push_back(burst);
         }
         self.most = [self.most[0].max(self.reads.len()), self.most[1].max(self.writes.len())];
@@ -93,13 +93,14 @@ impl Xdma {
 
     /// Beats of the oldest burst that is not whole reach the memory: writes are posted.
     fn write_memory(&mut self) {
+        let beat = self.beat;
         for burst in self.writes.iter_mut().filter(|burst| burst.moved < burst.beats) {
             while let Some(word) = self.words.pop_front() {
-                let at = (burst.address & !(BEAT as u64 - 1)) + (BEAT * burst.moved) as u64;
+                let at = (burst.address & !(beat as u64 - 1)) + (beat * burst.moved) as u64;
                 burst.moved += 1;
                 assert_eq!(word.last, burst.moved == burst.beats, "the last beat is the last");
                 let first = word.strobes.trailing_zeros() as usize;
-                if first < BEAT {
+                if first < beat {
                     let count = word.strobes.count_ones() as usize;
                     // A host drops a posted write that it cannot place.
                     self.memory.write(at + first as u64, &word.data[first..first + count]);
@@ -114,10 +115,15 @@ impl Xdma {
         }
     }
 
+    /// Logarithm of the bytes of a beat.
+    fn size(&self) -> u64 {
+        self.beat.trailing_zeros().into()
+    }
+
     fn burst(&mut self, address: u64, len: u64) -> Burst {
         let beats = len as usize + 1;
         assert!(address >> xdma::ADDRESS_BITS == 0, "{address:#x} is beyond the window");
-        let end = (address & !(BEAT as u64 - 1)) + (BEAT * beats) as u64;
+        let end = (address & !(self.beat as u64 - 1)) + (self.beat * beats) as u64;
         assert!(address / 4096 == (end - 1) / 4096, "a burst from {address:#x} crosses 4 KiB");
         self.bursts += 1;
         self.reached = (self.reached.0.min(address), self.reached.1.max(address));

@@ -1,4 +1,5 @@
-//! Bus-functional model of `xdma` in bridge mode: what its user side does, by PG194 and PG195, and checks of what it is given.
+//! Bus-functional model of `xdma` in bridge mode, of 512 or 256 bits: what its user side does, by PG194 and PG195, and checks
+//! of what it is given.
 //!
 //! One access of the host at a time, as a single beat of 32 bits; host memory with whole bursts in order, at most 32 reads and
 //! 32 writes, below 2^48; user interrupts by the vector map and the mask, which both begin as zeros; all with random stalls.
@@ -15,9 +16,6 @@ use spindle_contract::pci::VECTORS;
 use spindle_harness::Model;
 use spindle_sim::host_memory::SparseMemory;
 use std::collections::VecDeque;
-
-/// Bytes of a beat of host memory.
-const BEAT: usize = 64;
 
 pins! { System "xdma_" axi_aresetn user_lnk_up cfg_ltssm_state usr_irq_req usr_irq_ack msix_enable }
 pins! { Bar "xdma_m_axib_"
@@ -62,6 +60,8 @@ struct Word {
 
 /// The model. One call of [`drive`](Self::drive) and one of [`sample`](Self::sample) for each edge of `axi_aclk`.
 pub struct Xdma {
+    /// Bytes of a beat.
+    beat: usize,
     system: System,
     bar: Bar,
     host: Host,
@@ -116,10 +116,12 @@ pub struct Xdma {
 
 impl Xdma {
     pub fn new(model: &Model, seed: u64) -> Self {
+        let host = Host::of(model);
         Self {
+            beat: model.get_bytes(host.wdata).len(),
             system: System::of(model),
             bar: Bar::of(model),
-            host: Host::of(model),
+            host,
             lite: Lite::of(model),
             rng: ChaCha8Rng::seed_from_u64(seed),
             memory: SparseMemory::default(),

@@ -1,0 +1,400 @@
+//! The shell of the KCU116: `xdma` of 256 bits on the host's side, our MAC, our PCS and a GTY on the wire's, the NIC at half the
+//! clock of PCIe.
+//!
+//! ```text
+//!  xdma_m_axib ── bar_gearbox ── bar ─┬─ nic.bar        pcie: xdma_axi_aclk
+//!                                     └─ identity       core: core_clk, the same by two
+//!  xdma_s_axib ── host_gearbox ── host ── nic.host      rx, tx: clocks of the GTY's receiver and transmitter
+//!  xdma_usr_irq ── irq ── nic.irq      xdma_s_axil ── irq_init
+//!  gty0_rx ── pcs_rx ── mac ── widen ── rx_cross ── nic.rx
+//!  gty0_tx ── pcs_tx ── mac ── narrow ── tx_cross ── nic.tx
+//!  gty0_gtwiz_reset ── power_up, watch (init_clk)
+//! ```
+//!
+//! Wiring only: every register is in one of the blocks. The ports are those of the vendor blocks ([`crate::ip`]), with the
+//! name of the block before them; beside them there are `core_clk`, `init_clk`, `dna_*` and `led`.
+//!
+//! Edges of `core_clk` are edges of `xdma_axi_aclk`, so what passes between these two is timed, and needs no synchroniser.
+//! Both sides of the gearboxes have the reset of the core: a register of `core_clk`, so they begin and end in the same cycle.
+
+use super::Options;
+use crate::hdl::bar::BarBridge256;
+use crate::hdl::gearbox::{BarGearbox, HostGearbox};
+use crate::hdl::gty_watch::GtyWatch;
+use crate::hdl::host::HostBridge;
+use crate::hdl::identity::{DnaReader, Identity};
+use crate::hdl::irq::{IrqBridge, REST};
+use crate::hdl::irq_init::IrqInit;
+use crate::hdl::leds::{Leds, LEDS};
+use crate::hdl::link::{EventCount, MacLink, MacState};
+use crate::hdl::mac64::Mac64;
+use crate::hdl::mac_control::MacControl;
+use crate::hdl::pcs::{Gearbox, PcsRx, PcsTx, Rate};
+use crate::hdl::reset::{CoreReset, ResetPair};
+use crate::hdl::rx_cross::RxCross;
+use crate::hdl::tx_cross::TxCross;
+use crate::hdl::width::{Narrow, Widen};
+use crate::hdl::xdma::{XdmaBarSink, XdmaHostSource, XdmaLiteSource};
+use spindle_blocks::Level;
+use spindle_contract::params::Config;
+use spindle_contract::pci::VECTORS;
+use spindle_nic::Nic;
+use spindle_verilog::prelude::*;
+
+/// Beats of a crossing, as a logarithm: three frames of 9,216 bytes.
+const CROSS_BITS: usize = 9;
+/// Cycles of the bridge's clock in one of the core's.
+const DIVIDER: u64 = 2;
+
+/// The shell. See the module text.
+#[block(combinational, no_default)]
+pub struct Kcu116Shell {
+    /// The clock of PCIe, 250 MHz. Stops with PERST.
+    pub xdma_axi_aclk: Signal<In, Clock>,
+    /// Low: reset.
+    pub xdma_axi_aresetn: Signal<In, Bit>,
+    /// The link is up.
+    pub xdma_user_lnk_up: Signal<In, Bit>,
+    /// State of the link.
+    pub xdma_cfg_ltssm_state: Signal<In, Bits<6>>,
+    /// Requests of interrupts.
+    pub xdma_usr_irq_req: Signal<Out, Bits<VECTORS>>,
+    /// They were sent.
+    pub xdma_usr_irq_ack: Signal<In, Bits<VECTORS>>,
+    /// The host has enabled MSI-X.
+    pub xdma_msix_enable: Signal<In, Bit>,
+    /// Accesses of the host to the BAR.
+    pub xdma_m_axib: XdmaBarSink<256, 32>,
+    /// Accesses of the NIC to host memory.
+    pub xdma_s_axib: XdmaHostSource<256, 32>,
+    /// Registers of the bridge.
+    pub xdma_s_axil: XdmaLiteSource,
+    /// The core's clock: that of PCIe, divided by two.
+    pub core_clk: Signal<In, Clock>,
+    /// Reset of the transceiver at power-up, in `init_clk`.
+    pub gty0_gtwiz_reset_all_in: Signal<Out, Bit>,
+    /// Reset of the transmitter's data path: never.
+    pub gty0_gtwiz_reset_tx_datapath_in: Signal<Out, Bit>,
+    /// Reset of the receiver's data path, while it finds no blocks; in `init_clk`.
+    pub gty0_gtwiz_reset_rx_datapath_in: Signal<Out, Bit>,
+    /// The transmitter is ready.
+    pub gty0_gtwiz_reset_tx_done_out: Signal<In, Bit>,
+    /// The receiver is ready.
+    pub gty0_gtwiz_reset_rx_done_out: Signal<In, Bit>,
+    /// The PLL has lock: not used, the two before say so too.
+    pub gty0_qpll0lock_out: Signal<In, Bit>,
+    /// The transmitter's clock, 156.25 MHz at 10 Gb/s.
+    pub gty0_gtwiz_userclk_tx_usrclk2_out: Signal<In, Clock>,
+    /// The receiver's clock, recovered from the line.
+    pub gty0_gtwiz_userclk_rx_usrclk2_out: Signal<In, Clock>,
+    /// Payload of a block that leaves.
+    pub gty0_gtwiz_userdata_tx_in: Signal<Out, Bits<64>>,
+    /// Its header, in bits 1:0.
+    pub gty0_txheader_in: Signal<Out, Bits<6>>,
+    /// Payload of a block that came.
+    pub gty0_gtwiz_userdata_rx_out: Signal<In, Bits<64>>,
+    /// Its header, in bits 1:0.
+    pub gty0_rxheader_out: Signal<In, Bits<6>>,
+    /// Bit 0: the header counts.
+    pub gty0_rxheadervalid_out: Signal<In, Bits<2>>,
+    /// Bit 0: the payload counts.
+    pub gty0_rxdatavalid_out: Signal<In, Bits<2>>,
+    /// Moves the blocks by one bit.
+    pub gty0_rxgearboxslip_in: Signal<Out, Bit>,
+    /// Clock of initialisation, 125 MHz, which runs always.
+    pub init_clk: Signal<In, Clock>,
+    /// Clock of `DNA_PORTE2`.
+    pub dna_clk: Signal<Out, Bit>,
+    /// Load.
+    pub dna_read: Signal<Out, Bit>,
+    /// Shift.
+    pub dna_shift: Signal<Out, Bit>,
+    /// 0.
+    pub dna_din: Signal<Out, Bit>,
+    /// The bit.
+    pub dna_dout: Signal<In, Bit>,
+    /// LEDs.
+    pub led: Signal<Out, Bits<LEDS>>,
+    core_reset: CoreReset,
+    bar: BarBridge256,
+    bar_gearbox: BarGearbox,
+    host: HostBridge,
+    host_gearbox: HostGearbox,
+    irq: IrqBridge,
+    irq_init: IrqInit,
+    identity: Identity,
+    dna_reader: DnaReader,
+    leds: Leds,
+    nic: Nic,
+    rx_cross: RxCross<CROSS_BITS>,
+    tx_cross: TxCross<CROSS_BITS>,
+    widen: Widen,
+    narrow: Narrow,
+    mac: Mac64,
+    pcs_rx: PcsRx,
+    pcs_tx: PcsTx,
+    mac_control: MacControl,
+    sending: Level,
+    link: MacLink,
+    link_reset: ResetPair,
+    failed: EventCount,
+    failed_reset: ResetPair,
+    rx_reset: CoreReset,
+    tx_reset: CoreReset,
+    watch: GtyWatch,
+    power_up: CoreReset,
+}
+
+impl Kcu116Shell {
+    /// The shell around a NIC of this (valid) configuration, with a line of this rate. After `patience` cycles of `init_clk`
+    /// without lock the receiver is reset.
+    pub fn new(config: &Config, options: &Options, rate: Rate, patience: u64) -> Self {
+        Self {
+            nic: Nic::new(config),
+            host: HostBridge::new(options.outstanding, options.address_bits),
+            irq: IrqBridge::new(DIVIDER, REST),
+            identity: Identity::new(&options.built),
+            dna_reader: DnaReader::new(super::alveo::DNA_BITS),
+            pcs_rx: PcsRx::new(rate, true),
+            pcs_tx: PcsTx::new(Gearbox::Asynchronous, true),
+            watch: GtyWatch::new(patience),
+            ..Self::blank()
+        }
+    }
+}
+
+#[hdl]
+impl Kcu116Shell {
+    fn update(&mut self) {
+        self.pcie_clocks();
+        self.core_clocks();
+        self.rx_clocks();
+        self.tx_clocks();
+        self.host_side();
+        self.registers();
+        self.frames();
+        self.line();
+        self.mac_state();
+    }
+
+    /// Clock and reset of the blocks of PCIe, and of the side of the gearboxes that is there.
+    fn pcie_clocks(&mut self) {
+        let reset = self.core_reset.domain_reset.val();
+        self.bar_gearbox.pcie_clock.next = self.xdma_axi_aclk.val();
+        self.bar_gearbox.pcie_reset.next = reset;
+        self.host_gearbox.pcie_clock.next = self.xdma_axi_aclk.val();
+        self.host_gearbox.pcie_reset.next = reset;
+        self.irq.clock.next = self.xdma_axi_aclk.val();
+        self.irq.reset.next = reset;
+        self.irq_init.clock.next = self.xdma_axi_aclk.val();
+        self.irq_init.reset.next = reset;
+    }
+
+    /// Clock and reset of the blocks of the core.
+    fn core_clocks(&mut self) {
+        self.core_reset.domain_clock.next = self.core_clk.val();
+        self.core_reset.run.next = self.xdma_axi_aresetn.val();
+        let reset = self.core_reset.domain_reset.val();
+        self.bar_gearbox.core_clock.next = self.core_clk.val();
+        self.bar_gearbox.core_reset.next = reset;
+        self.host_gearbox.core_clock.next = self.core_clk.val();
+        self.host_gearbox.core_reset.next = reset;
+        self.bar.clock.next = self.core_clk.val();
+        self.bar.reset.next = reset;
+        self.host.clock.next = self.core_clk.val();
+        self.host.reset.next = reset;
+        self.identity.clock.next = self.core_clk.val();
+        self.identity.reset.next = reset;
+        self.dna_reader.clock.next = self.core_clk.val();
+        self.dna_reader.reset.next = reset;
+        self.leds.clock.next = self.core_clk.val();
+        self.leds.reset.next = reset;
+        self.nic.clock.next = self.core_clk.val();
+        self.nic.reset.next = reset;
+        self.rx_cross.core_clock.next = self.core_clk.val();
+        self.rx_cross.core_reset.next = reset;
+        self.tx_cross.core_clock.next = self.core_clk.val();
+        self.tx_cross.core_reset.next = reset;
+        // Counts of events survive a reset of the MAC alone.
+        self.link_reset.core_clock.next = self.core_clk.val();
+        self.link_reset.demand.next = reset;
+        self.link.core_clock.next = self.core_clk.val();
+        self.link.core_reset.next = self.link_reset.core_reset.val();
+        self.failed_reset.core_clock.next = self.core_clk.val();
+        self.failed_reset.demand.next = reset;
+        self.failed.core_clock.next = self.core_clk.val();
+        self.failed.core_reset.next = self.failed_reset.core_reset.val();
+    }
+
+    /// Clock and reset of the blocks of the receiver.
+    fn rx_clocks(&mut self) {
+        self.rx_reset.domain_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.rx_reset.run.next = self.gty0_gtwiz_reset_rx_done_out.val();
+        let reset = self.rx_reset.domain_reset.val();
+        self.pcs_rx.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.pcs_rx.reset.next = reset;
+        self.mac.rx_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.mac.rx_reset.next = reset;
+        self.widen.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.widen.reset.next = reset;
+        self.rx_cross.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.rx_cross.mac_reset.next = reset;
+        self.mac_control.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.link_reset.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.link.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.link.mac_reset.next = self.link_reset.mac_reset.val();
+    }
+
+    /// Clock and reset of the blocks of the transmitter, and of what runs always.
+    fn tx_clocks(&mut self) {
+        self.tx_reset.domain_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.tx_reset.run.next = self.gty0_gtwiz_reset_tx_done_out.val();
+        let reset = self.tx_reset.domain_reset.val();
+        self.pcs_tx.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.pcs_tx.reset.next = reset;
+        self.mac.tx_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.mac.tx_reset.next = reset;
+        self.narrow.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.narrow.reset.next = reset;
+        self.tx_cross.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.tx_cross.mac_reset.next = reset;
+        self.sending.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.failed_reset.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.failed.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.failed.mac_reset.next = self.failed_reset.mac_reset.val();
+
+        self.power_up.domain_clock.next = self.init_clk.val();
+        self.power_up.run.next = true;
+        self.watch.clock.next = self.init_clk.val();
+        self.watch.reset.next = self.power_up.domain_reset.val();
+    }
+
+    fn host_side(&mut self) {
+        self.xdma_m_axib.join(&mut self.bar_gearbox.pcie);
+        self.bar_gearbox.core.join(&mut self.bar.pcie);
+        self.bar.nic.join(&mut self.nic.bar);
+        self.nic.host.join(&mut self.host.engine);
+        self.host.pcie.join(&mut self.host_gearbox.engine);
+        self.host_gearbox.pcie.join(&mut self.xdma_s_axib);
+        self.host.link_up.next = self.xdma_user_lnk_up.val();
+        self.irq_init.pcie.join(&mut self.xdma_s_axil);
+        self.irq.request.next = self.nic.irq_request.val();
+        self.nic.irq_acknowledge.next = self.irq.acknowledge.val();
+        self.xdma_usr_irq_req.next = self.irq.usr_irq_req.val();
+        self.irq.usr_irq_ack.next = self.xdma_usr_irq_ack.val();
+        self.irq.msix_enable.next = self.xdma_msix_enable.val();
+    }
+
+    /// The page of the shell, and LEDs.
+    fn registers(&mut self) {
+        self.identity.csr.next = self.bar.csr.val();
+        self.bar.csr_answer.next = self.identity.csr_answer.val();
+        self.identity.silent.next = self.bar.silent.val();
+        self.identity.dna.next = self.dna_reader.dna.val();
+        self.identity.dna_valid.next = self.dna_reader.valid.val();
+        self.dna_clk.next = self.dna_reader.dna_clk.val();
+        self.dna_read.next = self.dna_reader.dna_read.val();
+        self.dna_shift.next = self.dna_reader.dna_shift.val();
+        self.dna_din.next = self.dna_reader.dna_din.val();
+        self.dna_reader.dna_dout.next = self.dna_dout.val();
+        self.identity.link_up.next = self.xdma_user_lnk_up.val();
+        self.identity.ltssm.next = self.xdma_cfg_ltssm_state.val();
+        self.identity.msix_enable.next = self.xdma_msix_enable.val();
+        self.identity.refused.next = self.host.refused.val();
+        self.identity.abandoned.next = self.host.abandoned.val();
+        self.identity.vectors_set.next = self.irq_init.mapped.val();
+        self.identity.vectors_failed.next = self.irq_init.failed.val();
+        self.identity.irq_pending.next = self.irq.pending.val();
+        let state = self.link.state.val();
+        self.identity.mac[0].next = MacState {
+            up: state.up,
+            aligned: state.aligned,
+            local_fault: state.local_fault,
+            remote_fault: state.remote_fault,
+            high_errors: state.high_errors,
+            losses: state.losses,
+            rx_overflow: state.rx_overflow,
+            rx_bad: state.rx_bad,
+            tx_failed: self.failed.count.val(),
+        };
+        self.identity.mac[1].next = MacState {
+            up: false,
+            aligned: false,
+            local_fault: false,
+            remote_fault: false,
+            high_errors: false,
+            losses: bits::<32>(0),
+            rx_overflow: bits::<32>(0),
+            rx_bad: bits::<32>(0),
+            tx_failed: bits::<32>(0),
+        };
+        self.leds.link_up.next = self.xdma_user_lnk_up.val();
+        self.leds.mac_up.next = state.up;
+        self.leds.identify.next = self.identity.identify.val();
+        self.led.next = self.leds.led.val();
+    }
+
+    /// Between NIC and MAC.
+    fn frames(&mut self) {
+        self.widen.narrow.data.next = self.mac.rx.data.val();
+        self.widen.narrow.keep.next = self.mac.rx.keep.val();
+        self.widen.narrow.last.next = self.mac.rx.last.val();
+        self.widen.narrow.user.next = self.mac.rx.user.val();
+        self.widen.narrow.valid.next = self.mac.rx.valid.val();
+        self.widen.wide.join(&mut self.rx_cross.mac);
+        self.rx_cross.aligned.next = self.mac_control.receives.val();
+        self.rx_cross.core.join(&mut self.nic.rx);
+
+        self.nic.tx.join(&mut self.tx_cross.core);
+        self.tx_cross.mac.join(&mut self.narrow.wide);
+        self.tx_cross.link.next = self.sending.seen.val();
+        self.tx_cross.hold.next = false;
+        self.mac.tx.data.next = self.narrow.narrow.data.val();
+        self.mac.tx.keep.next = self.narrow.narrow.keep.val();
+        self.mac.tx.last.next = self.narrow.narrow.last.val();
+        self.mac.tx.user.next = self.narrow.narrow.user.val();
+        self.mac.tx.valid.next = self.narrow.narrow.valid.val();
+        self.narrow.narrow.ready.next = self.mac.tx.ready.val();
+    }
+
+    /// Between MAC and transceiver.
+    fn line(&mut self) {
+        self.pcs_rx.data.next = self.gty0_gtwiz_userdata_rx_out.val();
+        self.pcs_rx.header.next = self.gty0_rxheader_out.val().get_bits::<2>(0);
+        self.pcs_rx.valid.next =
+            self.gty0_rxdatavalid_out.val().get_bit(0) & self.gty0_rxheadervalid_out.val().get_bit(0);
+        self.gty0_rxgearboxslip_in.next = self.pcs_rx.slip.val();
+        self.mac.rx_xgmii.data.next = self.pcs_rx.xgmii.data.val();
+        self.mac.rx_xgmii.control.next = self.pcs_rx.xgmii.control.val();
+        self.mac.rx_enable.next = self.pcs_rx.enable.val();
+
+        self.pcs_tx.xgmii.data.next = self.mac.tx_xgmii.data.val();
+        self.pcs_tx.xgmii.control.next = self.mac.tx_xgmii.control.val();
+        self.mac.tx_enable.next = self.pcs_tx.enable.val();
+        self.gty0_gtwiz_userdata_tx_in.next = self.pcs_tx.data.val();
+        self.gty0_txheader_in.next = zext::<6, 2>(self.pcs_tx.header.val());
+    }
+
+    /// State of the MAC, and resets of the transceiver.
+    fn mac_state(&mut self) {
+        self.mac_control.aligned.next = self.pcs_rx.status.val().locked;
+        self.mac_control.high_errors.next = self.pcs_rx.status.val().high_errors;
+        self.mac_control.local_fault.next = self.mac.local_fault.val();
+        self.mac_control.remote_fault.next = self.mac.remote_fault.val();
+        self.mac_control.overflow.next = self.rx_cross.overflow.val();
+        let rx = self.mac.rx_events.val();
+        self.mac_control.bad.next = rx.fcs | rx.runt | rx.long | rx.code;
+        // Events of the transmitter have its clock, and a count of their own.
+        self.mac_control.failed.next = false;
+        let tx = self.mac.tx_events.val();
+        self.failed.occurs.next = tx.aborted | tx.lost;
+        self.sending.level.next = self.mac_control.sends.val();
+        self.link.levels.next = self.mac_control.levels.val();
+        self.link.events.next = self.mac_control.events.val();
+
+        self.watch.locked.next = self.mac_control.receives.val();
+        self.gty0_gtwiz_reset_all_in.next = self.power_up.domain_reset.val();
+        self.gty0_gtwiz_reset_tx_datapath_in.next = false;
+        self.gty0_gtwiz_reset_rx_datapath_in.next = self.watch.reset_rx.val();
+    }
+}

@@ -26,7 +26,7 @@ pub struct GtyWatch {
     pub locked: Signal<In, Bit>,
     /// Resets the data path of the receiver.
     pub reset_rx: Signal<Out, Bit>,
-    seen: Level,
+    lock: Level,
     count: Reg<Bits<24>>,
     resets: Reg<Bit>,
     _last: u64,
@@ -55,8 +55,8 @@ impl Default for GtyWatch {
 #[hdl]
 impl GtyWatch {
     fn update(&mut self) {
-        self.seen.level.next = self.locked.val();
-        let locked = self.seen.seen.val();
+        self.lock.level.next = self.locked.val();
+        let locked = self.lock.seen.val();
         let count = self.count.q.val();
         let over = count == bits::<24>(self._last);
         let ends = count == bits::<24>(LENGTH - 1);

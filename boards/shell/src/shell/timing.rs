@@ -106,7 +106,7 @@ fn two_clocks(core: &str, init: &str) -> Vec<Crossing> {
         ("failed_reset/echo_near", Level, TX_CLOCK, core),
         ("failed_reset/run_near", Level, core, TX_CLOCK),
         ("failed_reset/ask_near", Level, core, TX_CLOCK),
-        ("watch/seen/near", Level, RX_CLOCK, init),
+        ("watch/lock/near", Level, RX_CLOCK, init),
     ]
     .map(|(place, kind, from, to)| crossing(place, kind, from, to))
     .into()

@@ -13,8 +13,8 @@ use spindle_verilog::prelude::*;
 ///
 /// The clocks may be unrelated. Only the two levels of the link's fault cross, each through two registers with `ASYNC_REG`
 /// (`local_near`, `local_seen`, `remote_near`, `remote_seen`). They need not cross together: while they differ, the
-/// transmitter sends idle or remote fault instead of the other for a cycle or two. Rates and latencies are those of the
-/// parts.
+/// transmitter sends idle or remote fault instead of the other for a cycle or two. While the receiver is in reset, also if
+/// its clock stands then, the transmitter reports a local fault. Rates and latencies are those of the parts.
 #[block(domains(tx, rx), no_default)]
 pub struct Mac64 {
     /// Frames to send.
@@ -63,6 +63,8 @@ impl Mac64 {
         let synchroniser = || Reg::new(false).attr("ASYNC_REG", "TRUE");
         Self {
             receive: MacRx::new(longest),
+            // A receiver in reset hears nothing, and the other end has to know.
+            local_here: Reg::new(true),
             local_near: synchroniser(),
             local_seen: synchroniser(),
             remote_near: synchroniser(),

@@ -77,7 +77,7 @@ impl Gty {
 
     /// The other end hears the card, and the card reports no fault.
     pub fn is_up(&self) -> bool {
-        self.heard == LISTENS && !self.wire.reports_fault
+        self.heard == LISTENS && self.wire.is_up()
     }
 
     /// Resets; the state of the transceiver.
@@ -141,7 +141,7 @@ impl Gty {
         if self.heard < LISTENS {
             self.wire.deaf();
         } else {
-            assert!(kind != Kind::Error, "no block: header {header:#b}, payload {payload:#018x}");
+            assert!(header == 0b01 || header == 0b10, "a block with the header {header:#b}");
             self.wire.take(word, now);
         }
     }

@@ -44,8 +44,8 @@ pub struct Wire {
     /// The frame that is leaving.
     leaving: Option<(Vec<u8>, u64)>,
     gap: usize,
-    /// The card reports a fault.
-    pub reports_fault: bool,
+    /// Words since the card reported a fault.
+    since_fault: u32,
 }
 
 impl Wire {
@@ -60,7 +60,7 @@ impl Wire {
             ends: None,
             leaving: None,
             gap: GAP,
-            reports_fault: false,
+            since_fault: 0,
         }
     }
 
@@ -102,12 +102,18 @@ impl Wire {
 
     /// The other end hears nothing of what leaves.
     pub fn deaf(&mut self) {
-        (self.leaving, self.gap) = (None, GAP);
+        (self.leaving, self.gap, self.since_fault) = (None, GAP, 0);
+    }
+
+    /// The card has reported no fault for 128 columns, which is when 46.3.4 ends it.
+    pub fn is_up(&self) -> bool {
+        self.since_fault >= 64
     }
 
     /// A word of the card.
     pub fn take(&mut self, word: Word, now: u64) {
-        self.reports_fault = word[0] == (SEQUENCE, true);
+        let reports_fault = word[0] == (SEQUENCE, true);
+        self.since_fault = if reports_fault { 0 } else { self.since_fault.saturating_add(1) };
         for (lane, (byte, control)) in word.into_iter().enumerate() {
             match (&mut self.leaving, control) {
                 (None, true) if byte == START => {
@@ -116,7 +122,7 @@ impl Wire {
                     self.leaving = Some((vec![], now));
                 }
                 (None, true) => self.gap += 1,
-                (None, false) => assert!(self.reports_fault, "a character {byte:#x} outside of a frame"),
+                (None, false) => assert!(reports_fault, "a character {byte:#x} outside of a frame"),
                 (Some((bytes, _)), false) => bytes.push(byte),
                 (Some(_), true) => {
                     let (bytes, first) = self.leaving.take().expect("there is one");

@@ -85,3 +85,96 @@ set_false_path -to [get_ports {led[6]}]
 set_false_path -to [get_ports {led[7]}]
 set_false_path -from [get_ports {pcie_perst_n}]
 set_false_path -to [get_ports {sfp0_tx_disable_n}]
+
+# Crossings.
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/written/near*}] 6.400
+# core_clk to mac_rx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
+# core_clk to mac_rx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 6.400
+# core_clk to mac_rx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/taken/near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/counts*gray_near*}] 6.400
+# mac_rx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/echo_near*}] 6.400
+# core_clk to mac_rx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/run_near*}] 6.400
+# core_clk to mac_rx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}] 6.400
+# mac_rx_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */mac/local_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */mac/local_near*}] 6.400
+# mac_rx_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */mac/remote_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */mac/remote_near*}] 6.400
+# mac_rx_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */sending/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */sending/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/echo_near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/run_near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/ask_near*}] 6.400
+# mac_rx_clk to board_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */watch/lock/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */watch/lock/near*}] 6.400

@@ -92,7 +92,7 @@ fn the_nic_for_synthesis_comes_with_what_packs_it() {
 
 #[test]
 fn a_board_comes_with_its_scripts_and_says_what_it_lacks() {
-    for (board, title) in [("u50", "Alveo U50"), ("kc705", "KC705")] {
+    for (board, title) in [("u50", "Alveo U50"), ("kcu116", "KCU116"), ("kc705", "KC705")] {
         let folder = tempfile::tempdir().unwrap();
         let printed = export(folder.path(), &["--board", board]);
         let settings = std::fs::read_to_string(folder.path().join("settings.tcl")).unwrap();

@@ -7,9 +7,9 @@ use spindle_boards::shell::{self, timing, top, Commit, ShellDesign};
 use spindle_contract::params::Config;
 use std::path::Path;
 
-/// The top of the U50 around a small NIC, which is a black box here.
+/// The top of a board around a small NIC, which is a black box here.
 fn design(board: &Board) -> ShellDesign {
-    let shell = shell::shell(board, &Config::SIM, &Commit::unknown()).unwrap().expect("the U50 has a shell");
+    let shell = shell::shell(board, &Config::SIM, &Commit::unknown()).unwrap().expect("the board has a shell");
     ShellDesign { design: top::design(board, shell).unwrap(), timing: timing::of(board) }
 }
 
@@ -61,4 +61,22 @@ fn a_top_is_clean_and_its_faults_are_found() {
     for (_, _, finding) in &faults {
         assert!(found.contains(finding), "{finding}: {found:#?}");
     }
+}
+
+/// Five clocks, two of them with common edges: the paths between these are timed, and every other one has its synchroniser.
+#[test]
+fn a_top_with_a_divided_clock_is_clean_and_its_faults_are_found() {
+    let Some(tool) = yosys() else { return };
+    let board = Board::named("kcu116").unwrap();
+    let mut design = design(&board);
+    let clean = judge(&board, &design, &tool);
+    assert_eq!(clean.findings, Vec::<String>::new());
+    assert!(clean.list.contains("xdma/axi_aclk -> core_clk_bufg/O\n  timed "), "{}", clean.list);
+
+    // The core's clock comes from elsewhere: what was timed is a crossing without synchroniser.
+    let top = design.design.modules.last_mut().expect("the top is the last");
+    assert!(top.text.contains(".I(xdma_axi_aclk),\n"), "{}", top.text);
+    top.text = top.text.replacen(".I(xdma_axi_aclk),\n", ".I(board_clk_raw),\n", 1);
+    let found = judge(&board, &design, &tool).findings;
+    assert!(found.iter().any(|finding| finding.contains("shell.host_gearbox.")), "{found:#?}");
 }

@@ -1,6 +1,7 @@
-//! `BlockLock` and `BitErrors` against figures 49-14 and 49-15.
+//! `BlockLock` and `BitErrors` against figures 49-14 and 49-15; the watch over a receiver.
 
 use rand::Rng;
+use spindle_boards::hdl::gty_watch::GtyWatch;
 use spindle_boards::hdl::pcs::{BitErrors, BlockLock};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 
@@ -111,5 +112,35 @@ fn errors_equal_the_figure() {
             }
             assert!(rises > 3 && falls > 3, "{rises} rises, {falls} falls");
         }
+    });
+}
+
+/// A receiver without lock is reset for 64 cycles in every so many; a lock ends the reset and begins the count anew.
+#[test]
+fn a_receiver_without_lock_is_reset() {
+    run_with_wave_on_failure("gty_watch", |wave| {
+        const PATIENCE: usize = 200;
+        let dut = Dut::new(wave, GtyWatch::new(PATIENCE as u64), "gty_watch");
+        let mut run = |locked: bool, cycles: usize| -> Vec<bool> {
+            dut.locked.set(locked);
+            let mut seen = vec![];
+            for _ in 0..cycles {
+                dut.eval();
+                seen.push(dut.reset_rx.is_high());
+                dut.tick();
+            }
+            seen
+        };
+        assert!(run(true, 3 * PATIENCE).iter().all(|resets| !resets));
+        // Two cycles for the synchroniser.
+        let lost = run(false, 2 + 3 * PATIENCE);
+        for (cycle, resets) in lost.into_iter().enumerate() {
+            let since = cycle as i64 - 2;
+            let wanted = since >= PATIENCE as i64 && (since as usize % PATIENCE) < 64;
+            assert_eq!(resets, wanted, "cycle {cycle} without lock");
+        }
+        assert!(run(false, 10).iter().all(|resets| *resets), "the third reset");
+        assert!(run(true, PATIENCE)[3..].iter().all(|resets| !resets), "a lock ends it");
+        assert!(run(false, PATIENCE + 1).iter().all(|resets| !resets), "the count begins anew");
     });
 }

@@ -78,7 +78,6 @@ fn tops_connect_every_port() {
         let ports: BTreeMap<&str, usize> = ports.iter().map(|(name, (_, width))| (name.as_str(), *width)).collect();
         assert_eq!(ports, pins, "{name}");
         assert_eq!(text.contains("hbm_cattrip_pad (\n\t\t.I(1'b0),\n\t\t.O(hbm_cattrip)"), board.hbm(), "{name}");
-        // The shell's modules are the same for all four.
         let files = design.modules.iter().map(|module| (format!("{}.sv", module.name), module.text.clone()));
         let warnings = lint(&Source::new(design.top.clone(), files.collect())).unwrap();
         assert!(warnings.is_empty(), "{name}: {warnings:?}");

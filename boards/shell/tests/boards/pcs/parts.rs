@@ -121,7 +121,7 @@ fn a_receiver_without_lock_is_reset() {
     run_with_wave_on_failure("gty_watch", |wave| {
         const PATIENCE: usize = 200;
         let dut = Dut::new(wave, GtyWatch::new(PATIENCE as u64), "gty_watch");
-        let mut run = |locked: bool, cycles: usize| -> Vec<bool> {
+        let run = |locked: bool, cycles: usize| -> Vec<bool> {
             dut.locked.set(locked);
             let mut seen = vec![];
             for _ in 0..cycles {

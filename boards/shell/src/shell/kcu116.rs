@@ -17,6 +17,7 @@
 //! Edges of `core_clk` are edges of `xdma_axi_aclk`, so what passes between these two is timed, and needs no synchroniser.
 //! Both sides of the gearboxes have the reset of the core: a register of `core_clk`, so they begin and end in the same cycle.
 
+use super::alveo::{CROSS_BITS, DNA_BITS};
 use super::Options;
 use crate::hdl::bar::BarBridge256;
 use crate::hdl::gearbox::{BarGearbox, HostGearbox};
@@ -41,8 +42,6 @@ use spindle_contract::pci::VECTORS;
 use spindle_nic::Nic;
 use spindle_verilog::prelude::*;
 
-/// Beats of a crossing, as a logarithm: three frames of 9,216 bytes.
-const CROSS_BITS: usize = 9;
 /// Cycles of the bridge's clock in one of the core's.
 const DIVIDER: u64 = 2;
 
@@ -154,7 +153,7 @@ impl Kcu116Shell {
             host: HostBridge::new(options.outstanding, options.address_bits),
             irq: IrqBridge::new(DIVIDER, REST),
             identity: Identity::new(&options.built),
-            dna_reader: DnaReader::new(super::alveo::DNA_BITS),
+            dna_reader: DnaReader::new(DNA_BITS),
             pcs_rx: PcsRx::new(rate, true),
             pcs_tx: PcsTx::new(Gearbox::Asynchronous, true),
             watch: GtyWatch::new(patience),

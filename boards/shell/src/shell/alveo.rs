@@ -272,17 +272,7 @@ impl AlveoShell {
         self.identity.vectors_failed.next = self.irq_init.failed.val();
         self.identity.irq_pending.next = self.irq.pending.val();
         self.identity.mac[0].next = self.link.state.val();
-        self.identity.mac[1].next = MacState {
-            up: false,
-            aligned: false,
-            local_fault: false,
-            remote_fault: false,
-            high_errors: false,
-            losses: bits::<32>(0),
-            rx_overflow: bits::<32>(0),
-            rx_bad: bits::<32>(0),
-            tx_failed: bits::<32>(0),
-        };
+        self.identity.mac[1].next = MacState::default();
         self.leds.link_up.next = self.xdma_user_lnk_up.val();
         self.leds.mac_up.next = self.link.state.val().up;
         self.leds.identify.next = self.identity.identify.val();

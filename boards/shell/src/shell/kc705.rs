@@ -261,17 +261,7 @@ impl Kc705Shell {
         self.identity.vectors_failed.next = false;
         self.identity.irq_pending.next = self.nic.irq_request.val();
         self.identity.mac[0].next = self.link.state.val();
-        self.identity.mac[1].next = MacState {
-            up: false,
-            aligned: false,
-            local_fault: false,
-            remote_fault: false,
-            high_errors: false,
-            losses: bits::<32>(0),
-            rx_overflow: bits::<32>(0),
-            rx_bad: bits::<32>(0),
-            tx_failed: bits::<32>(0),
-        };
+        self.identity.mac[1].next = MacState::default();
         self.leds.link_up.next = self.pcie7_user_lnk_up.val();
         self.leds.mac_up.next = self.link.state.val().up;
         self.leds.identify.next = self.identity.identify.val();

@@ -316,17 +316,7 @@ impl Kcu116Shell {
             rx_bad: state.rx_bad,
             tx_failed: self.failed.count.val(),
         };
-        self.identity.mac[1].next = MacState {
-            up: false,
-            aligned: false,
-            local_fault: false,
-            remote_fault: false,
-            high_errors: false,
-            losses: bits::<32>(0),
-            rx_overflow: bits::<32>(0),
-            rx_bad: bits::<32>(0),
-            tx_failed: bits::<32>(0),
-        };
+        self.identity.mac[1].next = MacState::default();
         self.leds.link_up.next = self.xdma_user_lnk_up.val();
         self.leds.mac_up.next = state.up;
         self.leds.identify.next = self.identity.identify.val();

@@ -161,7 +161,7 @@ fn the_driver_reads_the_page_of_the_shell() {
 
 /// Opens a window with an event ring and an armed interrupt, puts `data` into it over the cable, and waits for the message;
 /// what arrived.
-pub fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vector: usize) -> Vec<u8> {
+fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vector: usize) -> Vec<u8> {
     let mut ring = driver.open_ring(PROCESS, 16).unwrap();
     let length = data.len() as u32;
     let options =
@@ -201,48 +201,64 @@ pub fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], v
     got
 }
 
-pub fn pattern(length: usize, round: u8) -> Vec<u8> {
+fn pattern(length: usize, round: u8) -> Vec<u8> {
     (0..length).map(|at| (at * 7) as u8 ^ (at >> 8) as u8 ^ round).collect()
 }
 
-pub fn with_mailbox<B: Shell>(driver: &mut Driver<B>) {
+fn with_mailbox<B: Shell>(driver: &mut Driver<B>) {
     driver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
     driver.set_receive(true).unwrap();
+}
+
+/// Puts of one byte to `longest` bytes reach a mailbox, each with its interrupt.
+pub fn puts_interrupt<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, longest: usize) {
+    card.bench().set_loop(true);
+    with_mailbox(driver);
+    for (round, (length, vector)) in [(1, 3), (64, 3), (5000, 12), (longest, 15)].into_iter().enumerate() {
+        let data = pattern(length, round as u8);
+        assert!(put(card, driver, &data, vector) == data, "{length} bytes");
+    }
+}
+
+/// Resets the card in the middle of a put, each time later; `holds` checks the bench after each reset.
+pub fn resets_in_a_transfer<B: Shell>(
+    card: &ShellCard<B>,
+    mut driver: Driver<B>,
+    rounds: u8,
+    target: &Target,
+    holds: impl Fn(&B),
+) {
+    card.bench().set_loop(true);
+    for round in 0..rounds {
+        with_mailbox(&mut driver);
+        let data = pattern(3000, round);
+        assert!(put(card, &mut driver, &data, 9) == data);
+        let from = driver.memory.alloc(20_000, 64).unwrap();
+        driver.put(PROCESS, from, 20_000, target).unwrap();
+        card.bench().run(300 + 150 * u64::from(round));
+        card.clone().restart().unwrap();
+        driver = driver_of(card);
+        assert_eq!(driver.stats().unwrap().frames_out, 0);
+        assert!(driver.shell().unwrap().unwrap().macs[0].state.up(), "the MAC goes on without the host");
+        holds(&card.bench());
+    }
 }
 
 #[test]
 fn a_put_reaches_a_mailbox_and_interrupts() {
     let (card, mut driver) = opened(&Config::SIM, 5);
-    card.bench().set_loop(true);
-    with_mailbox(&mut driver);
-    for (round, (length, vector)) in [(1, 3), (64, 3), (5000, 12), (40_000, 15)].into_iter().enumerate() {
-        let data = pattern(length, round as u8);
-        assert!(put(&card, &mut driver, &data, vector) == data, "{length} bytes");
-    }
+    puts_interrupt(&card, &mut driver, 40_000);
     let bench = card.bench();
     assert!(bench.xdma.most[0] > 4 && bench.xdma.bursts > 400, "{:?} {}", bench.xdma.most, bench.xdma.bursts);
 }
 
 #[test]
 fn a_reset_in_the_middle_of_a_transfer() {
-    let (card, mut driver) = opened(&Config::SIM, 6);
-    card.bench().set_loop(true);
-    for round in 0..4u8 {
-        with_mailbox(&mut driver);
-        let data = pattern(3000, round);
-        assert!(put(&card, &mut driver, &data, 9) == data);
-        let from = driver.memory.alloc(20_000, 64).unwrap();
-        let target =
-            Target { node: 0, process: PROCESS as u16, address: MAILBOX, key: KEY, offset: 0, kind: Kind::Bound };
-        driver.put(PROCESS, from, 20_000, &target).unwrap();
-        card.bench().run(300 + 150 * u64::from(round));
-        card.clone().restart().unwrap();
-        driver = driver_of(&card);
-        assert_eq!(driver.stats().unwrap().frames_out, 0);
-        assert!(driver.shell().unwrap().unwrap().macs[0].state.up(), "the MAC goes on without the host");
-        let bench = card.bench();
+    let (card, driver) = opened(&Config::SIM, 6);
+    let target = Target { node: 0, process: PROCESS as u16, address: MAILBOX, key: KEY, offset: 0, kind: Kind::Bound };
+    resets_in_a_transfer(&card, driver, 4, &target, |bench| {
         assert_eq!(bench.cmac.restarts, 1, "the one of power-up: the transmitter never starves");
-    }
+    });
 }
 
 /// What the page says of the MAC.

@@ -3,11 +3,13 @@
 use super::bench::{files_of, Dna, COMMIT, DNA, UNITS};
 use super::card::{MessageSink, Shell, ShellCard};
 use super::cmac::Frame;
-use super::driver::{answers_pings, driver_of, handler, pattern, pings, play, put, with_mailbox, Driver, LIMIT};
+use super::driver::{
+    answers_pings, driver_of, handler, pings, play, puts_interrupt, resets_in_a_transfer, Driver, LIMIT,
+};
 use super::gty::Gty;
 use super::latency::{alone, mean, with_the_shell};
 use super::xdma::Xdma;
-use spindle::{HostMemory, Kind, Target};
+use spindle::{Kind, Target};
 use spindle_boards::data::Board;
 use spindle_boards::hdl::pcs::Rate;
 use spindle_boards::ip;
@@ -267,33 +269,16 @@ fn the_driver_reads_the_page_of_the_shell() {
 #[test]
 fn a_put_reaches_a_mailbox_and_interrupts() {
     let (card, mut driver) = opened(3);
-    card.bench().set_loop(true);
-    with_mailbox(&mut driver);
-    for (round, (length, vector)) in [(1, 3), (64, 3), (5000, 12), (20_000, 15)].into_iter().enumerate() {
-        let data = pattern(length, round as u8);
-        assert!(put(&card, &mut driver, &data, vector) == data, "{length} bytes");
-    }
+    puts_interrupt(&card, &mut driver, 20_000);
     let bench = card.bench();
     assert!(bench.xdma.most[0] > 4 && bench.xdma.bursts > 200, "{:?} {}", bench.xdma.most, bench.xdma.bursts);
 }
 
 #[test]
 fn a_reset_in_the_middle_of_a_transfer() {
-    let (card, mut driver) = opened(4);
-    card.bench().set_loop(true);
-    for round in 0..3u8 {
-        with_mailbox(&mut driver);
-        let data = pattern(3000, round);
-        assert!(put(&card, &mut driver, &data, 9) == data);
-        let from = driver.memory.alloc(20_000, 64).unwrap();
-        let target = Target { node: 0, process: 2, address: 1, key: 2, offset: 0, kind: Kind::Bound };
-        driver.put(2, from, 20_000, &target).unwrap();
-        card.bench().run(300 + 150 * u64::from(round));
-        card.clone().restart().unwrap();
-        driver = driver_of(&card);
-        assert_eq!(driver.stats().unwrap().frames_out, 0);
-        assert!(driver.shell().unwrap().unwrap().macs[0].state.up(), "the MAC goes on without the host");
-    }
+    let (card, driver) = opened(4);
+    let target = Target { node: 0, process: 2, address: 1, key: 2, offset: 0, kind: Kind::Bound };
+    resets_in_a_transfer(&card, driver, 3, &target, |_| ());
 }
 
 /// A pulled cable: frames go nowhere, nothing waits, and the receiver finds the line again by a reset.

@@ -220,9 +220,15 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn posts_left(&mut self, ring: &mut CommandRing) -> Result<u32> {
         let page = doorbell::BASE + ring.process as u32 * PAGE;
         let state = doorbell::RingDone(self.bar.read32(page + doorbell::RING_DONE)?);
-        let ahead = (state.done() as u16).wrapping_sub(ring.done as u16);
-        ring.done = ring.done.wrapping_add(ahead.into());
-        let left = ring.tail.wrapping_sub(ring.done);
+        let ahead = u32::from((state.done() as u16).wrapping_sub(ring.done as u16));
+        let waiting = ring.tail.wrapping_sub(ring.done);
+        if ahead > waiting {
+            return Err(Error::Implausible(format!(
+                "{ahead} commands of a ring in which {waiting} waited as carried out"
+            )));
+        }
+        ring.done = ring.done.wrapping_add(ahead);
+        let left = waiting - ahead;
         match state.error() {
             doorbell_error::NONE => {}
             _ if ring.mended == Some(ring.done) => {}
@@ -240,9 +246,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Waits until all posts of a ring have been carried out, at most `cycles` cycles of the card.
     pub fn wait_posts(&mut self, ring: &mut CommandRing, cycles: u64) -> Result<()> {
-        let start = self.cycle()?;
+        let mut patience = self.patience(cycles)?;
         while self.posts_left(ring)? > 0 {
-            if self.cycle()?.saturating_sub(start) > cycles {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: format!("posts of process {}", ring.process), cycles });
             }
         }

@@ -354,7 +354,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     /// Messages of the context that are alive; none of an inactive context means that it has drained.
+    ///
+    /// # Errors
+    /// The card has no such context, or does not answer.
     pub fn live_messages(&mut self, context: ContextId) -> Result<u32> {
+        self.check_context(context)?;
         self.bar.read32(packet::BASE + packet::CONTEXT_LIVE + 4 * context.0 as u32)
     }
 
@@ -394,10 +398,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             return Err(Error::Argument(format!("context {} is not installed", context.0)));
         };
         let (base, size) = placement.state;
-        if !offset.is_multiple_of(4) || offset + bytes > size {
+        // The sum of what a program names may be more than a number holds.
+        if !offset.is_multiple_of(4) || offset.checked_add(bytes).is_none_or(|end| end > size) {
             return Err(Error::Argument(format!(
-                "bytes {offset} to {} are not in the {size} bytes of the context's memory, or not aligned to 4",
-                offset + bytes
+                "{bytes} bytes from {offset} on are not in the {size} bytes of the context's memory, or not aligned to 4"
             )));
         }
         Ok(base + offset)

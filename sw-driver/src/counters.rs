@@ -14,6 +14,8 @@ const LEVELS: [(u32, u32); 4] = [
     (rvma::BASE, rvma::MAILBOXES),
     (rvma::BASE, rvma::BUFFERS),
 ];
+/// Attempts to read both halves of a counter.
+const WIDE_READS: u32 = 8;
 /// Pages with counters.
 const PAGES: [u32; 4] = [packet::BASE, hpu::BASE, rvma::BASE, node::BASE];
 
@@ -167,14 +169,18 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// # Errors
     /// The card has no such context, or does not answer.
     pub fn context_counters(&mut self, context: ContextId) -> Result<ContextCounters> {
-        if context.0 >= self.info.contexts {
-            return Err(Error::Argument(format!(
-                "there is no context {}; the card has {}, from 0",
-                context.0, self.info.contexts
-            )));
-        }
+        self.check_context(context)?;
         let before = self.contexts.counted[context.0];
         Ok(self.counted(context.0)?.since(&before))
+    }
+
+    /// Refuses a context that the card does not have.
+    pub(crate) fn check_context(&self, context: ContextId) -> Result<()> {
+        if context.0 < self.info.contexts {
+            return Ok(());
+        }
+        let (number, count) = (context.0, self.info.contexts);
+        Err(Error::Argument(format!("there is no context {number}; the card has {count}, from 0")))
     }
 
     /// What the context with this number has counted since the reset of the card.
@@ -216,10 +222,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         (0..count as u32).map(|i| self.bar.read32(address + 4 * i)).collect()
     }
 
-    /// A 64-bit counter whose halves are read one after the other: repeated until the high half does not change.
+    /// A 64-bit counter whose halves are read one after the other: repeated until the high half does not change, which no
+    /// counter does twice in a few accesses.
     pub(crate) fn read_wide(&mut self, low: u32, high: u32) -> Result<u64> {
         let mut before = self.bar.read32(high)?;
-        loop {
+        for _ in 0..WIDE_READS {
             let value = self.bar.read32(low)?;
             let after = self.bar.read32(high)?;
             if before == after {
@@ -227,5 +234,6 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
             before = after;
         }
+        Err(Error::Implausible(format!("another high half of the counter at {high:#x} at each of {WIDE_READS} reads")))
     }
 }

@@ -6,10 +6,13 @@ use crate::regions::RegionTable;
 use crate::resident::Residents;
 use crate::rule_table::RuleTable;
 use crate::{Bar, Error, HostMemory, Registers, Result};
+use spindle_contract::params::MAX_CONTEXTS;
 use spindle_contract::registers::{self, global, packet, Page, BLOCKS};
 
 /// Cycles of a unit of MESSAGE_TIMEOUT, and how many units it can hold.
 const TIMEOUT_UNIT: u64 = 1024;
+/// Processes that the masks of the card's registers have bits for.
+const MOST_PROCESSES: usize = 64;
 const MOST_TIMEOUT_UNITS: u64 = u16::MAX as u64;
 
 /// A card, opened. The context, rule, RVMA and counter calls are in the modules of their names.
@@ -222,7 +225,7 @@ impl Info {
         let tables: global::Tables = bar.read()?;
         let memories: global::Memories = bar.read()?;
         let mut word = |offset: u32| bar.read32(global::BASE + offset);
-        Ok(Info {
+        let info = Info {
             clusters: hpus.clusters() as usize,
             hpus: hpus.hpus() as usize,
             contexts: hpus.contexts() as usize,
@@ -235,7 +238,30 @@ impl Info {
             clock_mhz: word(global::CLOCK_MHZ)?,
             live_messages: word(global::LIVE_MESSAGES)? as usize,
             processes: word(global::PROCESSES)? as usize,
-        })
+        };
+        info.check()?;
+        Ok(info)
+    }
+
+    /// Refuses sizes beyond what registers, masks and tables of any card are made for.
+    fn check(&self) -> Result<()> {
+        let core_mask = u32::BITS as usize;
+        let limits = [
+            ("HPUs", self.total_hpus(), 1..=core_mask),
+            ("execution contexts", self.contexts, 1..=MAX_CONTEXTS),
+            ("doorbell pages", self.processes, 1..=MOST_PROCESSES),
+            ("bytes of context memory", self.l2_bytes, 1024..=usize::MAX),
+        ];
+        for (what, count, limit) in limits {
+            if !limit.contains(&count) {
+                return Err(Error::Implausible(format!(
+                    "{count} {what}, where {} to {} can be",
+                    limit.start(),
+                    limit.end()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// All HPUs.

@@ -82,6 +82,9 @@ pub enum Error {
         /// Why.
         why: &'static str,
     },
+    /// The card reports what no card of its description can.
+    #[error("the card reports {0}; reset it, and write its image again if that happens again")]
+    Implausible(String),
     /// A bounded wait ended.
     #[error("{what} did not come within {cycles} cycles")]
     Timeout {

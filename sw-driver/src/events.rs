@@ -326,12 +326,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Waits for the next event, at most `cycles` cycles of the card.
     pub fn wait_event(&mut self, ring: &mut EventRing, cycles: u64) -> Result<Event> {
-        let start = self.cycle()?;
+        let mut patience = self.patience(cycles)?;
         loop {
             if let Some(event) = self.poll_event(ring)? {
                 return Ok(event);
             }
-            if self.cycle()?.saturating_sub(start) > cycles {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: format!("an event of process {}", ring.process), cycles });
             }
         }

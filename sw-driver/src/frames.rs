@@ -179,10 +179,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         while let Some(event) = self.poll_event(&mut frames.events)? {
             match event.kind {
                 EventKind::Frame(arrived) if !arrived.host_error => {
+                    check_frame(frames, &arrived)?;
                     self.repost_before(frames, arrived.address)?;
                     let mut bytes = vec![0; arrived.length as usize];
                     self.memory.read(arrived.address, &mut bytes)?;
-                    frames.taken += arrived.length.next_multiple_of(64);
+                    frames.taken = frames.taken.saturating_add(arrived.length.next_multiple_of(64));
                     self.repost_if_empty(frames)?;
                     return Ok(Some(ReceivedFrame { bytes, arrived }));
                 }
@@ -283,15 +284,26 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// cycles of the card.
     pub fn wait_frames_read(&mut self, cycles: u64) -> Result<()> {
         let handed = self.bar.read32(rvma::BASE + rvma::HOST_FRAMES)?;
-        let start = self.cycle()?;
+        let mut patience = self.patience(cycles)?;
         // At most 32 frames are handed on and not read.
         while handed.wrapping_sub(self.bar.read32(rvma::BASE + rvma::HOST_FRAMES_READ)?) as i32 > 0 {
-            if self.cycle()?.saturating_sub(start) > cycles {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: "the end of the frames that are sent".into(), cycles });
             }
         }
         Ok(())
     }
+}
+
+/// A frame lies whole in a buffer of the window, and is no longer than frames can be.
+fn check_frame(frames: &Frames, arrived: &Arrived) -> Result<()> {
+    let Arrived { address, length, .. } = *arrived;
+    let end = address.saturating_add(length.into());
+    let holds = |posted: &Posted| posted.buffer <= address && end <= posted.buffer + u64::from(posted.size);
+    if length <= LONGEST && frames.buffers.iter().any(holds) {
+        return Ok(());
+    }
+    Err(Error::Implausible(format!("a frame of {length} bytes at {address:#x}, where no buffer of its window has it")))
 }
 
 /// The card can insert this checksum into a frame of so many bytes.

@@ -53,6 +53,7 @@ pub mod image;
 pub mod irq;
 pub mod moderation;
 pub mod nodes;
+mod patience;
 pub mod peer;
 pub mod plugin;
 pub mod print;

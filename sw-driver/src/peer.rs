@@ -64,9 +64,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Entry of the PSN filter's table, named by the low bits of a node; `None`: the entry has no peer.
     pub fn peer(&mut self, entry: u8) -> Result<Option<Peer>> {
         self.bar.write32(packet::BASE + packet::PEER_QUERY, entry.into())?;
-        let start = self.cycle()?;
+        let mut patience = self.patience(QUERY_CYCLES)?;
         while self.bar.read::<packet::PeerQuery>()?.busy() {
-            if self.cycle()? - start > QUERY_CYCLES {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: "an entry of the peer table".into(), cycles: QUERY_CYCLES });
             }
         }

@@ -1,8 +1,13 @@
 //! What handlers print.
 
 use crate::access::whole;
-use crate::{Bar, ContextId, Device, HostMemory, Registers, Result};
+use crate::{Bar, ContextId, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::registers::hpu;
+
+/// Pieces that the card's queue holds.
+const QUEUE: u32 = 64;
+/// Pieces after which one call takes no more.
+const MOST_AT_ONCE: usize = 4096;
 
 /// Up to eight characters that a handler printed. The pieces of one handler come in the order in which it printed them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +27,18 @@ pub struct Print {
 }
 
 impl<B: Bar, M: HostMemory> Device<B, M> {
-    /// Takes everything that waits in the print queue; nothing there costs one register read. Pieces that found the queue full are
+    /// Takes everything that waits in the print queue, at most some 4,096 pieces at once; nothing there costs one register read. Pieces
+    /// that found the queue full are
     /// counted in [`Stats::prints_lost`](crate::stats::Stats::prints_lost).
     pub fn prints(&mut self) -> Result<Vec<Print>> {
         let mut prints = Vec::new();
         loop {
             let waiting = self.bar.read32(hpu::BASE + hpu::PRINT_COUNT)?;
-            if waiting == 0 {
+            if waiting > QUEUE {
+                return Err(Error::Implausible(format!("{waiting} pieces of text in a queue of {QUEUE}")));
+            }
+            // Handlers that print without end do not hold the caller up.
+            if waiting == 0 || prints.len() >= MOST_AT_ONCE {
                 return Ok(prints);
             }
             for _ in 0..waiting {

@@ -156,12 +156,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (doorbell::OFFSET, target.offset),
         ];
         self.stage_bell(process, &staging)?;
-        let start = self.cycle()?;
+        let mut patience = self.patience(PATIENCE)?;
         loop {
             match self.command(process, name, command)? {
                 Ok(number) => return Ok(Put { number: number as u16 }),
                 // The card keeps one put beside the one that leaves.
-                Err(doorbell_error::NO_SLOT) if self.cycle()?.saturating_sub(start) < PATIENCE => {}
+                Err(doorbell_error::NO_SLOT) if !self.is_over(&mut patience)? => {}
                 Err(code) => return Err(Error::Doorbell { command: name, why: refusal(code) }),
             }
         }
@@ -175,9 +175,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Waits until the last byte of a put has left, at most `cycles` cycles of the card.
     pub fn wait_put(&mut self, put: &Put, cycles: u64) -> Result<()> {
-        let start = self.cycle()?;
+        let mut patience = self.patience(cycles)?;
         while !self.put_is_over(put)? {
-            if self.cycle()?.saturating_sub(start) > cycles {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: format!("the end of put {}", put.number), cycles });
             }
         }

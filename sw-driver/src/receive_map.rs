@@ -41,8 +41,10 @@ impl Received {
     /// segments of `segment` bytes: each segment must have a granule of its own.
     pub fn missing(&self, offset: u32, length: u32, segment: u32) -> Vec<Range<u32>> {
         let starts = (0..length).step_by(segment.max(1) as usize);
-        let missing = starts.filter(|at| !self.begins_at(offset + at));
-        missing.map(|at| offset + at..offset + (at + segment).min(length)).collect()
+        // No buffer reaches beyond the last byte that an offset names.
+        let place = |at: u32| offset.saturating_add(at);
+        let missing = starts.filter(|at| !self.begins_at(place(*at)));
+        missing.map(|at| place(at)..place(at.saturating_add(segment).min(length))).collect()
     }
 }
 

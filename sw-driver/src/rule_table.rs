@@ -7,7 +7,7 @@ use crate::rule::{Conjunction, Literal, Rule, Source, Term};
 use crate::rvma::Window;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
 use spindle_contract::descriptors::action;
-use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
+use spindle_contract::params::{MATCH_TERMS, MATCH_WORDS, MAX_CONTEXTS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::registers::packet::{self, RuleAction, WordSource};
 use spindle_contract::wire::VLAN_BYTES;
 
@@ -129,16 +129,20 @@ impl RuleTable {
         let rule = |action: u8, message: u32| {
             RuleAction::ZERO.with_valid(true).with_action(action.into()).with_message(message)
         };
-        let context = |context: ContextId, message: u32| rule(action::CONTEXT, message).with_context(context.0 as u32);
+        let context = |context: ContextId, message: u32| match context.0 {
+            number @ 0..MAX_CONTEXTS => Ok(rule(action::CONTEXT, message).with_context(number as u32)),
+            number => Err(Error::Argument(format!("there is no context {number}; a card has at most {MAX_CONTEXTS}"))),
+        };
         Ok(match action {
             Action::Drop => rule(action::DROP, RuleAction::MESSAGE_PACKET),
-            Action::Context(c) => context(c, RuleAction::MESSAGE_PACKET),
-            Action::ContextPerMessage(c) => context(c, RuleAction::MESSAGE_HEADER),
+            Action::Context(c) => context(c, RuleAction::MESSAGE_PACKET)?,
+            Action::ContextPerMessage(c) => context(c, RuleAction::MESSAGE_HEADER)?,
             Action::Mailbox => rule(action::MAILBOX, RuleAction::MESSAGE_HEADER),
             Action::Host => rule(action::HOST, RuleAction::MESSAGE_PACKET),
             Action::Deliver(delivery) => {
+                let to_context = context(delivery.context, RuleAction::MESSAGE_PACKET)?;
                 let message = self.delivery(delivery)?;
-                message.with_valid(true).with_action(action::CONTEXT.into()).with_context(delivery.context.0 as u32)
+                message.with_valid(true).with_action(to_context.action()).with_context(to_context.context())
             }
         })
     }
@@ -342,9 +346,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Waits until the last commit has happened.
     fn committed(&mut self) -> Result<()> {
-        let start = self.cycle()?;
+        let mut patience = self.patience(COMMIT_CYCLES)?;
         while self.bar.read32(packet::BASE + packet::MATCH_COMMIT)? != 0 {
-            if self.cycle()? - start > COMMIT_CYCLES {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: "the commit of the match rules".into(), cycles: COMMIT_CYCLES });
             }
         }

@@ -125,12 +125,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Waits for the completion of a buffer, at most `cycles` cycles of the card.
     pub fn wait(&mut self, posted: &Posted, cycles: u64) -> Result<Completed> {
-        let start = self.cycle()?;
+        let mut patience = self.patience(cycles)?;
         loop {
             if let Some(completed) = self.poll(posted)? {
                 return Ok(completed);
             }
-            if self.cycle()?.saturating_sub(start) > cycles {
+            if self.is_over(&mut patience)? {
                 return Err(Error::Timeout { what: format!("the completion record at {:#x}", posted.record), cycles });
             }
         }

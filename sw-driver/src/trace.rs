@@ -1,6 +1,6 @@
 //! The trace ring: when sampled packets passed each stage, on the card itself.
 
-use crate::{Bar, Device, HostMemory, Registers, Result};
+use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::reasons::{TRACE_COUNT, TRACE_RECORDS};
 use spindle_contract::registers::trace::{self, Control, RecordHpu, RecordStages, SampleMask};
 
@@ -62,7 +62,13 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             return Ok(Trace { records, lost: start - first });
         }
         // What was overwritten while it was read is not believed.
-        let valid = oldest(self.bar.read32(trace::BASE + trace::WRITTEN)?).min(written);
+        let now = self.bar.read32(trace::BASE + trace::WRITTEN)?;
+        if now < written {
+            return Err(Error::Implausible(format!(
+                "{now} records of its trace after {written}: it was reset meanwhile"
+            )));
+        }
+        let valid = oldest(now).min(written);
         records.drain(..(valid - start) as usize);
         Ok(Trace { records, lost: valid - first })
     }

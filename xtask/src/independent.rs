@@ -58,6 +58,7 @@ const CRATES: &[Uses] = &[
         &["spindle-boards", "spindle-harness", "spindle-model", "spindle-nic", "spindle-sim"]),
     ("spindle-model", &["spindle-contract"], &[]),
     ("spindle-harness", &["spindle-verilog"], &[]),
+    ("spindle-fuzz", &["spindle-harness"], &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),
     ("spindle-hart", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model",

@@ -25,6 +25,8 @@ const TIME: u32 = TIME_REGION as u32;
 const PAGE: u64 = 4096;
 /// Addresses for the card's memory if the server names none: above the low 4 GiB, below the program's own.
 const WINDOW: Range<u64> = 4 << 30..1 << 40;
+/// Vectors of a function, by the field of MSI-X that counts them.
+const MOST_VECTORS: usize = 2048;
 /// What a read of an absent PCI function gives.
 const ALL_ONES: u32 = u32::MAX;
 /// How long a reset may take.
@@ -79,6 +81,11 @@ impl UserCard {
         let mut ids = [0; 4];
         client.read(CONFIG, 0, &mut ids)?;
         let vectors = client.interrupts(MSIX)?;
+        if vectors > MOST_VECTORS {
+            return Err(client.lost(format!(
+                "its server reports {vectors} interrupt vectors, where MSI-X has at most {MOST_VECTORS}"
+            )));
+        }
         let window = client.server().window.map_or(WINDOW, |[start, end]| start..end);
         let memory = File::options().read(true).write(true).open("/proc/self/mem").map_err(|source| {
             let cure = "mount /proc".into();
@@ -194,9 +201,10 @@ impl HostMemory for UserCard {
         let (client, free) = (&mut self.client, &mut self.free);
         self.arenas.alloc(bytes, align, |bytes| {
             let memory = SharedMemory::new(bytes)?;
-            let base = free.start.next_multiple_of(HUGE_PAGE as u64);
+            // A server may name a window that ends with the last address.
+            let base = free.start.checked_next_multiple_of(HUGE_PAGE as u64).unwrap_or(u64::MAX);
             let end = base.saturating_add(memory.bytes() as u64);
-            if end > free.end {
+            if end > free.end || end - base < memory.bytes() as u64 {
                 let (wanted, left) = (memory.bytes(), free.end.saturating_sub(base) as usize);
                 let cure = "free memory, or ask for less";
                 return Err(Error::Full { what: "bytes at the addresses of its window", wanted, free: left, cure });

@@ -1,0 +1,65 @@
+//! Handler images: an image that is written as a file is read as the same image, and whatever a damaged file becomes is
+//! an image that the card can run, or an error.
+
+use crate::elf;
+use spindle::image::{UserHeader, LONGEST_USER_HEADER};
+use spindle::Image;
+use spindle_contract::memory_map::{base, CODE};
+use spindle_fuzz::Source;
+
+const NAMES: [&str; 9] =
+    ["main", "header_handler", "payload_handler", "completion_handler", "$x", ".L1", "ping", "spin_", "_"];
+
+/// Any image; its entry points are the card's business.
+fn image(source: &mut Source) -> Image {
+    let code = source.bytes(64);
+    let address = |source: &mut Source, most: usize| base(CODE) + 4 * source.below(most / 4 + 2) as u32;
+    let mut entries = [None; 3];
+    for entry in &mut entries {
+        *entry = source.chance(2).then(|| address(source, code.len()));
+    }
+    let count = source.below(5);
+    let mut symbols: Vec<_> =
+        (0..count).map(|_| (address(source, code.len() + 16), source.pick(&NAMES).to_string())).collect();
+    symbols.sort();
+    let user_header = source.chance(3).then(|| UserHeader {
+        name: source.pick(&NAMES).to_string(),
+        bytes: source.below(usize::from(LONGEST_USER_HEADER) + 3) as u8,
+    });
+    Image { code, state: source.bytes(64), entries, symbols, user_header }
+}
+
+/// The rules of images that the hardware relies on.
+fn can_run(image: &Image) -> bool {
+    let inside =
+        |address: u32| address.is_multiple_of(4) && (address.wrapping_sub(base(CODE)) as usize) < image.code.len();
+    let sizes = image.user_header.as_ref().is_none_or(|header| (1..=LONGEST_USER_HEADER).contains(&header.bytes));
+    sizes && image.entries.iter().flatten().all(|entry| inside(*entry)) && image.entries != [None; 3]
+}
+
+#[test]
+fn fuzz_image() {
+    spindle_fuzz::run("image", 3000, |source| {
+        let wanted = image(source);
+        let file = elf::file(&wanted);
+        match Image::parse(&file) {
+            Ok(image) => {
+                assert_eq!(image, wanted);
+                assert!(can_run(&image), "{image:?}");
+            }
+            Err(error) => assert!(!can_run(&wanted) && !error.to_string().is_empty(), "{error}: {wanted:?}"),
+        }
+        let damaged = source.mutated(&file);
+        let Ok(image) = Image::parse(&damaged) else { return false };
+        assert!(can_run(&image), "{image:?}");
+        for address in [0, u32::MAX, base(CODE), base(CODE) + source.word() % 128, source.word()] {
+            if let Some((name, offset)) = image.symbol(address) {
+                let start = address - offset;
+                assert!(image.symbols.iter().any(|known| (known.0, known.1.as_str()) == (start, name)));
+            }
+        }
+        // Whatever it has been read as can be written, and is the same image again.
+        assert_eq!(Image::parse(&elf::file(&image)), Ok(image));
+        true
+    });
+}

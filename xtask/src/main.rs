@@ -12,6 +12,7 @@ mod figures;
 mod independent;
 mod install;
 mod lint;
+mod mutants;
 mod nextpnr;
 mod outputs;
 mod pictures;
@@ -72,6 +73,8 @@ enum Command {
     Same(same::Options),
     /// Measure, synthesise, place and route, and write target/report/report.json.
     Report(report::Options),
+    /// Change the emitted Verilog of blocks in small ways and see which changes the tests notice.
+    Mutants(mutants::Options),
     /// Fill the figure tables of README and docs.
     Figures(figures::Options),
     /// Draw the pictures of README and docs.
@@ -103,6 +106,7 @@ fn main() -> std::process::ExitCode {
             Command::Lint(options) => lint::run(&options),
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),
+            Command::Mutants(options) => mutants::run(&options),
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
             Command::Vm(options) => vm::run(&options),

@@ -94,6 +94,21 @@ fn summary(text: &str, optional: &[Optional]) -> (Vec<String>, Count) {
     (lines, count)
 }
 
+/// Records that the test that calls is skipped; it then returns.
+#[cfg(test)]
+pub fn skip(reason: &str) {
+    use std::io::Write;
+    let test = std::thread::current().name().unwrap_or("a test").to_string();
+    let refused = std::env::var("SPINDLE_NO_SKIPS").is_ok_and(|value| !value.is_empty());
+    assert!(!refused, "{test} would be skipped, and skipped tests are refused here: {reason}");
+    eprintln!("SKIPPED: {test}: {reason}");
+    if let Some(list) = std::env::var_os("SPINDLE_SKIPPED") {
+        let file = std::fs::OpenOptions::new().append(true).open(list);
+        let written = file.and_then(|mut file| file.write_all(format!("skipped\t{test}\t{reason}\n").as_bytes()));
+        written.expect("the list of skipped tests can be written");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

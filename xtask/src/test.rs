@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{boards, book, figures, independent, install, lint, pictures, python, setup, synth};
+use crate::{boards, book, figures, independent, install, lint, mutants, pictures, python, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -50,6 +50,8 @@ pub fn run(options: &Options) -> Result<bool> {
     sum.outcome("independent", independent::run().map(|()| true));
     sum.outcome("figures", figures::run(&figures::Options::check()));
     sum.outcome("pictures", pictures::run(&pictures::Options::check()));
+    sum.outcome("page of mutants", mutants::check());
+    mutants::list_designs()?;
     let nextest = installed("cargo-nextest");
     if nextest {
         sum.suite("tests", cargo_command().args(["nextest", "run", "--workspace", "--no-fail-fast"]))?;
@@ -58,6 +60,7 @@ pub fn run(options: &Options) -> Result<bool> {
     } else {
         sum.suite("tests", cargo_command().args(["test", "--workspace", "--no-fail-fast"]))?;
     }
+    mutants::forget_designs();
     // After the tests: the model of the simulated cards is there.
     sum.outcome("install", install::check());
     // With what was installed.
@@ -67,6 +70,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     // The default configuration is the one that simulates; the largest is the one that must fit.
     sum.outcome("lint", lint::verilog("sim"));
+    sum.outcome("sample of mutants", mutants::sample());
     if !options.no_synth {
         sum.outcome("boards", boards::run(&boards::Options::of_tests(options.full)));
         let quick = synth::Options { quick: !options.full, ..Default::default() };

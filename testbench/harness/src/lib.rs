@@ -55,6 +55,8 @@
 //! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
 //! | `SPINDLE_OPTIONAL_SKIPS` | how the reasons of skips begin that are allowed all the same, one a line |
 //! | `SPINDLE_SKIPPED` | a file: each skipped test adds a line, for `cargo xtask test` |
+//! | `SPINDLE_MODELS` | a folder: list the designs that are loaded there, for `cargo xtask mutants` |
+//! | `SPINDLE_MUTANTS`, `SPINDLE_MUTANT` | mutated blocks, and which mutant acts, for `cargo xtask mutants` |
 //! | `SPINDLE_VCD` | a folder: record every test into it from the start |
 
 mod cache;
@@ -74,6 +76,7 @@ mod shim;
 mod skip;
 mod source;
 pub mod stream;
+mod substitute;
 mod tools;
 mod versions;
 mod wave;

@@ -7,6 +7,7 @@ use crate::linked;
 use crate::progress::Progress;
 use crate::record::{Recording, WaveOptions};
 use crate::source::Source;
+use crate::substitute;
 use anyhow::{anyhow, Context, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -121,6 +122,7 @@ impl Model {
     /// As [`Model::build`]; `progress` shows the compilation if there is one.
     pub fn build_with(source: &Source, progress: &Progress) -> Result<Arc<Library>> {
         static OPEN: Mutex<Option<HashMap<PathBuf, Arc<Library>>>> = Mutex::new(None);
+        let source = &*substitute::design(source)?;
         let opened = || OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let known = |key: &PathBuf| opened().as_ref().and_then(|open| open.get(key)).cloned();
         let linked = match linked::linked() {

@@ -47,8 +47,7 @@ pub fn source_of(block: &mut impl Block, top: &str) -> Result<Source, spindle_ve
         let written = std::fs::create_dir_all(&folder).and_then(|()| design.write_dir(&folder));
         written.unwrap_or_else(|error| panic!("SPINDLE_EMIT: {} cannot be written: {error}", folder.display()));
     }
-    let files = design.modules.iter().map(|module| (format!("{}.sv", module.name), module.text.clone()));
-    Ok(Source::new(top, files.collect()))
+    Ok(design.into())
 }
 
 /// A block under test. Its ports are the fields of `B::Ports`, which `#[block]` makes of the block's public fields.

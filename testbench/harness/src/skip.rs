@@ -43,7 +43,7 @@ fn optional(reason: &str, list: Option<OsString>) -> bool {
 }
 
 /// The test that runs: the runner names threads after their tests.
-fn test_name() -> String {
+pub(crate) fn test_name() -> String {
     std::thread::current().name().unwrap_or("a test").to_string()
 }
 

@@ -22,6 +22,14 @@ pub struct Source {
     pub options: BuildOptions,
 }
 
+/// A design of the back end, one file for each module.
+impl From<spindle_verilog::Design> for Source {
+    fn from(design: spindle_verilog::Design) -> Source {
+        let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
+        Source::new(design.top, files)
+    }
+}
+
 impl Source {
     /// A design built with the default options.
     pub fn new(top: impl Into<String>, files: Vec<(String, String)>) -> Self {

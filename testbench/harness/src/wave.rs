@@ -4,6 +4,7 @@
 use crate::model::Model;
 use crate::seed::{seed_from_env, variation_from_env};
 use crate::source::Source;
+use crate::substitute::mutants_run;
 use anyhow::{Context, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -80,6 +81,9 @@ pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
     }
     let first = context(None, vec![]);
     let Err(failure) = catch_unwind(AssertUnwindSafe(|| test(&first))) else { return };
+    if mutants_run() {
+        resume_unwind(failure);
+    }
     let starts = first.ends.borrow().iter().map(|end| end.load(Ordering::Relaxed).saturating_sub(WINDOW)).collect();
     let folder = wave_folder();
     eprintln!("{name}: failed; running it again with waves in {}", folder.display());

@@ -25,8 +25,7 @@ mod linked {
 pub fn source(config: &Config) -> Result<Source> {
     let design =
         spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
-    let files = design.modules.into_iter().map(|module| (format!("{}.sv", module.name), module.text)).collect();
-    Ok(Source::new(design.top, files))
+    Ok(design.into())
 }
 
 /// The model of `source`: the linked one, or that of the cache, or a new one, whose build `progress` shows.

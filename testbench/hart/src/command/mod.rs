@@ -83,8 +83,7 @@ Exit status:
 /// The processor of `config` on its bench, with everything that a seed decides from `seed`.
 pub fn open(config: &Config, seed: u64) -> Result<Hart> {
     let design = spindle_nic::emit_hpu(config).context("cannot emit the handler processor")?;
-    let source = Source::from_text(design.top.clone(), design.to_string());
-    let library = Model::build_with(&source, &Progress::stderr("spindle"))?;
+    let library = Model::build_with(&Source::from(design), &Progress::stderr("spindle"))?;
     Hart::new(library.instance_with_seed(seed), seed, 0)
 }
 

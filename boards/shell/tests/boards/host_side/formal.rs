@@ -6,76 +6,11 @@ use spindle_boards::hdl::bar::BarBridge;
 use spindle_boards::hdl::host::HostBridge;
 use spindle_boards::hdl::irq::IrqBridge;
 use spindle_harness::{source_of, Source};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use spindle_proof::Proof;
+use spindle_verilog::prelude::Block;
 
-/// How a question ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// The property holds in every cycle.
-    Proved,
-    /// There is a run from reset that breaks the property.
-    Broken,
-    /// Neither within the depth.
-    Unknown,
-}
-
-/// A block with properties around it.
-struct Question {
-    source: Source,
-    /// Ports of the block in the wrapper `props`, which has `clock` and `reset`, and the properties.
-    wrapper: String,
-    /// Registers of the block that the wrapper names: its wire, and the register's path.
-    peeks: &'static [(&'static str, &'static str)],
-    depth: u32,
-}
-
-impl Question {
-    fn ask(&self, yosys: &Path, name: &str) -> Verdict {
-        // The packaged yosys sees relative paths only: everything lies in one folder, and it works there.
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("formal-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("the target folder can be written");
-        let text: String = self.source.files.iter().map(|(_, text)| text.as_str()).collect();
-        std::fs::write(folder.join("props.sv"), text + &self.wrapper).expect("the target folder can be written");
-        let peeks: String = self.peeks.iter().map(|(wire, path)| format!("connect -set {wire} {path}; ")).collect();
-        let script = format!(
-            "read_verilog -sv -formal props.sv; hierarchy -check -top props; proc; flatten; cd props; {peeks}cd ..; \
-             opt -full; memory_map; opt -full; async2sync; dffunmap; opt -full; \
-             sat -tempinduct -prove-asserts -set-assumes -maxsteps {}",
-            self.depth
-        );
-        let output = Command::new(yosys).args(["-p", &script]).current_dir(&folder).output().expect("yosys starts");
-        let log = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        std::fs::remove_dir_all(&folder).expect("the target folder can be written");
-        assert!(log.contains("Import proof for assert"), "{name}: yosys found no property:\n{log}");
-        if log.contains("Induction step proven: SUCCESS!") {
-            Verdict::Proved
-        } else if log.contains("proof finished - model found for base case: FAIL!") {
-            Verdict::Broken
-        } else {
-            assert!(log.contains("Reached maximum number of time steps"), "{name}: yosys fails:\n{log}");
-            Verdict::Unknown
-        }
-    }
-
-    /// The block with a piece of its text replaced.
-    fn broken(mut self, from: &str, to: &str) -> Self {
-        let files = self.source.files.iter_mut().filter(|(_, text)| text.contains(from));
-        let texts: Vec<_> = files.map(|(_, text)| *text = text.replacen(from, to, 1)).collect();
-        assert!(!texts.is_empty(), "`{from}` is not in the block");
-        self
-    }
-}
-
-/// Proves a question, and then asks it of blocks that are broken.
-fn prove(name: &str, question: impl Fn() -> Question, faults: &[(&str, &str)]) {
-    let Some(yosys) = yosys() else {
-        return;
-    };
-    assert_eq!(question().ask(&yosys, name), Verdict::Proved, "{name}");
-    for (from, to) in faults {
-        assert_eq!(question().broken(from, to).ask(&yosys, name), Verdict::Broken, "{name} with `{from}` as `{to}`");
-    }
+fn emitted(block: &mut impl Block, top: &str) -> Source {
+    source_of(block, top).unwrap_or_else(|error| panic!("{top}: {error}"))
 }
 
 /// The begin of every wrapper: a reset of two cycles, then none.
@@ -91,7 +26,7 @@ const PATIENCE: u64 = 3;
 /// up, with the step that begins it; and the step that ends the beat.
 const BOUND: u64 = 2 * (PATIENCE + 2) + 1;
 
-fn bar() -> Question {
+fn bar() -> Proof {
     let wrapper = format!(
         "module props(input clock, input [63:0] awaddr, araddr, input [3:0] awid, arid, input [7:0] awlen, arlen,
     input [2:0] awsize, arsize, input awvalid, wvalid, arvalid, bready, rready, wlast, input [63:0] wdata,
@@ -101,7 +36,7 @@ fn bar() -> Question {
   wire awready, wready, arready, bvalid, rvalid, rlast;
   wire [3:0] bid, rid;
   wire nawvalid, nwvalid, narvalid;
-  bar_bridge dut (.clock(clock), .reset(reset), .pcie_awid(awid), .pcie_awaddr(awaddr), .pcie_awlen(awlen),
+  dut dut (.clock(clock), .reset(reset), .pcie_awid(awid), .pcie_awaddr(awaddr), .pcie_awlen(awlen),
     .pcie_awsize(awsize), .pcie_awburst(2'd1), .pcie_awprot(3'd0), .pcie_awlock(1'b0), .pcie_awcache(4'd0),
     .pcie_awvalid(awvalid), .pcie_awready(awready), .pcie_wdata(wdata), .pcie_wstrb(wstrb), .pcie_wlast(wlast),
     .pcie_wvalid(wvalid), .pcie_wready(wready), .pcie_bid(bid), .pcie_bvalid(bvalid), .pcie_bready(bready),
@@ -146,13 +81,8 @@ endmodule
 "
     );
     let mut bridge = BarBridge::<64, 8, 2, 1>::with_patience(PATIENCE);
-    let source = source_of(&mut bridge, "bar_bridge").expect("the block can be emitted");
-    Question {
-        source,
-        wrapper,
-        peeks: &[("step", "dut.step"), ("owed", "dut.owed"), ("owed_write", "dut.owed_write")],
-        depth: 30,
-    }
+    let peeks = [("step", "dut.step"), ("owed", "dut.owed"), ("owed_write", "dut.owed_write")];
+    Proof::new(emitted(&mut bridge, "bar_bridge"), wrapper).probes(peeks).k(12).depth(30)
 }
 
 /// Whatever the NIC and the shell's page do, the host waits for the bridge for a bounded time; no burst is left without an
@@ -165,15 +95,16 @@ fn bar_always_answers() {
         ("id <= writes ?", "id <= pcie_awvalid ?"),
         ("if (nic_awready & aw)", "if (aw)"),
     ];
-    prove("bar", bar, &faults);
+    let Some(yosys) = yosys() else { return };
+    bar().prove(&yosys, &faults);
 }
 
-fn irq() -> Question {
+fn irq() -> Proof {
     let wrapper = format!(
         "module props(input clock, input [15:0] request, ack, input msix);
   {RESET}
   wire [15:0] acknowledge, req, pending;
-  irq_bridge dut (.clock(clock), .reset(reset), .request(request), .acknowledge(acknowledge), .usr_irq_req(req),
+  dut dut (.clock(clock), .reset(reset), .request(request), .acknowledge(acknowledge), .usr_irq_req(req),
     .usr_irq_ack(ack), .msix_enable(msix), .pending(pending));
   reg [15:0] past_req = 0, past_ack = 0, past_pending = 0, past_acknowledge = 0, taken = 0;
   reg past_msix = 0;
@@ -199,8 +130,7 @@ fn irq() -> Question {
 endmodule
 "
     );
-    let source = source_of(&mut IrqBridge::default(), "irq_bridge").expect("the block can be emitted");
-    Question { source, wrapper, peeks: &[], depth: 12 }
+    Proof::new(emitted(&mut IrqBridge::default(), "irq_bridge"), wrapper).k(2).depth(12)
 }
 
 /// A request is held until it is acknowledged, and what was taken from the NIC is never lost.
@@ -212,10 +142,11 @@ fn interrupts_are_held_and_never_lost() {
         ("asked <= ((held & ~sent) | takes) & enabled", "asked <= (held & ~sent) | takes"),
         ("held <= (held | takes) & ~sent", "held <= (held | takes) & ~sent & enabled"),
     ];
-    prove("irq", irq, &faults);
+    let Some(yosys) = yosys() else { return };
+    irq().prove(&yosys, &faults);
 }
 
-fn host() -> Question {
+fn host() -> Proof {
     let ports = |channel: &str| {
         format!(
             ".engine_{channel}id({channel}id), .engine_{channel}addr({channel}addr), .engine_{channel}len({channel}len),
@@ -230,7 +161,7 @@ fn host() -> Question {
   {RESET}
   wire pawvalid, parvalid, pbready, prready;
   wire [63:0] pawaddr, paraddr;
-  host_bridge dut (.clock(clock), .reset(reset), {aw}, {ar},
+  dut dut (.clock(clock), .reset(reset), {aw}, {ar},
     .engine_wdata(wdata), .engine_wstrb(wstrb), .engine_wlast(wlast), .engine_wvalid(wvalid), .engine_bready(bready),
     .engine_rready(rready), .pcie_wready(pwready), .pcie_bid(8'd0), .pcie_bresp(pbresp), .pcie_bvalid(pbvalid),
     .pcie_bready(pbready), .pcie_rid(8'd0), .pcie_rdata(512'd0), .pcie_rresp(prresp), .pcie_rlast(prlast),
@@ -263,8 +194,7 @@ endmodule
         aw = ports("aw"),
         ar = ports("ar"),
     );
-    let source = source_of(&mut HostBridge::new(LIMIT, 48), "host_bridge").expect("the block can be emitted");
-    let peeks = &[
+    let peeks = [
         ("writes", "dut.writes"),
         ("reads", "dut.reads"),
         ("lost_writes", "dut.lost_writes"),
@@ -276,7 +206,7 @@ endmodule
         ("w_spare_word", "dut.write_addresses.spare"),
         ("r_spare_word", "dut.read_addresses.spare"),
     ];
-    Question { source, wrapper, peeks, depth: 14 }
+    Proof::new(emitted(&mut HostBridge::new(LIMIT, 48), "host_bridge"), wrapper).probes(peeks).depth(14)
 }
 
 /// Bursts in the XDMA in the proof: few, so that a broken block exceeds the limit soon.
@@ -291,5 +221,6 @@ fn outstanding_bursts_and_addresses_keep_their_limits() {
         ("else if (!up) lost_writes <= writes", "else if (!up) lost_writes <= 6'd9 + writes"),
         ("wire far = |", "wire far = &"),
     ];
-    prove("host", host, &faults);
+    let Some(yosys) = yosys() else { return };
+    host().prove(&yosys, &faults);
 }

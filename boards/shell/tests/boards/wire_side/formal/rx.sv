@@ -5,7 +5,7 @@
 );
 endmodule
 
-module harness (
+module props (
   input logic tick, reset,
   input logic [511:0] data,
   input logic [63:0] keep,

@@ -9,7 +9,7 @@
 );
 endmodule
 
-module harness (
+module props (
   input logic instant, core_tick, mac_tick,
   input logic [511:0] data,
   input logic [63:0] keep,

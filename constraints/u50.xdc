@@ -3,7 +3,7 @@ set_property CFGBVS GND [current_design]
 set_property CONFIG_VOLTAGE 1.8 [current_design]
 set_property CONFIG_MODE SPIx4 [current_design]
 set_property BITSTREAM.CONFIG.CONFIGFALLBACK ENABLE [current_design]
-set_property BITSTREAM.CONFIG.CONFIGRATE 85.0 [current_design]
+set_property BITSTREAM.CONFIG.CONFIGRATE 63.8 [current_design]
 set_property BITSTREAM.CONFIG.EXTMASTERCCLK_EN DISABLE [current_design]
 set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
 set_property BITSTREAM.CONFIG.SPI_32BIT_ADDR YES [current_design]
@@ -16,7 +16,7 @@ set_operating_conditions -design_power_budget 63
 # Alveo U50: pins. Generated from boards/u50/board.toml; edit that file instead.
 
 # Group board.
-set_property -dict {PACKAGE_PIN G17 IOSTANDARD LVDS} [get_ports {board_clk_p}]
+set_property -dict {PACKAGE_PIN G17 IOSTANDARD LVDS DQS_BIAS TRUE} [get_ports {board_clk_p}]
 set_property -dict {PACKAGE_PIN G16 IOSTANDARD LVDS} [get_ports {board_clk_n}]
 set_property -dict {PACKAGE_PIN J18 IOSTANDARD LVCMOS18 DRIVE 8 SLEW SLOW PULLTYPE PULLDOWN} [get_ports {hbm_cattrip}]
 set_property -dict {PACKAGE_PIN BB25 IOSTANDARD LVCMOS18 DRIVE 8 SLEW SLOW} [get_ports {sc_uart_txd}]

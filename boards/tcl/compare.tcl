@@ -74,11 +74,12 @@ proc make_ip {module} {
     if {$version ni [dict get $ip versions]} {
         say "$module: version $version of $name; the table was taken from [join [dict get $ip versions] {, }]"
     }
-    set known [list_property [get_ips $module]]
+    # Names of properties are the same in capitals and small letters, and versions of Vivado differ in them.
+    set known [string tolower [list_property [get_ips $module]]]
     set differences {}
     foreach group [dict get $ip settings] {
         foreach {setting value} $group {
-            if {$setting ni $known} {
+            if {[string tolower $setting] ni $known} {
                 lappend differences "the IP has no setting $setting"
             }
         }
@@ -86,7 +87,7 @@ proc make_ip {module} {
     differ $module $differences
     set values [dict create]
     foreach group [dict get $ip settings] {
-        set group [dict filter $group script {setting value} {expr {$setting in $known}}]
+        set group [dict filter $group script {setting value} {expr {[string tolower $setting] in $known}}]
         if {[catch {set_property -dict $group [get_ips $module]} problem]} {
             stop "$module refuses its settings: $problem"
         }

@@ -280,6 +280,9 @@ pub struct Pin {
     /// Slew rate.
     #[serde(default)]
     pub slew: Option<Slew>,
+    /// The receiver gives its pair a level of its own (`DQS_BIAS`), where capacitors on the card take the level away.
+    #[serde(default)]
+    pub dqs_bias: bool,
     /// The level at which the shell holds this output for ever.
     #[serde(default, rename = "const")]
     pub constant: Option<u8>,

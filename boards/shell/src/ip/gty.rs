@@ -16,7 +16,7 @@ pub const IP: Ip = Ip {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "preset", allowed: Allowed::Word(&["GTY-10GBASE-R"]) },
+    Setting { name: "PRESET", allowed: Allowed::Word(&["GTY-10GBASE-R"]) },
     Setting { name: "CHANNEL_ENABLE", allowed: Allowed::Place("") },
     Setting { name: "TX_MASTER_CHANNEL", allowed: Allowed::Place("") },
     Setting { name: "RX_MASTER_CHANNEL", allowed: Allowed::Place("") },
@@ -71,7 +71,7 @@ pub fn instance(options: &Options) -> Result<Instance, String> {
     };
     let settings = vec![
         // The preset first: it sets all others.
-        ("preset", "GTY-10GBASE-R".into()),
+        ("PRESET", "GTY-10GBASE-R".into()),
         ("CHANNEL_ENABLE", options.site.into()),
         ("TX_MASTER_CHANNEL", options.site.into()),
         ("RX_MASTER_CHANNEL", options.site.into()),

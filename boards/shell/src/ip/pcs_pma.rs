@@ -31,6 +31,9 @@ pub fn instance(number: usize, init_clock_mhz: &str) -> Instance {
 
 vendor_block! {
     /// 10GBASE-R PCS with transceiver, PLL and clocks. `core_status[0]` is the block lock.
+    ///
+    /// The block reaches the registers of its transceiver over `drp_*`, outputs to inputs: no other block wants them, so a
+    /// request is its own grant.
     PcsPma "pcs0" [] {
         refclk_p: In Clock @ "" => Top;
         refclk_n: In Clock @ "" => Top;
@@ -54,12 +57,19 @@ vendor_block! {
         tx_fault: In Bit @ "" => Tie(0);
         pma_pmd_type: In Bits [3] @ "" => Tie(7);
         tx_disable: Out Bit @ "" => Shell;
-        drp_gnt: In Bit @ "dclk" => Tie(1);
-        drp_den_i: In Bit @ "dclk" => Tie(0);
-        drp_dwe_i: In Bit @ "dclk" => Tie(0);
-        drp_daddr_i: In Bits [16] @ "dclk" => Tie(0);
-        drp_di_i: In Bits [16] @ "dclk" => Tie(0);
-        drp_drdy_i: In Bit @ "dclk" => Tie(0);
-        drp_drpdo_i: In Bits [16] @ "dclk" => Tie(0);
+        drp_req: Out Bit @ "dclk" => Open;
+        drp_gnt: In Bit @ "dclk" => Loop("drp_req");
+        drp_den_o: Out Bit @ "dclk" => Open;
+        drp_den_i: In Bit @ "dclk" => Loop("drp_den_o");
+        drp_dwe_o: Out Bit @ "dclk" => Open;
+        drp_dwe_i: In Bit @ "dclk" => Loop("drp_dwe_o");
+        drp_daddr_o: Out Bits [16] @ "dclk" => Open;
+        drp_daddr_i: In Bits [16] @ "dclk" => Loop("drp_daddr_o");
+        drp_di_o: Out Bits [16] @ "dclk" => Open;
+        drp_di_i: In Bits [16] @ "dclk" => Loop("drp_di_o");
+        drp_drdy_o: Out Bit @ "dclk" => Open;
+        drp_drdy_i: In Bit @ "dclk" => Loop("drp_drdy_o");
+        drp_drpdo_o: Out Bits [16] @ "dclk" => Open;
+        drp_drpdo_i: In Bits [16] @ "dclk" => Loop("drp_drpdo_o");
     }
 }

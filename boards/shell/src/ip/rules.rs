@@ -1,9 +1,31 @@
 //! Settings that Vivado accepts and with which a card fails all the same.
 
-use super::{Instance, Use};
+use super::{Direction, Instance, Use};
 
 /// Bytes that the MSI-X logic of `xdma` takes of its BAR.
 const INTERNAL_MSIX_BYTES: u64 = 64 << 10;
+
+/// Ports that an IP has only where a setting is `true`: IP, port, setting. Of a bus, its first port.
+const BROUGHT: &[(&str, &str, &str)] = &[
+    ("xdma", "msi_enable", "pf0_msi_enabled"),
+    ("xdma", "msi_vector_width", "pf0_msi_enabled"),
+    ("xdma", "msix_enable", "pf0_msix_enabled"),
+    ("xdma", "s_axib_awaddr", "en_axi_slave_if"),
+    ("xdma", "s_axil_awaddr", "xdma_axilite_slave"),
+];
+
+/// Ports of the table that the generated IP lacks.
+fn absent(instance: &Instance) -> Vec<String> {
+    let of_ip = BROUGHT.iter().filter(|(ip, ..)| *ip == instance.ip.name);
+    let without = of_ip.filter(|(_, port, setting)| {
+        instance.ports.iter().any(|known| known.name == *port) && instance.value(setting) != Some("true")
+    });
+    without
+        .map(|(_, port, setting)| {
+            format!("the IP has `{port}` only with `{setting}`; set it to true, or drop the port")
+        })
+        .collect()
+}
 
 /// The breaches of an instance, a sentence each.
 pub fn breaches(instance: &Instance) -> Vec<String> {
@@ -12,13 +34,31 @@ pub fn breaches(instance: &Instance) -> Vec<String> {
         "pcie_7x" => tlp_block(instance),
         _ => vec![],
     };
+    let looped = instance.ports.iter().filter_map(|port| match port.used {
+        Use::Loop(output) => Some((port, output)),
+        _ => None,
+    });
+    let torn = looped
+        .filter(|(port, output)| {
+            let end = instance.ports.iter().find(|other| other.name == *output);
+            end.is_none_or(|end| (end.direction, end.width) != (Direction::Out, port.width))
+        })
+        .map(|(port, output)| {
+            format!("`{}` takes `{output}`, which is no output of {} bits; correct the table", port.name, port.width)
+        });
     let wide = instance.ports.iter().filter(|port| match port.used {
         Use::Tie(value) => port.width < 64 && value >> port.width != 0,
         _ => false,
     });
     let wide = wide
         .map(|port| format!("the constant of `{}` has more than {} bits; correct the table", port.name, port.width));
-    found.into_iter().chain(wide).map(|sentence| format!("{}: {sentence}", instance.module)).collect()
+    found
+        .into_iter()
+        .chain(absent(instance))
+        .chain(torn)
+        .chain(wide)
+        .map(|sentence| format!("{}: {sentence}", instance.module))
+        .collect()
 }
 
 fn number(instance: &Instance, name: &str) -> u64 {

@@ -20,6 +20,8 @@ pub enum Allowed {
     Number(u64, u64),
     /// A hexadecimal number of so many digits at most, with `0x` or without, as the IP writes it.
     Hex(usize),
+    /// An address: `0x` and 16 hexadecimal digits at most. The IP reads digits without `0x` as another number.
+    Address,
     /// A frequency in MHz, as a decimal number.
     MegaHertz,
     /// A place on the device: a prefix, `X`, a number, `Y`, a number.
@@ -38,10 +40,8 @@ impl Allowed {
         match self {
             Self::Word(words) => words.contains(&value),
             Self::Number(low, high) => value.parse().is_ok_and(|number: u64| (*low..=*high).contains(&number)),
-            Self::Hex(digits) => {
-                let value = value.strip_prefix("0x").unwrap_or(value);
-                (1..=*digits).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_hexdigit())
-            }
+            Self::Hex(digits) => is_hex(value.strip_prefix("0x").unwrap_or(value), *digits),
+            Self::Address => value.strip_prefix("0x").is_some_and(|value| is_hex(value, 16)),
             Self::MegaHertz => value.parse().is_ok_and(|number: f64| (1.0..2000.0).contains(&number)),
             Self::Place(prefix) => value.strip_prefix(prefix).is_some_and(is_place),
             Self::Places => value.split_once('~').is_some_and(|(first, last)| is_place(first) && is_place(last)),
@@ -52,6 +52,10 @@ impl Allowed {
             }
         }
     }
+}
+
+fn is_hex(text: &str, digits: usize) -> bool {
+    (1..=digits).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `X0Y12`.
@@ -66,6 +70,7 @@ impl fmt::Display for Allowed {
             Self::Word(words) => write!(f, "one of {}", words.join(", ")),
             Self::Number(low, high) => write!(f, "a number from {low} to {high}"),
             Self::Hex(digits) => write!(f, "at most {digits} hexadecimal digits"),
+            Self::Address => write!(f, "0x and at most 16 hexadecimal digits"),
             Self::MegaHertz => write!(f, "a frequency in MHz such as 156.25"),
             Self::Place(prefix) => write!(f, "a place such as {prefix}X0Y4"),
             Self::Places => write!(f, "places such as X0Y28~X0Y31"),

@@ -20,7 +20,9 @@ pub enum Use {
     Shell,
     /// An input with a constant value.
     Tie(u64),
-    /// An output that nothing reads.
+    /// An input that takes the output of this name of the same block.
+    Loop(&'static str),
+    /// An output that nothing reads, but for an input of the same block that is [`Use::Loop`].
     Open,
 }
 

@@ -54,15 +54,16 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "pf0_bar0_64bit", allowed: SWITCH },
     Setting { name: "pf0_bar0_scale", allowed: Allowed::Word(&["Kilobytes", "Megabytes"]) },
     Setting { name: "pf0_bar0_size", allowed: Allowed::Number(1, 512) },
-    Setting { name: "pciebar2axibar_0", allowed: Allowed::Hex(16) },
+    Setting { name: "pciebar2axibar_0", allowed: Allowed::Address },
     Setting { name: "pf0_bar2_enabled", allowed: SWITCH },
     Setting { name: "pf0_bar2_64bit", allowed: SWITCH },
     Setting { name: "pf0_bar2_scale", allowed: Allowed::Word(&["Kilobytes", "Megabytes"]) },
     Setting { name: "pf0_bar2_size", allowed: Allowed::Number(1, 512) },
     Setting { name: "axibar_num", allowed: Allowed::Number(1, 1) },
-    Setting { name: "axibar_0", allowed: Allowed::Hex(16) },
-    Setting { name: "axibar_highaddr_0", allowed: Allowed::Hex(16) },
-    Setting { name: "axibar2pciebar_0", allowed: Allowed::Hex(16) },
+    Setting { name: "axibar_0", allowed: Allowed::Address },
+    Setting { name: "axibar_highaddr_0", allowed: Allowed::Address },
+    Setting { name: "axibar2pciebar_0", allowed: Allowed::Address },
+    Setting { name: "en_axi_slave_if", allowed: SWITCH },
     Setting { name: "xdma_axilite_slave", allowed: SWITCH },
     Setting { name: "c_s_axi_supports_narrow_burst", allowed: SWITCH },
     Setting { name: "c_m_axi_num_write", allowed: Allowed::Number(2, 32) },
@@ -106,6 +107,7 @@ pub fn instance(options: &Options) -> Result<Instance, String> {
         lanes => return Err(format!("the PCIe bridge has no table for {lanes} lanes; give 8 or 16")),
     };
     let hex = |number: u64, digits: usize| format!("{number:0digits$X}");
+    let address = |number: u64| format!("0x{number:016X}");
     let class = |shift: u32| hex(u64::from(CLASS >> shift & 0xFF), 2);
     let mut settings: Vec<(&'static str, String)> = vec![
         ("functional_mode", "AXI_Bridge".into()),
@@ -132,15 +134,16 @@ pub fn instance(options: &Options) -> Result<Instance, String> {
         ("pf0_bar0_64bit", "true".into()),
         ("pf0_bar0_scale", "Megabytes".into()),
         ("pf0_bar0_size", ((1u64 << BAR_BITS) >> 20).to_string()),
-        ("pciebar2axibar_0", hex(0, 16)),
+        ("pciebar2axibar_0", address(0)),
         ("pf0_bar2_enabled", "true".into()),
         ("pf0_bar2_64bit", "true".into()),
         ("pf0_bar2_scale", "Kilobytes".into()),
         ("pf0_bar2_size", (INTERRUPT_BAR_BYTES >> 10).to_string()),
         ("axibar_num", "1".into()),
-        ("axibar_0", hex(0, 16)),
-        ("axibar_highaddr_0", hex(HIGHEST_ADDRESS, 16)),
-        ("axibar2pciebar_0", hex(0, 16)),
+        ("axibar_0", address(0)),
+        ("axibar_highaddr_0", address(HIGHEST_ADDRESS)),
+        ("axibar2pciebar_0", address(0)),
+        ("en_axi_slave_if", "true".into()),
         ("xdma_axilite_slave", "true".into()),
         ("c_s_axi_supports_narrow_burst", "false".into()),
         ("c_m_axi_num_write", OUTSTANDING.to_string()),
@@ -174,7 +177,8 @@ vendor_block! {
     /// PCIe bridge: `LANES` lanes, AXI4 of `WIDTH` bits with `STROBES` = `WIDTH` / 8.
     ///
     /// A host access of 32 bits arrives as one beat of 32 bits, a larger one as a burst of full width. Host memory takes
-    /// INCR bursts with contiguous strobes, 32 reads and 32 writes at a time. `axi_aclk` stops with PERST.
+    /// INCR bursts with contiguous strobes, 32 reads and 32 writes at a time. `axi_aclk` stops with PERST. The IP has
+    /// `msi_enable` and `msi_vector_width` only with MSI, which is off.
     Xdma<LANES, WIDTH, STROBES> "xdma" [] {
         sys_clk: In Clock @ "" => Top;
         sys_clk_gt: In Clock @ "" => Top;
@@ -190,9 +194,7 @@ vendor_block! {
         axi_ctl_aresetn: Out Bit @ "axi_aclk" => Open;
         usr_irq_req: In Bits [VECTORS] @ "axi_aclk" => Shell;
         usr_irq_ack: Out Bits [VECTORS] @ "axi_aclk" => Shell;
-        msi_enable: Out Bit @ "axi_aclk" => Open;
         msix_enable: Out Bit @ "axi_aclk" => Shell;
-        msi_vector_width: Out Bits [3] @ "axi_aclk" => Open;
         m_axib_awid: Out Bits [4] @ "axi_aclk" => Shell;
         m_axib_awaddr: Out Bits [64] @ "axi_aclk" => Shell;
         m_axib_awlen: Out Bits [8] @ "axi_aclk" => Shell;

@@ -73,10 +73,15 @@ fn statements(board: &Board, pin: &Pin, known: &TablePin, issues: &mut Vec<Issue
     }
 }
 
-/// Constants and drive strengths are those of outputs.
+/// Constants and drive strengths are those of outputs, a bias that of inputs.
 fn output(board: &Board, pin: &Pin, issues: &mut Vec<Issue>) {
     if pin.dir == Direction::In && (pin.constant.is_some() || pin.drive.is_some() || pin.slew.is_some()) {
         let text = format!("`{}` is an input and has a const, drive or slew, which only outputs have", pin.port);
+        issues.push(board.issue(pin.line, text));
+    }
+    let differential = pin.iostandard.as_ref().is_some_and(|standard| standard.starts_with("LVDS"));
+    if pin.dqs_bias && !(pin.dir == Direction::In && differential && pin.bus().ends_with("_p")) {
+        let text = format!("`{}` has dqs_bias, which only the positive input of an LVDS pair has", pin.port);
         issues.push(board.issue(pin.line, text));
     }
     if pin.constant.is_some_and(|level| level > 1) {

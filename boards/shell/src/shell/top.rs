@@ -211,6 +211,10 @@ fn vendor_block(board: &Board, instance: &Instance, text: &mut Text) -> Result<(
         let signal = match port.used {
             Use::Shell => text.wire(&own, port.width),
             Use::Tie(value) => format!("{}'d{value}", port.width),
+            Use::Loop(output) => text.wire(&format!("{}_{output}", instance.module), port.width),
+            Use::Open if instance.ports.iter().any(|other| other.used == Use::Loop(port.name)) => {
+                text.wire(&own, port.width)
+            }
             // Verilator and people see by the name that nothing reads it.
             Use::Open => text.wire(&format!("unused_{own}"), port.width),
             Use::Top => of_top(board, instance, port.name).ok_or_else(|| {

@@ -93,7 +93,7 @@ pub fn ip(board: &Board, instances: &[Instance]) -> String {
         let _ = writeln!(out, "    name {}", instance.ip.name);
         let _ = writeln!(out, "    versions {}", list(instance.ip.versions.iter().copied()));
         let _ = writeln!(out, "    licence {}", word(instance.ip.licence.unwrap_or("")));
-        let (preset, others): (Vec<_>, Vec<_>) = instance.settings.iter().partition(|(name, _)| *name == "preset");
+        let (preset, others): (Vec<_>, Vec<_>) = instance.settings.iter().partition(|(name, _)| *name == "PRESET");
         out.push_str("    settings {\n");
         for group in [preset, others].iter().filter(|group| !group.is_empty()) {
             out.push_str("        {\n");

@@ -40,7 +40,7 @@ fn the_values_are_those_of_the_board() {
     let of = |name: &str| ip::instances(&Board::named(name).unwrap()).unwrap();
     let u280 = of("u280");
     assert_eq!(u280[0].value("pf0_subsystem_id"), Some("0280"));
-    assert_eq!(u280[0].value("axibar_highaddr_0"), Some("0000FFFFFFFFFFFF"));
+    assert_eq!(u280[0].value("axibar_highaddr_0"), Some("0x0000FFFFFFFFFFFF"));
     let sites = ["CMAC_CORE_SELECT", "GT_GROUP_SELECT", "LANE4_GT_LOC", "GT_REF_CLK_FREQ", "GT_DRP_CLK"];
     let values: Vec<_> = sites.iter().map(|name| u280[1].value(name).unwrap()).collect();
     assert_eq!(values, ["CMACE4_X0Y6", "X0Y40~X0Y43", "X0Y43", "156.25", "100.00"]);
@@ -52,10 +52,60 @@ fn the_values_are_those_of_the_board() {
 
 #[test]
 fn a_window_of_one_mebibyte_is_refused() {
-    for window in [None, Some("00000000000FFFFF")] {
+    for window in [None, Some("0x00000000000FFFFF")] {
         let sentence = changed("axibar_highaddr_0", window);
         assert!(sentence.contains("the window to host memory is 0x0 to 0xfffff"), "{sentence}");
     }
+}
+
+#[test]
+fn an_address_without_0x_is_refused() {
+    // Vivado reads the digits without 0x as another number.
+    let sentence = changed("axibar_highaddr_0", Some("0000FFFFFFFFFFFF"));
+    assert!(sentence.contains("cannot be `0000FFFFFFFFFFFF`; give 0x and at most 16 hexadecimal digits"), "{sentence}");
+}
+
+#[test]
+fn a_port_that_the_settings_take_away_is_refused() {
+    for (setting, port) in [
+        ("pf0_msix_enabled", "msix_enable"),
+        ("en_axi_slave_if", "s_axib_awaddr"),
+        ("xdma_axilite_slave", "s_axil_awaddr"),
+    ] {
+        for value in [None, Some("false")] {
+            let sentence = changed(setting, value);
+            assert!(sentence.contains(&format!("the IP has `{port}` only with `{setting}`")), "{sentence}");
+        }
+    }
+    // MSI is off, so its ports may not be in the table.
+    let mut with_msi = bridge();
+    assert!(!with_msi.ports.iter().any(|port| ["msi_enable", "msi_vector_width"].contains(&port.name)));
+    let mut port = with_msi.ports[0].clone();
+    port.name = "msi_enable";
+    with_msi.ports.push(port);
+    assert!(with_msi.check().unwrap_err()[0].contains("the IP has `msi_enable` only with `pf0_msi_enabled`"));
+}
+
+#[test]
+fn the_pcs_reaches_the_registers_of_its_transceiver() {
+    let mut pcs = ip::pcs_pma::instance(0, "100.00");
+    assert_eq!(pcs.check(), Ok(()));
+    // A request without a grant, or an access without an answer, stops the block.
+    for (input, output) in [
+        ("drp_gnt", "drp_req"),
+        ("drp_den_i", "drp_den_o"),
+        ("drp_dwe_i", "drp_dwe_o"),
+        ("drp_daddr_i", "drp_daddr_o"),
+        ("drp_di_i", "drp_di_o"),
+        ("drp_drdy_i", "drp_drdy_o"),
+        ("drp_drpdo_i", "drp_drpdo_o"),
+    ] {
+        let port = pcs.ports.iter().find(|port| port.name == input).unwrap();
+        assert_eq!(port.used, Use::Loop(output), "{input}");
+    }
+    pcs.ports.retain(|port| port.name != "drp_di_o");
+    let sentence = pcs.check().unwrap_err().join("\n");
+    assert!(sentence.contains("`drp_di_i` takes `drp_di_o`, which is no output of 16 bits"), "{sentence}");
 }
 
 #[test]
@@ -100,6 +150,11 @@ fn only_inputs_have_constants_and_clocks_exist() {
                 match port.used {
                     Use::Tie(_) => assert_eq!(port.direction, Direction::In, "{what}"),
                     Use::Open => assert_eq!(port.direction, Direction::Out, "{what}"),
+                    Use::Loop(output) => {
+                        assert_eq!(port.direction, Direction::In, "{what}");
+                        let end = instance.ports.iter().find(|other| other.name == output).expect(&what);
+                        assert_eq!((end.direction, end.width, end.clock), (Direction::Out, port.width, port.clock));
+                    }
                     Use::Top | Use::Shell => {}
                 }
                 let clock = instance.ports.iter().find(|other| other.name == port.clock);

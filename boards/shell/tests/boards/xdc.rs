@@ -78,6 +78,7 @@ fn what_is_read_back_is_the_board() {
             assert_eq!(property("IOSTANDARD"), pin.iostandard);
             assert_eq!(property("DRIVE"), pin.drive.map(|d| d.to_string()));
             assert_eq!(property("PULLTYPE").is_some(), pin.pull.is_some());
+            assert_eq!(property("DQS_BIAS"), pin.dqs_bias.then(|| "TRUE".to_owned()));
         }
         for clock in board.used_clocks() {
             let (name, picoseconds) = &found.clocks[&clock.port];
@@ -87,6 +88,16 @@ fn what_is_read_back_is_the_board() {
             assert!((0.0..1.0).contains(&(exact - *picoseconds as f64)), "{name}: {exact} is {picoseconds}");
         }
         assert_eq!(found.clocks.len(), board.used_clocks().count());
+    }
+}
+
+/// AMD's constraints give the receiver of the U50's clock a bias, and that of no other board's.
+#[test]
+fn the_clock_of_the_u50_has_a_bias() {
+    for board in boards() {
+        let with: Vec<_> = board.used_pins().filter(|pin| pin.dqs_bias).map(|pin| pin.port.as_str()).collect();
+        let wanted: &[&str] = if board.name == "u50" { &["board_clk_p"] } else { &[] };
+        assert_eq!(with, wanted, "{}", board.name);
     }
 }
 

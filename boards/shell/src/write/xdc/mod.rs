@@ -88,6 +88,7 @@ pub fn pins(board: &Board) -> String {
 fn properties(pin: &Pin) -> String {
     let mut words = vec![format!("PACKAGE_PIN {}", pin.loc)];
     words.extend(pin.iostandard.iter().map(|s| format!("IOSTANDARD {s}")));
+    words.extend(pin.dqs_bias.then(|| "DQS_BIAS TRUE".to_owned()));
     words.extend(pin.drive.iter().map(|ma| format!("DRIVE {ma}")));
     words.extend(pin.slew.iter().map(|slew| match slew {
         Slew::Slow => "SLEW SLOW".to_owned(),

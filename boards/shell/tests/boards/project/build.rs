@@ -131,7 +131,7 @@ fn the_build_is_refused_with_a_sentence() {
         (
             &[],
             &[("changes,CONFIG.axibar_highaddr_0", "0x00000000000FFFFF")],
-            "CONFIG.axibar_highaddr_0 was set to `0000FFFFFFFFFFFF` and is `0x00000000000FFFFF`",
+            "CONFIG.axibar_highaddr_0 was set to `0x0000FFFFFFFFFFFF` and is `0x00000000000FFFFF`",
             "synth_ip",
         ),
         (&[], &[("ip,cmac_usplus", "-")], "this Vivado has no IP `cmac_usplus`", "synth_ip"),
@@ -198,6 +198,15 @@ fn differences_are_shown_on_request_and_other_outputs_are_none() {
         "{}",
         run.transcript
     );
+}
+
+#[test]
+fn names_of_settings_compare_without_regard_to_capitals() {
+    let project = Project::u50();
+    let bridge = &ip::instances(&project.board).unwrap()[0];
+    let names = bridge.ip.settings.iter().map(|setting| format!("CONFIG.{}", setting.name.to_uppercase()));
+    let names = names.collect::<Vec<_>>().join(" ");
+    project.run("build.tcl", &["-step", "check"], &[("settings,xdma", &names)]).succeeded();
 }
 
 #[test]

@@ -163,7 +163,7 @@ proc set_property {args} {
     }
     foreach {name value} $values {
         if {[info exists ::modules($object)]} {
-            if {$name ni $::fake(settings,$::modules($object))} {
+            if {[string tolower $name] ni [string tolower $::fake(settings,$::modules($object))]} {
                 error "$object has no property $name"
             }
             set ::values($object,$name) $value

@@ -13,6 +13,7 @@
 //! | [`identity`], [`link`] | the register page `shell`, and the state of the MACs |
 //! | [`tlp`] | bridge of `pcie_7x` (KC705): BARs, host memory, MSI-X |
 //! | [`leds`] | LEDs |
+//! | [`registers`] | the page, the device's number and the LEDs together |
 //! | [`slice`] | registers where a stream crosses to another die region |
 //!
 //! Wire side:
@@ -52,6 +53,7 @@ pub mod mac64;
 pub mod mac_control;
 pub mod pause;
 pub mod pcs;
+pub mod registers;
 pub mod reset;
 pub mod rx_cross;
 pub mod si5324;

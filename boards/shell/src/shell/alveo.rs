@@ -17,13 +17,13 @@ use super::Options;
 use crate::hdl::bar::BarBridge512;
 use crate::hdl::cmac::{CmacRxSink, CmacTxSource};
 use crate::hdl::host::HostBridge;
-use crate::hdl::identity::{DnaReader, Identity};
 use crate::hdl::irq::IrqBridge;
 use crate::hdl::irq_init::IrqInit;
-use crate::hdl::leds::{Leds, LEDS};
-use crate::hdl::link::{MacLink, MacState};
+use crate::hdl::leds::LEDS;
+use crate::hdl::link::MacLink;
 use crate::hdl::mac_control::MacControl;
 use crate::hdl::pause::{Pause, PauseOptions};
+use crate::hdl::registers::{DnaPins, HostState, Registers};
 use crate::hdl::reset::{CoreReset, ResetPair};
 use crate::hdl::rx_cross::RxCross;
 use crate::hdl::slice::FrameSlice;
@@ -110,16 +110,8 @@ pub struct AlveoShell {
     pub cmac0_stat_rx_local_fault: Signal<In, Bit>,
     /// Clock of initialisation, which runs always.
     pub init_clk: Signal<In, Clock>,
-    /// Clock of `DNA_PORTE2`.
-    pub dna_clk: Signal<Out, Bit>,
-    /// Load.
-    pub dna_read: Signal<Out, Bit>,
-    /// Shift.
-    pub dna_shift: Signal<Out, Bit>,
-    /// 0.
-    pub dna_din: Signal<Out, Bit>,
-    /// The bit.
-    pub dna_dout: Signal<In, Bit>,
+    /// The primitive `DNA_PORTE2`.
+    pub dna: DnaPins,
     /// LEDs.
     pub led: Signal<Out, Bits<LEDS>>,
     core_reset: CoreReset,
@@ -127,9 +119,7 @@ pub struct AlveoShell {
     host: HostBridge,
     irq: IrqBridge,
     irq_init: IrqInit,
-    identity: Identity,
-    dna_reader: DnaReader,
-    leds: Leds,
+    registers: Registers,
     nic: Nic,
     rx_slice: FrameSlice,
     tx_slice: FrameSlice,
@@ -156,8 +146,7 @@ impl AlveoShell {
         Self {
             nic: Nic::new(config),
             host: HostBridge::new(options.outstanding, options.address_bits),
-            identity: Identity::new(&options.built),
-            dna_reader: DnaReader::new(DNA_BITS),
+            registers: Registers::new(&options.built, DNA_BITS),
             rx_slice: slice(),
             tx_slice: slice(),
             pause: if options.pause.is_some() { Pause::new(pause) } else { Pause::off() },
@@ -192,12 +181,8 @@ impl AlveoShell {
         self.irq.reset.next = reset;
         self.irq_init.clock.next = self.xdma_axi_aclk.val();
         self.irq_init.reset.next = reset;
-        self.identity.clock.next = self.xdma_axi_aclk.val();
-        self.identity.reset.next = reset;
-        self.dna_reader.clock.next = self.xdma_axi_aclk.val();
-        self.dna_reader.reset.next = reset;
-        self.leds.clock.next = self.xdma_axi_aclk.val();
-        self.leds.reset.next = reset;
+        self.registers.clock.next = self.xdma_axi_aclk.val();
+        self.registers.reset.next = reset;
         self.nic.clock.next = self.xdma_axi_aclk.val();
         self.nic.reset.next = reset;
         self.rx_slice.clock.next = self.xdma_axi_aclk.val();
@@ -253,30 +238,22 @@ impl AlveoShell {
 
     /// The page of the shell, and LEDs.
     fn registers(&mut self) {
-        self.identity.csr.next = self.bar.csr.val();
-        self.bar.csr_answer.next = self.identity.csr_answer.val();
-        self.identity.silent.next = self.bar.silent.val();
-        self.identity.dna.next = self.dna_reader.dna.val();
-        self.identity.dna_valid.next = self.dna_reader.valid.val();
-        self.dna_clk.next = self.dna_reader.dna_clk.val();
-        self.dna_read.next = self.dna_reader.dna_read.val();
-        self.dna_shift.next = self.dna_reader.dna_shift.val();
-        self.dna_din.next = self.dna_reader.dna_din.val();
-        self.dna_reader.dna_dout.next = self.dna_dout.val();
-        self.identity.link_up.next = self.xdma_user_lnk_up.val();
-        self.identity.ltssm.next = self.xdma_cfg_ltssm_state.val();
-        self.identity.msix_enable.next = self.xdma_msix_enable.val();
-        self.identity.refused.next = self.host.refused.val();
-        self.identity.abandoned.next = self.host.abandoned.val();
-        self.identity.vectors_set.next = self.irq_init.mapped.val();
-        self.identity.vectors_failed.next = self.irq_init.failed.val();
-        self.identity.irq_pending.next = self.irq.pending.val();
-        self.identity.mac[0].next = self.link.state.val();
-        self.identity.mac[1].next = MacState::default();
-        self.leds.link_up.next = self.xdma_user_lnk_up.val();
-        self.leds.mac_up.next = self.link.state.val().up;
-        self.leds.identify.next = self.identity.identify.val();
-        self.led.next = self.leds.led.val();
+        self.registers.csr.next = self.bar.csr.val();
+        self.bar.csr_answer.next = self.registers.csr_answer.val();
+        self.registers.host.next = HostState {
+            link_up: self.xdma_user_lnk_up.val(),
+            ltssm: self.xdma_cfg_ltssm_state.val(),
+            msix_enable: self.xdma_msix_enable.val(),
+            vectors_set: self.irq_init.mapped.val(),
+            vectors_failed: self.irq_init.failed.val(),
+            irq_pending: self.irq.pending.val(),
+            refused: self.host.refused.val(),
+            abandoned: self.host.abandoned.val(),
+            silent: self.bar.silent.val(),
+        };
+        self.registers.mac.next = self.link.state.val();
+        self.registers.dna.join(&mut self.dna);
+        self.led.next = self.registers.led.val();
     }
 
     fn wire_side(&mut self) {

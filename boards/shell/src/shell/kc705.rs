@@ -14,11 +14,11 @@
 //! name of the block before them; beside them there are `init_clk`, `sfp_los`, `i2c_*`, `dna_*` and `led`.
 
 use super::Options;
-use crate::hdl::identity::{DnaReader, Identity};
-use crate::hdl::leds::{Leds, LEDS};
-use crate::hdl::link::{MacLink, MacState};
+use crate::hdl::leds::LEDS;
+use crate::hdl::link::MacLink;
 use crate::hdl::mac64::Mac64;
 use crate::hdl::mac_control::MacControl;
+use crate::hdl::registers::{DnaPins, HostState, Registers};
 use crate::hdl::reset::{CoreReset, ResetPair};
 use crate::hdl::rx_cross::RxCross;
 use crate::hdl::si5324::{Si5324, Timing};
@@ -112,23 +112,13 @@ pub struct Kc705Shell {
     pub i2c_sda_t: Signal<Out, Bit>,
     /// Reset of multiplexer and clock chip, low.
     pub i2c_reset_n: Signal<Out, Bit>,
-    /// Clock of `DNA_PORT`.
-    pub dna_clk: Signal<Out, Bit>,
-    /// Load.
-    pub dna_read: Signal<Out, Bit>,
-    /// Shift.
-    pub dna_shift: Signal<Out, Bit>,
-    /// 0.
-    pub dna_din: Signal<Out, Bit>,
-    /// The bit.
-    pub dna_dout: Signal<In, Bit>,
+    /// The primitive `DNA_PORT`.
+    pub dna: DnaPins,
     /// LEDs.
     pub led: Signal<Out, Bits<LEDS>>,
     core_reset: CoreReset,
     tlp: TlpBridge,
-    identity: Identity,
-    dna_reader: DnaReader,
-    leds: Leds,
+    registers: Registers,
     nic: Nic,
     rx_cross: RxCross<CROSS_BITS>,
     tx_cross: TxCross<CROSS_BITS>,
@@ -148,8 +138,7 @@ impl Kc705Shell {
     pub fn new(config: &Config, options: &Options, timing: Timing) -> Self {
         Self {
             nic: Nic::new(config),
-            identity: Identity::new(&options.built),
-            dna_reader: DnaReader::new(DNA_BITS),
+            registers: Registers::new(&options.built, DNA_BITS),
             si5324: Si5324::new(timing),
             ..Self::blank()
         }
@@ -179,12 +168,8 @@ impl Kc705Shell {
         let reset = self.core_reset.domain_reset.val();
         self.tlp.clock.next = self.pcie7_user_clk_out.val();
         self.tlp.reset.next = reset;
-        self.identity.clock.next = self.pcie7_user_clk_out.val();
-        self.identity.reset.next = reset;
-        self.dna_reader.clock.next = self.pcie7_user_clk_out.val();
-        self.dna_reader.reset.next = reset;
-        self.leds.clock.next = self.pcie7_user_clk_out.val();
-        self.leds.reset.next = reset;
+        self.registers.clock.next = self.pcie7_user_clk_out.val();
+        self.registers.reset.next = reset;
         self.nic.clock.next = self.pcie7_user_clk_out.val();
         self.nic.reset.next = reset;
         self.rx_cross.core_clock.next = self.pcie7_user_clk_out.val();
@@ -241,31 +226,23 @@ impl Kc705Shell {
 
     /// The page of the shell, and LEDs.
     fn registers(&mut self) {
-        self.identity.csr.next = self.tlp.csr.val();
-        self.tlp.csr_answer.next = self.identity.csr_answer.val();
-        self.identity.silent.next = false;
-        self.identity.dna.next = self.dna_reader.dna.val();
-        self.identity.dna_valid.next = self.dna_reader.valid.val();
-        self.dna_clk.next = self.dna_reader.dna_clk.val();
-        self.dna_read.next = self.dna_reader.dna_read.val();
-        self.dna_shift.next = self.dna_reader.dna_shift.val();
-        self.dna_din.next = self.dna_reader.dna_din.val();
-        self.dna_reader.dna_dout.next = self.dna_dout.val();
-        self.identity.link_up.next = self.pcie7_user_lnk_up.val();
-        self.identity.ltssm.next = self.pcie7_pl_ltssm_state.val();
-        self.identity.msix_enable.next = self.pcie7_cfg.interrupt_msixenable.val();
-        self.identity.refused.next = bits::<2>(0);
-        self.identity.abandoned.next = bits::<2>(0);
-        // The bridge has the table of MSI-X itself; there is no map.
-        self.identity.vectors_set.next = true;
-        self.identity.vectors_failed.next = false;
-        self.identity.irq_pending.next = self.nic.irq_request.val();
-        self.identity.mac[0].next = self.link.state.val();
-        self.identity.mac[1].next = MacState::default();
-        self.leds.link_up.next = self.pcie7_user_lnk_up.val();
-        self.leds.mac_up.next = self.link.state.val().up;
-        self.leds.identify.next = self.identity.identify.val();
-        self.led.next = self.leds.led.val();
+        self.registers.csr.next = self.tlp.csr.val();
+        self.tlp.csr_answer.next = self.registers.csr_answer.val();
+        self.registers.host.next = HostState {
+            link_up: self.pcie7_user_lnk_up.val(),
+            ltssm: self.pcie7_pl_ltssm_state.val(),
+            msix_enable: self.pcie7_cfg.interrupt_msixenable.val(),
+            // The bridge has the table of MSI-X itself; there is no map.
+            vectors_set: true,
+            vectors_failed: false,
+            irq_pending: self.nic.irq_request.val(),
+            refused: bits::<2>(0),
+            abandoned: bits::<2>(0),
+            silent: false,
+        };
+        self.registers.mac.next = self.link.state.val();
+        self.registers.dna.join(&mut self.dna);
+        self.led.next = self.registers.led.val();
     }
 
     fn wire_side(&mut self) {

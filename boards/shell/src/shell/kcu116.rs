@@ -23,14 +23,14 @@ use crate::hdl::bar::BarBridge256;
 use crate::hdl::gearbox::{BarGearbox, HostGearbox};
 use crate::hdl::gty_watch::GtyWatch;
 use crate::hdl::host::HostBridge;
-use crate::hdl::identity::{DnaReader, Identity};
 use crate::hdl::irq::{IrqBridge, REST};
 use crate::hdl::irq_init::IrqInit;
-use crate::hdl::leds::{Leds, LEDS};
+use crate::hdl::leds::LEDS;
 use crate::hdl::link::{EventCount, MacLink, MacState};
 use crate::hdl::mac64::Mac64;
 use crate::hdl::mac_control::MacControl;
 use crate::hdl::pcs::{Gearbox, PcsRx, PcsTx, Rate};
+use crate::hdl::registers::{DnaPins, HostState, Registers};
 use crate::hdl::reset::{CoreReset, ResetPair};
 use crate::hdl::rx_cross::RxCross;
 use crate::hdl::tx_cross::TxCross;
@@ -102,16 +102,8 @@ pub struct Kcu116Shell {
     pub gty0_rxgearboxslip_in: Signal<Out, Bit>,
     /// Clock of initialisation, 125 MHz, which runs always.
     pub init_clk: Signal<In, Clock>,
-    /// Clock of `DNA_PORTE2`.
-    pub dna_clk: Signal<Out, Bit>,
-    /// Load.
-    pub dna_read: Signal<Out, Bit>,
-    /// Shift.
-    pub dna_shift: Signal<Out, Bit>,
-    /// 0.
-    pub dna_din: Signal<Out, Bit>,
-    /// The bit.
-    pub dna_dout: Signal<In, Bit>,
+    /// The primitive `DNA_PORTE2`.
+    pub dna: DnaPins,
     /// LEDs.
     pub led: Signal<Out, Bits<LEDS>>,
     core_reset: CoreReset,
@@ -121,9 +113,7 @@ pub struct Kcu116Shell {
     host_gearbox: HostGearbox,
     irq: IrqBridge,
     irq_init: IrqInit,
-    identity: Identity,
-    dna_reader: DnaReader,
-    leds: Leds,
+    registers: Registers,
     nic: Nic,
     rx_cross: RxCross<CROSS_BITS>,
     tx_cross: TxCross<CROSS_BITS>,
@@ -152,8 +142,7 @@ impl Kcu116Shell {
             nic: Nic::new(config),
             host: HostBridge::new(options.outstanding, options.address_bits),
             irq: IrqBridge::new(DIVIDER, REST),
-            identity: Identity::new(&options.built),
-            dna_reader: DnaReader::new(DNA_BITS),
+            registers: Registers::new(&options.built, DNA_BITS),
             pcs_rx: PcsRx::new(rate, true),
             pcs_tx: PcsTx::new(Gearbox::Asynchronous, true),
             watch: GtyWatch::new(patience),
@@ -202,12 +191,8 @@ impl Kcu116Shell {
         self.bar.reset.next = reset;
         self.host.clock.next = self.core_clk.val();
         self.host.reset.next = reset;
-        self.identity.clock.next = self.core_clk.val();
-        self.identity.reset.next = reset;
-        self.dna_reader.clock.next = self.core_clk.val();
-        self.dna_reader.reset.next = reset;
-        self.leds.clock.next = self.core_clk.val();
-        self.leds.reset.next = reset;
+        self.registers.clock.next = self.core_clk.val();
+        self.registers.reset.next = reset;
         self.nic.clock.next = self.core_clk.val();
         self.nic.reset.next = reset;
         self.rx_cross.core_clock.next = self.core_clk.val();
@@ -286,26 +271,21 @@ impl Kcu116Shell {
 
     /// The page of the shell, and LEDs.
     fn registers(&mut self) {
-        self.identity.csr.next = self.bar.csr.val();
-        self.bar.csr_answer.next = self.identity.csr_answer.val();
-        self.identity.silent.next = self.bar.silent.val();
-        self.identity.dna.next = self.dna_reader.dna.val();
-        self.identity.dna_valid.next = self.dna_reader.valid.val();
-        self.dna_clk.next = self.dna_reader.dna_clk.val();
-        self.dna_read.next = self.dna_reader.dna_read.val();
-        self.dna_shift.next = self.dna_reader.dna_shift.val();
-        self.dna_din.next = self.dna_reader.dna_din.val();
-        self.dna_reader.dna_dout.next = self.dna_dout.val();
-        self.identity.link_up.next = self.xdma_user_lnk_up.val();
-        self.identity.ltssm.next = self.xdma_cfg_ltssm_state.val();
-        self.identity.msix_enable.next = self.xdma_msix_enable.val();
-        self.identity.refused.next = self.host.refused.val();
-        self.identity.abandoned.next = self.host.abandoned.val();
-        self.identity.vectors_set.next = self.irq_init.mapped.val();
-        self.identity.vectors_failed.next = self.irq_init.failed.val();
-        self.identity.irq_pending.next = self.irq.pending.val();
+        self.registers.csr.next = self.bar.csr.val();
+        self.bar.csr_answer.next = self.registers.csr_answer.val();
+        self.registers.host.next = HostState {
+            link_up: self.xdma_user_lnk_up.val(),
+            ltssm: self.xdma_cfg_ltssm_state.val(),
+            msix_enable: self.xdma_msix_enable.val(),
+            vectors_set: self.irq_init.mapped.val(),
+            vectors_failed: self.irq_init.failed.val(),
+            irq_pending: self.irq.pending.val(),
+            refused: self.host.refused.val(),
+            abandoned: self.host.abandoned.val(),
+            silent: self.bar.silent.val(),
+        };
         let state = self.link.state.val();
-        self.identity.mac[0].next = MacState {
+        self.registers.mac.next = MacState {
             up: state.up,
             aligned: state.aligned,
             local_fault: state.local_fault,
@@ -316,11 +296,8 @@ impl Kcu116Shell {
             rx_bad: state.rx_bad,
             tx_failed: self.failed.count.val(),
         };
-        self.identity.mac[1].next = MacState::default();
-        self.leds.link_up.next = self.xdma_user_lnk_up.val();
-        self.leds.mac_up.next = state.up;
-        self.leds.identify.next = self.identity.identify.val();
-        self.led.next = self.leds.led.val();
+        self.registers.dna.join(&mut self.dna);
+        self.led.next = self.registers.led.val();
     }
 
     /// Between NIC and MAC.

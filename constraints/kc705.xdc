@@ -91,20 +91,20 @@ set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}] 6.400
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}] 6.400
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}] 6.400
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}] 6.400
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}] 6.400
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
@@ -117,21 +117,21 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [g
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 6.400
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}] 6.400
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}] 6.400
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}] 6.400
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}] 6.400
 # mac_user_clk to pcie_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/near*}] 6.400

@@ -96,20 +96,20 @@ set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 6.400
 # core_clk to mac_rx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}] 6.400
 # core_clk to mac_rx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}] 6.400
 # mac_rx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}] 6.400
 # mac_rx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}] 6.400
 # mac_rx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}] 6.400
 # core_clk to mac_tx_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 6.400
@@ -122,21 +122,21 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrc
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
 set_bus_skew -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 6.400
-# mac_tx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 6.400
-# mac_tx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}] 6.400
 # core_clk to mac_tx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}] 6.400
 # core_clk to mac_tx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}] 6.400
 # mac_tx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}] 6.400
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}] 6.400
 # mac_rx_clk to core_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link/near*}] 6.400

@@ -132,20 +132,20 @@ set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 3.103
 set_bus_skew -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/fifo/taken/near*}] 3.103
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/asked/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/asked/near*}] 3.103
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/left/answered/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/left/answered/near*}] 3.103
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/asked/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/asked/near*}] 3.103
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/pair/right/answered/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/pair/right/answered/near*}] 3.103
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/heartbeat/sign/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */rx_cross/clearing/heartbeat/sign/near*}] 3.103
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/fifo/written/near*}] 3.103
@@ -158,21 +158,21 @@ set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to 
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 3.103
 set_bus_skew -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/whole/near*}] 3.103
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/asked/near*}] 3.103
-# mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/left/answered/near*}] 3.103
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/asked/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/asked/near*}] 3.103
 # pcie_user_clk to mac_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/pair/right/answered/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/left/answered/near*}] 3.103
 # mac_user_clk to pcie_user_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/heartbeat/sign/near*}] 3.103
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/asked/near*}] 3.103
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/pair/right/answered/near*}] 3.103
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */tx_cross/clearing/heartbeat/sign/near*}] 3.103
 # mac_user_clk to pcie_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */link/near*}] 3.103

@@ -24,7 +24,8 @@
 //! | [`width`] | frames of 64 bits from and for a narrow MAC |
 //! | [`cmac`], [`mac_control`] | streams of the 100G MAC; bring-up and state of a MAC |
 //! | [`pause`] | pause frames of IEEE 802.3 |
-//! | [`beat`], [`cross_count`], [`heartbeat`] | parts of the crossings: the stored beat, counts, the watch over a clock |
+//! | [`beat`], [`cross_clear`] | parts of the crossings: the stored beat, the clearing of both sides |
+//! | [`cross_count`], [`heartbeat`] | parts of the clearing: counts, the watch over a clock |
 //!
 //! Ethernet of 10 and 25 Gb/s:
 //!
@@ -38,6 +39,7 @@
 pub mod bar;
 pub mod beat;
 pub mod cmac;
+pub mod cross_clear;
 pub mod cross_count;
 pub mod gearbox;
 pub mod gty_watch;

@@ -39,9 +39,8 @@
 //! flip-flops, 7.5 block RAMs.
 
 use crate::hdl::beat::{keep_of, tail_of, CrossBeat};
-use crate::hdl::cross_count::CrossCount;
-use crate::hdl::heartbeat::Heartbeat;
-use spindle_blocks::{AsyncFifo, AxiStreamSource, ClearPair, RamStyle, RxSink};
+use crate::hdl::cross_clear::CrossClear;
+use spindle_blocks::{AsyncFifo, AxiStreamSource, RamStyle, RxSink};
 use spindle_verilog::prelude::*;
 
 /// Receive crossing with a FIFO of `2^A` beats: A = 9 holds three frames of 9,216 bytes.
@@ -78,9 +77,8 @@ pub struct RxCross<const A: usize> {
     /// The MAC's clock stands still.
     pub mac_lost: Signal<Out, Bit>,
     fifo: AsyncFifo<CrossBeat, A>,
-    pair: ClearPair,
-    heartbeat: Heartbeat,
-    drops: CrossCount,
+    /// It counts the frames that are dropped.
+    clearing: CrossClear<1>,
     /// The MAC is inside a frame.
     #[domain(mac)]
     open: Reg<Bit>,
@@ -123,33 +121,22 @@ impl<const A: usize> RxCross<A> {
     }
 
     fn join_clocks(&mut self) {
-        self.heartbeat.watched_clock.next = self.mac_clock.val();
-        self.heartbeat.watched_reset.next = self.mac_reset.val();
-        self.heartbeat.watcher_clock.next = self.core_clock.val();
-        self.heartbeat.watcher_reset.next = self.core_reset.val();
-        let lost = self.heartbeat.lost.val();
-        self.mac_lost.next = lost;
-        self.pair.left_clock.next = self.mac_clock.val();
-        self.pair.left_reset.next = self.mac_reset.val();
-        self.pair.left_quiet.next = true;
-        self.pair.right_clock.next = self.core_clock.val();
-        self.pair.right_reset.next = self.core_reset.val() | lost;
-        self.pair.right_quiet.next = !self.mid_frame.q.val() & !self.waiting.q.val();
+        self.clearing.mac_clock.next = self.mac_clock.val();
+        self.clearing.mac_reset.next = self.mac_reset.val();
+        self.clearing.mac_quiet.next = true;
+        self.clearing.core_clock.next = self.core_clock.val();
+        self.clearing.core_reset.next = self.core_reset.val();
+        self.clearing.core_quiet.next = !self.mid_frame.q.val() & !self.waiting.q.val();
+        self.mac_lost.next = self.clearing.mac_lost.val();
+        self.dropped.next = self.clearing.totals[0].val();
         self.fifo.write_clock.next = self.mac_clock.val();
-        self.fifo.write_reset.next = self.pair.left_clear.val();
+        self.fifo.write_reset.next = self.clearing.mac_clear.val();
         self.fifo.read_clock.next = self.core_clock.val();
-        self.fifo.read_reset.next = self.pair.right_clear.val();
-        self.drops.from_clock.next = self.mac_clock.val();
-        self.drops.from_reset.next = self.pair.left_clear.val();
-        self.drops.to_clock.next = self.core_clock.val();
-        self.drops.to_reset.next = self.core_reset.val();
-        self.drops.to_clear.next = self.pair.right_clear.val();
-        self.drops.stop.next = self.pair.right_stop.val();
-        self.dropped.next = self.drops.total.val();
+        self.fifo.read_reset.next = self.clearing.core_clear.val();
     }
 
     fn from_mac(&mut self) {
-        let stop = self.pair.left_stop.val();
+        let stop = self.clearing.mac_stop.val();
         let aligned = self.aligned.val();
         let valid = self.mac.valid.val();
         let last = self.mac.last.val();
@@ -167,7 +154,7 @@ impl<const A: usize> RxCross<A> {
             self.taking.d.next = !last;
         }
         let drops = valid & first & aligned & !moves & !stop;
-        self.drops.occurs.next = drops;
+        self.clearing.occurs[0].next = drops;
         self.overflow.next = drops | (broken & aligned & !stop);
 
         let now = CrossBeat {
@@ -196,7 +183,7 @@ impl<const A: usize> RxCross<A> {
     }
 
     fn to_core(&mut self) {
-        let stop = self.pair.right_stop.val();
+        let stop = self.clearing.core_stop.val();
         let mid_frame = self.mid_frame.q.val();
         let ending = self.ending.q.val();
         let word = self.fifo.read.val();

@@ -38,9 +38,8 @@
 //! flip-flops, 7.5 block RAMs.
 
 use crate::hdl::beat::{keep_of, tail_of, CrossBeat};
-use crate::hdl::cross_count::CrossCount;
-use crate::hdl::heartbeat::Heartbeat;
-use spindle_blocks::{AsyncFifo, AxiStreamSink, AxiStreamSource, ClearPair, GrayCount, RamStyle};
+use crate::hdl::cross_clear::CrossClear;
+use spindle_blocks::{AsyncFifo, AxiStreamSink, AxiStreamSource, GrayCount, RamStyle};
 use spindle_contract::params::MAX_FRAME;
 use spindle_verilog::prelude::*;
 
@@ -94,10 +93,8 @@ pub struct TxCross<const A: usize> {
     fifo: AsyncFifo<CrossBeat, A>,
     /// Frames that are in the FIFO as a whole.
     whole: GrayCount<12>,
-    pair: ClearPair,
-    heartbeat: Heartbeat,
-    sends: CrossCount,
-    discards: CrossCount,
+    /// It counts the frames that are sent, and those that are discarded.
+    clearing: CrossClear<2>,
     /// The core is inside a frame.
     #[domain(core)]
     open: Reg<Bit>,
@@ -157,44 +154,27 @@ impl<const A: usize> TxCross<A> {
     }
 
     fn join_clocks(&mut self) {
-        self.heartbeat.watched_clock.next = self.mac_clock.val();
-        self.heartbeat.watched_reset.next = self.mac_reset.val();
-        self.heartbeat.watcher_clock.next = self.core_clock.val();
-        self.heartbeat.watcher_reset.next = self.core_reset.val();
-        let lost = self.heartbeat.lost.val();
-        self.mac_lost.next = lost;
-        self.pair.left_clock.next = self.core_clock.val();
-        self.pair.left_reset.next = self.core_reset.val() | lost;
-        self.pair.left_quiet.next = true;
-        self.pair.right_clock.next = self.mac_clock.val();
-        self.pair.right_reset.next = self.mac_reset.val();
-        self.pair.right_quiet.next = !self.mid_frame.q.val();
+        self.clearing.mac_clock.next = self.mac_clock.val();
+        self.clearing.mac_reset.next = self.mac_reset.val();
+        self.clearing.mac_quiet.next = !self.mid_frame.q.val();
+        self.clearing.core_clock.next = self.core_clock.val();
+        self.clearing.core_reset.next = self.core_reset.val();
+        self.clearing.core_quiet.next = true;
+        self.mac_lost.next = self.clearing.mac_lost.val();
+        self.sent.next = self.clearing.totals[0].val();
+        self.discarded.next = self.clearing.totals[1].val();
         self.fifo.write_clock.next = self.core_clock.val();
-        self.fifo.write_reset.next = self.pair.left_clear.val();
+        self.fifo.write_reset.next = self.clearing.core_clear.val();
         self.fifo.read_clock.next = self.mac_clock.val();
-        self.fifo.read_reset.next = self.pair.right_clear.val();
+        self.fifo.read_reset.next = self.clearing.mac_clear.val();
         self.whole.from_clock.next = self.core_clock.val();
-        self.whole.from_reset.next = self.pair.left_clear.val();
+        self.whole.from_reset.next = self.clearing.core_clear.val();
         self.whole.to_clock.next = self.mac_clock.val();
-        self.whole.to_reset.next = self.pair.right_clear.val();
-        self.sends.from_clock.next = self.mac_clock.val();
-        self.sends.from_reset.next = self.pair.right_clear.val();
-        self.sends.to_clock.next = self.core_clock.val();
-        self.sends.to_reset.next = self.core_reset.val();
-        self.sends.to_clear.next = self.pair.left_clear.val();
-        self.sends.stop.next = self.pair.left_stop.val();
-        self.sent.next = self.sends.total.val();
-        self.discards.from_clock.next = self.mac_clock.val();
-        self.discards.from_reset.next = self.pair.right_clear.val();
-        self.discards.to_clock.next = self.core_clock.val();
-        self.discards.to_reset.next = self.core_reset.val();
-        self.discards.to_clear.next = self.pair.left_clear.val();
-        self.discards.stop.next = self.pair.left_stop.val();
-        self.discarded.next = self.discards.total.val();
+        self.whole.to_reset.next = self.clearing.mac_clear.val();
     }
 
     fn from_core(&mut self) {
-        let stop = self.pair.left_stop.val();
+        let stop = self.clearing.core_stop.val();
         let swallow = self.swallow.q.val() | stop;
         let ready = self.fifo.write.ready.val() | swallow;
         self.core.ready.next = ready;
@@ -237,7 +217,7 @@ impl<const A: usize> TxCross<A> {
     }
 
     fn to_mac(&mut self) {
-        let stop = self.pair.right_stop.val();
+        let stop = self.clearing.mac_stop.val();
         let mid_frame = self.mid_frame.q.val();
         let discarding = self.discarding.q.val();
         let begun = self.begun.q.val();
@@ -254,7 +234,7 @@ impl<const A: usize> TxCross<A> {
         let abort = mid_frame & stop & moves;
         let load = starts | more;
         self.fifo.read.ready.next = load | discard;
-        if self.pair.right_clear.val() {
+        if self.clearing.mac_clear.val() {
             self.begun.d.next = bits::<12>(0);
         } else if idle & (starts | discard) {
             self.begun.d.next = begun + 1;
@@ -264,13 +244,13 @@ impl<const A: usize> TxCross<A> {
         } else if abort {
             self.mid_frame.d.next = false;
         }
-        if self.pair.right_clear.val() {
+        if self.clearing.mac_clear.val() {
             self.discarding.d.next = false;
         } else if discard {
             self.discarding.d.next = !word.last;
         }
-        self.sends.occurs.next = load & word.last;
-        self.discards.occurs.next = discard & word.last;
+        self.clearing.occurs[0].next = load & word.last;
+        self.clearing.occurs[1].next = discard & word.last;
 
         if moves {
             self.out.d.next =

@@ -34,9 +34,9 @@ const RX: Crossing = Crossing {
         ("held_user", "dut.held[519]"),
         ("held_cut", "dut.held[520]"),
         ("fifo_ready", "dut.fifo_write_ready"),
-        ("stop", "dut.pair_left_stop"),
+        ("stop", "dut.clearing_mac_stop"),
     ],
-    free: &["async_fifo", "clear_pair", "cross_count", "heartbeat"],
+    free: &["async_fifo", "cross_clear"],
 };
 
 const TX: Crossing = Crossing {
@@ -74,12 +74,12 @@ const TX: Crossing = Crossing {
         ("discarding", "dut.discarding"),
         ("out_valid", "dut.out_valid"),
         ("out_last", "dut.out[576]"),
-        ("left_stop", "dut.pair_left_stop"),
-        ("left_clear", "dut.pair_left_clear"),
-        ("right_stop", "dut.pair_right_stop"),
-        ("right_clear", "dut.pair_right_clear"),
+        ("left_stop", "dut.clearing_core_stop"),
+        ("left_clear", "dut.clearing_core_clear"),
+        ("right_stop", "dut.clearing_mac_stop"),
+        ("right_clear", "dut.clearing_mac_clear"),
     ],
-    free: &["clear_pair", "cross_count", "heartbeat"],
+    free: &["cross_clear"],
 };
 
 /// Instants within which a broken block has to show its fault.

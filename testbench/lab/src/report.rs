@@ -182,8 +182,8 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     }
     for (length, keys) in &boards::LINE_RATES {
         if arguments.wants(keys) {
-            progress(&format!("frames of {length} bytes through the receive crossing"));
-            report.enter(keys, boards::line_rate_of(*length, keys));
+            progress(&format!("frames of {length} bytes through a U280 with configuration `{}`", config.name));
+            report.enter(keys, boards::line_rate_of(&config, *length, keys));
         }
     }
     if arguments.wants(&boards::LATENCIES) {

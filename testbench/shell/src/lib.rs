@@ -1,4 +1,4 @@
-//! Benches of the shell's crossings, for tests and for reports.
+//! Benches of the shell's crossings and of whole shells, for tests and for reports.
 //!
 //! | module | what it has |
 //! |---|---|
@@ -6,12 +6,14 @@
 //! | [`rx`], [`tx`] | a crossing between a MAC and a core |
 //! | [`line_rate`](mod@line_rate) | frames per second through the receive crossing at 100 Gb/s |
 //! | [`latency`] | nanoseconds through the crossings |
+//! | [`shell`] | a whole shell with its NIC, between models of the vendor blocks, and the driver above |
 
 pub mod clocks;
 pub mod frames;
 pub mod latency;
 pub mod line_rate;
 pub mod rx;
+pub mod shell;
 pub mod stream;
 pub mod tx;
 

@@ -6,9 +6,12 @@ use crate::rx::RxBench;
 use anyhow::{ensure, Result};
 
 /// Bytes beside those of a frame on the line: preamble, check sequence and gap.
-const OVERHEAD: u64 = 8 + 4 + 12;
+pub(crate) const OVERHEAD: u64 = 8 + 4 + 12;
 /// Bytes of the check sequence, which the MAC takes off.
-const CHECK_SEQUENCE: usize = 4;
+pub(crate) const CHECK_SEQUENCE: usize = 4;
+/// Bytes that a frame has on the line, check sequence included.
+pub(crate) const SHORTEST: usize = 64;
+pub(crate) const LONGEST: usize = 9220;
 /// Time after which a FIFO of 512 beats is full if it ever will be, at more than 20 million beats per second too many.
 const SETTLE: u64 = SECOND / 1_000_000 * 30;
 /// Time of the measurement after that.
@@ -34,7 +37,7 @@ pub struct Rates {
 /// A length that no MAC gives (64 to 9,220 bytes do), a model that cannot be built, or frames that are not counted, or
 /// counted twice.
 pub fn line_rate(length: usize) -> Result<Rates> {
-    ensure!((64..=9220).contains(&length), "a frame of {length} bytes; choose 64 to 9,220");
+    ensure!((SHORTEST..=LONGEST).contains(&length), "a frame of {length} bytes; choose 64 to 9,220");
     let mut bench = RxBench::<9>::open(1, CMAC_AND_CORE)?;
     let bytes = length - CHECK_SEQUENCE;
     // The line sends a byte in 0.08 ns: 26.4 units.

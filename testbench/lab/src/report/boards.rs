@@ -1,19 +1,22 @@
-//! Figures of the shell on a U280: its crossings between the CMAC's clock and the core's.
+//! Figures of a U280: frames through the whole card, and its crossings between the CMAC's clock and the core's.
 
 use super::measure::Figure;
 use anyhow::Result;
+use spindle_contract::params::Config;
 use spindle_shell_bench::latency::{receive, transmit, Latency};
-use spindle_shell_bench::{line_rate, Rates};
+use spindle_shell_bench::shell::line_rate::{card_rates, CardRates, Treatment};
 
 /// Keys of [`line_rate_of`] by the length of the frames.
-pub const LINE_RATES: [(usize, [&str; 4]); 2] = [
+pub const LINE_RATES: [(usize, [&str; 6]); 2] = [
     (
         64,
         [
             "boards.u280.line_rate_64.offered",
             "boards.u280.line_rate_64.accepted",
-            "boards.u280.line_rate_64.cut",
             "boards.u280.line_rate_64.dropped",
+            "boards.u280.line_rate_64.counted",
+            "boards.u280.line_rate_64.answered",
+            "boards.u280.line_rate_64.not_answered",
         ],
     ),
     (
@@ -21,8 +24,10 @@ pub const LINE_RATES: [(usize, [&str; 4]); 2] = [
         [
             "boards.u280.line_rate_1518.offered",
             "boards.u280.line_rate_1518.accepted",
-            "boards.u280.line_rate_1518.cut",
             "boards.u280.line_rate_1518.dropped",
+            "boards.u280.line_rate_1518.counted",
+            "boards.u280.line_rate_1518.answered",
+            "boards.u280.line_rate_1518.not_answered",
         ],
     ),
 ];
@@ -35,17 +40,21 @@ pub const LATENCIES: [&str; 4] = [
     "boards.u280.tx_cross_ns.most",
 ];
 
-/// Frames per second through the receive crossing.
-pub fn line_rate_of(length: usize, keys: &[&'static str; 4]) -> Result<Vec<Figure>> {
-    let Rates { offered, accepted, cut, dropped } = line_rate(length)?;
+/// Frames per second through the whole card, shell and NIC of a configuration.
+pub fn line_rate_of(config: &Config, length: usize, keys: &[&'static str; 6]) -> Result<Vec<Figure>> {
+    let CardRates { offered, accepted, dropped, counted } = card_rates("u280", config, length, Treatment::Judged)?;
+    let answers = card_rates("u280", config, length, Treatment::Answered)?;
     let how = |what: &str| {
-        format!("frames per second through the receive crossing, {length} bytes at 100 Gb/s, 322.27 to 250 MHz: {what}")
+        let name = config.name;
+        format!("frames per second, shell and NIC `{name}`, {length} bytes at 100 Gb/s, 322.27 and 250 MHz: {what}")
     };
     let values = [
         (offered, "on the line"),
-        (accepted, "whole at the core"),
-        (cut, "in part at the core, and counted"),
-        (dropped, "not at the core, and counted"),
+        (accepted, "matched by a rule, which drops them"),
+        (dropped, "dropped for want of room, with that rule"),
+        (counted, "in one of the card's counters, with that rule"),
+        (answers.accepted, "answered by the handler ping_pong"),
+        (answers.dropped, "dropped for want of room, with that handler"),
     ];
     Ok(keys.iter().zip(values).map(|(key, (value, what))| Figure::new(key, value, how(what))).collect())
 }

@@ -1,52 +1,45 @@
 //! The driver's end-to-end cases at the pins of the vendor blocks: handlers and pings, puts, interrupts, resets, links.
 
-use super::bench::{Bench, COMMIT, DNA};
-use super::card::{Shell, ShellCard};
-use super::cmac::Frame;
+use super::cases::{self, cases};
 use spindle::rule_table::Action;
 use spindle::window::WindowOptions;
-use spindle::{irq, ContextOptions, Device, EventKind, HostMemory, InterruptOptions, Kind, SharedCard, Target};
+use spindle::{irq, EventKind, HostMemory, InterruptOptions, Kind, SharedCard, Target};
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
 use spindle_contract::wire::status;
 use spindle_model::frames::{echo_request, udp, Ends};
 use spindle_model::handlers::{by_name, Circumstances, Outcome};
-use spindle_sdk::Sources;
+use spindle_shell_bench::shell::bench::{COMMIT, DNA};
+pub use spindle_shell_bench::shell::driver::LIMIT;
+use spindle_shell_bench::shell::driver::{install, open};
+use spindle_shell_bench::shell::{Bench, Driver, Frame, Shell, ShellCard};
 use spindle_sim::serve::exercise::exercise;
-use spindle_sim::{address, transport};
-use std::path::Path;
+use spindle_sim::transport;
 
-/// Bound of a wait, in cycles of the card.
-pub const LIMIT: u64 = 400_000;
-const PROCESS: usize = 2;
-const MAILBOX: u64 = 0x77;
-const KEY: u32 = 0xBEEF;
+pub const PROCESS: usize = 2;
+pub const MAILBOX: u64 = 0x77;
+pub const KEY: u32 = 0xBEEF;
 
-pub type Driver<B> = Device<ShellCard<B>, ShellCard<B>>;
-
-/// A card whose shell has a NIC of this configuration, and its driver.
+/// A U50 whose NIC has this configuration, and its driver.
 pub fn opened(config: &Config, seed: u64) -> (ShellCard<Bench>, Driver<Bench>) {
-    let card = ShellCard::new(Bench::new("u50", config, seed));
+    opened_as("u50", config, seed)
+}
+
+/// The same with another Alveo card.
+fn opened_as(board: &str, config: &Config, seed: u64) -> (ShellCard<Bench>, Driver<Bench>) {
+    let card = ShellCard::new(Bench::open(board, config, seed).unwrap());
     let driver = driver_of(&card);
     (card, driver)
 }
 
 /// A driver that opens the card.
 pub fn driver_of<B: Shell>(card: &ShellCard<B>) -> Driver<B> {
-    let mut driver = Device::open(card.clone(), card.clone()).unwrap();
-    let own = address(0);
-    driver.set_identity(0, own.mac, own.ip).unwrap();
-    (0..2).for_each(|node| driver.set_node(node, Some(address(node))).unwrap());
-    driver
+    open(card).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// Installs an example handler for the frames of a rule.
 pub fn handler<B: Shell>(driver: &mut Driver<B>, name: &str, rule: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../handlers/examples/{name}.c"));
-    let image = spindle_sdk::load(&Sources::one(&path)).unwrap_or_else(|error| panic!("{error:#}")).image;
-    let context = driver.install(&image, &ContextOptions::default()).unwrap();
-    driver.add_rule(&rule.parse().unwrap(), Action::Context(context)).unwrap();
-    driver.activate(context).unwrap();
+    install(driver, name, rule).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// What a handler's model answers, as the wire carries it: at least 60 bytes.
@@ -92,11 +85,15 @@ pub fn pings(count: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (frames, answers)
 }
 
-/// Loads two handlers, and compares what they answer.
-pub fn answers_pings<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, count: usize) {
+/// Handlers that answer, and reception.
+pub fn answering<B: Shell>(driver: &mut Driver<B>) {
     handler(driver, "icmp_echo", "icmp.type == 8");
     handler(driver, "ping_pong", "udp");
     driver.set_receive(true).unwrap();
+}
+
+/// Pings are answered byte for byte.
+pub fn answers<B: Shell>(card: &ShellCard<B>, count: usize, when: &str) {
     let (frames, mut wanted) = pings(count);
     let mut got = play(card, &frames, count);
     // Handlers run side by side.
@@ -104,8 +101,14 @@ pub fn answers_pings<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, coun
     wanted.sort();
     assert_eq!(got.len(), wanted.len());
     for (got, wanted) in got.iter().zip(&wanted) {
-        assert_eq!(got, wanted);
+        assert_eq!(got, wanted, "{when}");
     }
+}
+
+/// Loads two handlers, and compares what they answer.
+pub fn answers_pings<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, count: usize) {
+    answering(driver);
+    answers(card, count, "after the handlers were loaded");
     let stats = driver.stats().unwrap();
     assert_eq!((stats.frames_in, stats.frames_out), (count as u32, count as u32));
 }
@@ -116,11 +119,7 @@ fn a_handler_is_loaded_and_answers_pings() {
     answers_pings(&card, &mut driver, 32);
     // The wire takes a beat in every second cycle only.
     card.bench().cmac.pace = 50;
-    let (frames, mut wanted) = pings(16);
-    let mut got = play(&card, &frames, 16);
-    got.sort();
-    wanted.sort();
-    assert!(got == wanted);
+    answers(&card, 16, "over a slow wire");
 }
 
 /// The card of the U50's own configuration.
@@ -131,9 +130,24 @@ fn the_configuration_of_the_board_answers_pings() {
     answers_pings(&card, &mut driver, 8);
 }
 
+/// A U280, with register slices between MAC and NIC: pings, puts, and a wire that takes a beat in one cycle of five.
+#[test]
+fn the_driver_works_through_register_slices() {
+    let (card, mut driver) = opened_as("u280", &Config::SIM, 9);
+    assert_eq!(driver.shell().unwrap().unwrap().board().map(|board| board.name), Some("u280"));
+    puts_interrupt(&card, &mut driver, 10_000);
+    card.bench().set_loop(false);
+    card.bench().cmac.sent.clear();
+    // The rule of puts comes before that of datagrams.
+    answering(&mut driver);
+    answers(&card, 32, "through the slices");
+    card.bench().cmac.pace = 20;
+    answers(&card, 16, "through the slices, over a slow wire");
+}
+
 #[test]
 fn the_drivers_program_sees_the_same_as_over_a_simulated_nic() {
-    let card = SharedCard::new(ShellCard::new(Bench::new("u50", &Config::SIM, 3)));
+    let card = SharedCard::new(ShellCard::new(Bench::open("u50", &Config::SIM, 3).unwrap()));
     let (shell, nic) = (exercise(&card).unwrap(), exercise(&transport::open("sim:sim").unwrap()).unwrap());
     assert_eq!(shell.bytes, nic.bytes);
     assert_ne!(shell.cycles, nic.cycles, "a bridge lies between");
@@ -161,7 +175,7 @@ fn the_driver_reads_the_page_of_the_shell() {
 
 /// Opens a window with an event ring and an armed interrupt, puts `data` into it over the cable, and waits for the message;
 /// what arrived.
-fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vector: usize) -> Vec<u8> {
+pub fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vector: usize) -> Vec<u8> {
     let mut ring = driver.open_ring(PROCESS, 16).unwrap();
     let length = data.len() as u32;
     let options =
@@ -201,11 +215,13 @@ fn put<B: Shell>(card: &ShellCard<B>, driver: &mut Driver<B>, data: &[u8], vecto
     got
 }
 
-fn pattern(length: usize, round: u8) -> Vec<u8> {
+/// Bytes that are another in each round.
+pub fn pattern(length: usize, round: u8) -> Vec<u8> {
     (0..length).map(|at| (at * 7) as u8 ^ (at >> 8) as u8 ^ round).collect()
 }
 
-fn with_mailbox<B: Shell>(driver: &mut Driver<B>) {
+/// Puts reach mailboxes.
+pub fn with_mailbox<B: Shell>(driver: &mut Driver<B>) {
     driver.add_rule(&"spindle".parse().unwrap(), Action::Mailbox).unwrap();
     driver.set_receive(true).unwrap();
 }
@@ -261,49 +277,4 @@ fn a_reset_in_the_middle_of_a_transfer() {
     });
 }
 
-/// What the page says of the MAC.
-fn mac<B: Shell>(driver: &mut Driver<B>) -> spindle::shell::Mac {
-    driver.shell().unwrap().unwrap().macs[0]
-}
-
-#[test]
-fn a_cable_is_pulled_and_put_back() {
-    let (card, mut driver) = opened(&Config::SIM, 7);
-    card.bench().set_loop(true);
-    with_mailbox(&mut driver);
-    let data = pattern(2000, 1);
-    assert!(put(&card, &mut driver, &data, 4) == data);
-    for round in 1..=3u32 {
-        // In the middle of a transfer.
-        let from = driver.memory.alloc(30_000, 64).unwrap();
-        let target = Target { node: 0, process: PROCESS as u16, address: 1, key: KEY, offset: 0, kind: Kind::Bound };
-        let cut = driver.put(PROCESS, from, 30_000, &target).unwrap();
-        card.bench().run(200 * u64::from(round));
-        card.bench().cmac.ends_frames = round != 2;
-        card.bench().cmac.cable = false;
-        // Frames go nowhere, and nothing waits for them.
-        driver.wait_put(&cut, LIMIT).unwrap();
-        card.bench().run(3000);
-        let state = mac(&mut driver);
-        assert!(!state.state.up() && !state.state.aligned() && state.state.local_fault());
-        assert_eq!(state.losses, round);
-        assert_eq!(card.bench().led() & 3, 1);
-        card.bench().cmac.cable = true;
-        card.bench().run(2000);
-        assert!(mac(&mut driver).state.up());
-        // After a frame without an end the next one may be taken for its rest.
-        card.bench().cmac.incoming.push_back(Frame::good(udp(&Ends::default(), 1, 1, &[0; 64])));
-        let data = pattern(2500, round as u8);
-        assert!(put(&card, &mut driver, &data, 4) == data);
-    }
-    // The other end has a fault: we receive, and do not send.
-    card.bench().cmac.remote_fault = true;
-    card.bench().run(200);
-    let state = mac(&mut driver);
-    assert!(!state.state.up() && state.state.aligned() && state.state.remote_fault());
-    card.bench().cmac.remote_fault = false;
-    card.bench().run(200);
-    let data = pattern(100, 9);
-    assert!(put(&card, &mut driver, &data, 4) == data);
-    assert_eq!(mac(&mut driver).losses, 4);
-}
+cases!(opened(&Config::SIM, 8));

@@ -4,13 +4,13 @@
 //! The receiver begins at any bit of the line, and moves by one at each slip. Without a cable it hears noise; when the cable
 //! is back it stays with the noise until its data path is reset. In its reset its clock stands.
 
-use super::pins::pins;
 use super::wire::Wire;
 use crate::pcs::clause::{decode, encode, Kind, Scrambler};
 use crate::pcs::line::Line;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::Model;
+use spindle_shell_bench::pins;
 
 pins! { Pins "gty0_"
     gtwiz_reset_all_in gtwiz_reset_tx_datapath_in gtwiz_reset_rx_datapath_in

@@ -1,15 +1,14 @@
 //! What a shell adds to the way of a frame.
 
-use super::bench::{PERIODS, UNITS};
-use super::card::{Shell, ShellCard};
-use super::cmac::Frame;
-use super::driver::{handler, opened, Driver, LIMIT};
+use super::driver::{handler, opened, LIMIT};
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, Device};
 use spindle_contract::params::Config;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
 use spindle_model::frames::{udp, Ends};
 use spindle_sdk::Sources;
+use spindle_shell_bench::shell::bench::{PERIODS, UNITS};
+use spindle_shell_bench::shell::{Driver, Frame, Shell, ShellCard};
 use spindle_shell_bench::{frame, RxBench};
 use spindle_sim::{SimDevice, SimHandle, WireFrame};
 use std::path::Path;

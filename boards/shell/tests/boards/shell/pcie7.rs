@@ -1,7 +1,5 @@
 //! Bus-functional model of `pcie_7x` with a host: the naive root complex of the bridge's own tests, at the pins of a shell.
 
-use super::card::MessageSink;
-use super::pins::pins;
 use crate::tlp::bars::{read, write, MSIX};
 use crate::tlp::link::{Core, Link, LinkPace};
 use crate::tlp::packet::{Completion, Packet, Request};
@@ -10,6 +8,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::pci::VECTORS;
 use spindle_harness::Model;
+use spindle_shell_bench::pins;
+use spindle_shell_bench::shell::MessageSink;
 
 pins! { Pins "pcie7_"
     user_reset_out user_lnk_up tx_buf_av fc_nph pl_ltssm_state
@@ -62,10 +62,12 @@ impl Core for Beats<'_> {
 /// The model. One call of [`drive`](Self::drive) and one of [`sample`](Self::sample) for each edge of `user_clk_out`.
 pub struct Pcie7 {
     pins: Pins,
-    link: Link,
+    packets: Link,
     pub root: Root,
-    /// The core is out of reset, and the link is up.
+    /// The core is out of reset.
     pub running: bool,
+    /// The link is up.
+    link: bool,
     /// The host has enabled MSI-X.
     pub msix: bool,
     /// Messages so far, by vector.
@@ -80,14 +82,15 @@ impl Pcie7 {
     pub fn new(model: &Model, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut part = || ChaCha8Rng::seed_from_u64(random.random());
-        let link = Link::new(LinkPace { rx: 90, tx: 80, straddle: 50 }, part());
+        let packets = Link::new(LinkPace { rx: 90, tx: 80, straddle: 50 }, part());
         let mut root = Root::new(part());
         root.message_page = Some(MESSAGES / 4096);
         Self {
             pins: Pins::of(model),
-            link,
+            packets,
             root,
             running: false,
+            link: true,
             msix: false,
             sent: [0; VECTORS],
             messages: None,
@@ -99,18 +102,24 @@ impl Pcie7 {
     /// PERST: everything on the link is gone.
     pub fn reset(&mut self) {
         (self.running, self.msix, self.answer) = (false, false, None);
-        self.link.reset();
+        self.packets.reset();
         self.root.reset();
+    }
+
+    /// The link goes down, with everything on it, or comes back: the host gives the function its settings again.
+    pub fn set_link(&mut self, up: bool) {
+        self.reset();
+        (self.running, self.link) = (true, up);
     }
 
     /// Begins a read of a register.
     pub fn read(&mut self, address: u64) {
-        self.link.send(read(address).packet());
+        self.packets.send(read(address).packet());
     }
 
     /// Writes a register: posted.
     pub fn write(&mut self, address: u64, value: u32) {
-        self.link.send(write(address, value).packet());
+        self.packets.send(write(address, value).packet());
     }
 
     /// Writes a vector into the table of MSI-X, and unmasks it.
@@ -118,7 +127,7 @@ impl Pcie7 {
         let words = [MESSAGES as u32, 0, vector as u32, 0];
         for (i, word) in words.into_iter().enumerate() {
             let request = write((16 * vector + 4 * i) as u64, word);
-            self.link.send(Request { bars: MSIX, ..request }.packet());
+            self.packets.send(Request { bars: MSIX, ..request }.packet());
         }
     }
 
@@ -131,7 +140,7 @@ impl Pcie7 {
 
     /// Packets of the host that have not left.
     pub fn pending(&self) -> usize {
-        self.link.pending()
+        self.packets.pending()
     }
 
     /// Inputs of the shell for the next edge.
@@ -139,8 +148,9 @@ impl Pcie7 {
         let pins = self.pins;
         self.cycle += 1;
         model.set(pins.user_reset_out, (!self.running).into());
-        model.set(pins.user_lnk_up, self.running.into());
-        model.set(pins.pl_ltssm_state, if self.running { 0x16 } else { 0 });
+        let up = self.running && self.link;
+        model.set(pins.user_lnk_up, up.into());
+        model.set(pins.pl_ltssm_state, if up { 0x16 } else { 0 });
         let code = |bytes: usize| u64::from(bytes.trailing_zeros() - 7);
         model.set(pins.cfg_command, 4);
         model.set(pins.cfg_dcommand, code(self.root.max_payload) << 5 | code(self.root.max_read) << 12 | 0x10);
@@ -152,26 +162,26 @@ impl Pcie7 {
         model.set(pins.cfg_interrupt_msixfm, 0);
         model.set(pins.tx_buf_av, 32);
         model.set(pins.fc_nph, 32);
-        if !self.running {
+        if !up {
             model.set(pins.m_axis_rx_tvalid, 0);
             model.set(pins.s_axis_tx_tready, 0);
             return;
         }
-        if self.link.pending() < 4 {
+        if self.packets.pending() < 4 {
             if let Some(dws) = self.root.completion(self.cycle) {
-                self.link.send(Packet { dws, bars: 0, cut: false });
+                self.packets.send(Packet { dws, bars: 0, cut: false });
             }
         }
-        self.link.drive(&mut Beats { pins, model, cycle: self.cycle });
+        self.packets.drive(&mut Beats { pins, model, cycle: self.cycle });
     }
 
     /// What moves at the edge to come; the model has settled.
     pub fn sample(&mut self, model: &mut Model) {
-        if !self.running {
+        if !self.running || !self.link {
             return;
         }
-        self.link.sample(&mut Beats { pins: self.pins, model, cycle: self.cycle });
-        while let Some(dws) = self.link.receive() {
+        self.packets.sample(&mut Beats { pins: self.pins, model, cycle: self.cycle });
+        while let Some(dws) = self.packets.receive() {
             if dws[0] >> 24 & 0x1E == 0x0A {
                 self.answer = Some(Completion::parse(&dws));
                 continue;

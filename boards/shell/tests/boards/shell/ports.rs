@@ -1,12 +1,12 @@
 //! The shell's ports are those of the vendor blocks, and the top connects all of them.
 
-use super::bench::source;
 use spindle_boards::data::Board;
 use spindle_boards::ip::{self, Direction};
 use spindle_boards::shell::{self, top, Commit};
 use spindle_boards::write::export;
 use spindle_contract::params::Config;
 use spindle_harness::{lint, Source};
+use spindle_shell_bench::shell::bench::source;
 use std::collections::BTreeMap;
 
 /// The boards that have the shell of the Alveo cards.
@@ -45,7 +45,7 @@ fn the_shell_has_the_ports_of_the_vendor_blocks() {
 
 /// The ports of a board's shell are those of its vendor blocks, and these.
 fn vendor_ports(name: &str, others: &[&str]) {
-    let source = source(name, &Config::SIM);
+    let source = source(name, &Config::SIM).unwrap();
     let text = &source.files.last().unwrap().1;
     let mut ports = ports(text, &format!("shell_{name}"));
     for instance in ip::instances(&Board::named(name).unwrap()).unwrap() {

@@ -2,10 +2,10 @@
 //!
 //! Its own check sequence, bit by bit, so that it does not trust that of the MAC.
 
-use super::cmac::Frame;
 use crate::pcs::clause::Word;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spindle_shell_bench::shell::Frame;
 use std::collections::VecDeque;
 
 const IDLE: u8 = 0x07;
@@ -108,6 +108,16 @@ impl Wire {
     /// The card has reported no fault for 128 columns, which is when 46.3.4 ends it.
     pub fn is_up(&self) -> bool {
         self.since_fault >= 64
+    }
+
+    /// A frame is leaving.
+    pub fn is_sending(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// No frame is under way in either direction.
+    pub fn is_idle(&self) -> bool {
+        self.incoming.is_empty() && self.ends.is_none() && self.leaving.is_none()
     }
 
     /// A word of the card.

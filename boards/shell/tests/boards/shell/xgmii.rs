@@ -1,8 +1,8 @@
 //! Bus-functional model of `ten_gig_eth_pcs_pma`: words of the XGMII on both sides.
 
-use super::pins::pins;
 use super::wire::Wire;
 use spindle_harness::Model;
+use spindle_shell_bench::pins;
 
 pins! { Pins "pcs0_" reset resetdone_out xgmii_txd xgmii_txc xgmii_rxd xgmii_rxc core_status }
 

@@ -1,26 +1,20 @@
-//! The shell of the KC705 at the pins of `pcie_7x`, of the PCS and of the clock chip's bus, and the driver above them.
+//! The shell of the KC705 on the bench: its model, those of the vendor blocks, and their clocks.
 
-use super::bench::{files_of, Dna, COMMIT, UNITS};
-use super::card::{MessageSink, Shell, ShellCard};
-use super::cmac::Frame;
-use super::driver::{
-    answers_pings, driver_of, handler, pings, play, puts_interrupt, resets_in_a_transfer, Driver, LIMIT,
-};
-use super::latency::{alone, mean, with_the_shell};
-use super::pcie7::Pcie7;
-use super::xgmii::Xgmii;
+use crate::shell::adverse::Adverse;
+use crate::shell::pcie7::Pcie7;
+use crate::shell::xgmii::Xgmii;
 use crate::si5324::bus::Bus;
-use spindle::{Kind, Target};
+use anyhow::Result;
 use spindle_boards::data::Board;
 use spindle_boards::hdl::si5324::{Timing, LOSS_OF_LOCK, LOSS_OF_SIGNAL};
 use spindle_boards::shell::kc705::{Kc705Shell, DNA_BITS};
 use spindle_boards::shell::{Commit, Options};
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
-use spindle_harness::{Library, Model, Port};
-use spindle_model::frames::{udp, Ends};
+use spindle_harness::{Model, Port, Source};
+use spindle_shell_bench::shell::bench::{files_of, library, Dna, COMMIT, UNITS};
+use spindle_shell_bench::shell::{Frame, MessageSink, Shell};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
 
 /// Periods of `user_clk_out` (125 MHz), of the PCS (156.25 MHz) and of `init_clk` (100 MHz), in units of 1/330 ns.
 const PERIODS: [u64; 3] = [2640, 2112, 3300];
@@ -32,32 +26,28 @@ const PATIENCE: u64 = 20_000;
 /// The clock chip, quicker than a real one by far.
 const CHIP: Timing = Timing { quarter: 6, patience: 400, reset: 50, settle: 100, poll: 300, lock: 20_000 };
 /// The device's number.
-const DNA: u128 = 0x123_4567_89AB_CDEF;
+pub const DNA: u128 = 0x123_4567_89AB_CDEF;
 
-/// The model, emitted and loaded once. The NIC is the small one.
-fn library() -> Arc<Library> {
-    static LIBRARY: OnceLock<Arc<Library>> = OnceLock::new();
-    let build = || {
-        let board = Board::named("kc705").unwrap();
-        let commit = Commit { hash: COMMIT.into(), modified: false };
-        let options = Options::of(&board, &Config::SIM, &commit).unwrap();
-        let design = spindle_nic::elaborate(|| {
-            let mut shell = Kc705Shell::new(&Config::SIM, &options, CHIP);
-            spindle_verilog::emit_with(&mut shell, "shell_kc705", &spindle_nic::without_trace())
-        });
-        Model::build(&files_of(&design.unwrap())).unwrap_or_else(|error| panic!("{error:#}"))
-    };
-    LIBRARY.get_or_init(build).clone()
+/// The text around a NIC of a configuration.
+fn source(config: &Config) -> Result<Source> {
+    let board = Board::named("kc705")?;
+    let commit = Commit { hash: COMMIT.into(), modified: false };
+    let options = Options::of(&board, config, &commit)?;
+    let design = spindle_nic::elaborate(|| {
+        let mut shell = Kc705Shell::new(config, &options, CHIP);
+        spindle_verilog::emit_with(&mut shell, "shell_kc705", &spindle_nic::without_trace())
+    });
+    Ok(files_of(&design?))
 }
 
 /// The pins of the bus.
-struct Chip {
+pub struct Chip {
     pins: [Port; 5],
     bus: Bus,
     calibrated: Option<u64>,
     cycles: u64,
     /// The chip has its crystal.
-    crystal: bool,
+    pub crystal: bool,
 }
 
 impl Chip {
@@ -85,11 +75,11 @@ impl Chip {
 }
 
 /// The bench.
-struct Bench {
+pub struct Bench {
     model: Model,
     pcie: Pcie7,
-    pcs: Xgmii,
-    chip: Chip,
+    pub pcs: Xgmii,
+    pub chip: Chip,
     dna: Dna,
     clocks: [Port; 3],
     next: [u64; 3],
@@ -99,9 +89,10 @@ struct Bench {
 }
 
 impl Bench {
-    /// A shell after power-up and PERST, its clock chip set up.
-    fn new(seed: u64) -> Self {
-        let mut model = library().instance_zeroed();
+    /// A shell after power-up and PERST, its clock chip set up, around a NIC of a configuration.
+    pub fn new(config: &Config, seed: u64) -> Self {
+        let library = library(&format!("kc705 {}", config.name), || source(config));
+        let mut model = library.unwrap_or_else(|error| panic!("{error:#}")).instance_zeroed();
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error:#}"));
         let clocks = ["pcie7_user_clk_out", "pcs0_coreclk_out", "init_clk"].map(port);
         let pins = ["i2c_scl_t", "i2c_sda_t", "i2c_reset_n", "i2c_scl", "i2c_sda"].map(port);
@@ -172,15 +163,7 @@ impl Bench {
 
     /// PERST for so many nanoseconds; the core's clock stops meanwhile.
     fn perst(&mut self, nanoseconds: u64) {
-        self.pcie.reset();
-        self.wait(60);
-        self.runs[CORE] = false;
-        self.wait(nanoseconds);
-        self.runs[CORE] = true;
-        self.run(20);
-        self.pcie.running = true;
-        // The DNA is read.
-        self.run(1200);
+        self.perst_after(60, nanoseconds);
     }
 }
 
@@ -230,7 +213,7 @@ impl Shell for Bench {
         self.pcie.sent
     }
 
-    fn read_memory(&self, address: u64, bytes: &mut [u8]) {
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.pcie.root.memory.read(address, bytes.len()));
     }
 
@@ -255,90 +238,44 @@ impl Shell for Bench {
     }
 }
 
-fn opened(seed: u64) -> (ShellCard<Bench>, Driver<Bench>) {
-    let card = ShellCard::new(Bench::new(seed));
-    let driver = driver_of(&card);
-    (card, driver)
-}
-
-#[test]
-fn a_handler_is_loaded_and_answers_pings() {
-    let (card, mut driver) = opened(1);
-    answers_pings(&card, &mut driver, 32);
-}
-
-#[test]
-fn the_driver_reads_the_page_of_the_shell() {
-    let (_card, mut driver) = opened(2);
-    let shell = driver.shell().unwrap().expect("a board has a shell");
-    assert_eq!(shell.board().map(|board| board.name), Some("kc705"));
-    assert_eq!((shell.commit.as_str(), shell.gbps, shell.build.dna_bits()), (COMMIT, 10, 57));
-    assert_eq!(shell.dna.as_deref(), Some(format!("{DNA:015x}").as_str()));
-    assert!(shell.pcie.up() && shell.pcie.msix() && shell.pcie.ltssm() == 0x16);
-    let mac = shell.macs[0].state;
-    assert!(mac.up() && mac.aligned() && !mac.local_fault() && !mac.remote_fault());
-}
-
-#[test]
-fn a_put_reaches_a_mailbox_and_interrupts() {
-    let (card, mut driver) = opened(3);
-    puts_interrupt(&card, &mut driver, 20_000);
-}
-
-#[test]
-fn a_reset_in_the_middle_of_a_transfer() {
-    let (card, driver) = opened(4);
-    let target = Target { node: 0, process: 2, address: 1, key: 2, offset: 0, kind: Kind::Bound };
-    resets_in_a_transfer(&card, driver, 3, &target, |_| ());
-}
-
-/// A pulled cable, and a clock chip that loses its crystal: frames go nowhere, nothing waits, and all comes back.
-#[test]
-fn the_link_is_lost_and_comes_back() {
-    let (card, mut driver) = opened(5);
-    handler(&mut driver, "icmp_echo", "icmp.type == 8");
-    handler(&mut driver, "ping_pong", "udp");
-    driver.set_receive(true).unwrap();
-    let state = |driver: &mut Driver<Bench>| driver.shell().unwrap().unwrap().macs[0];
-    for round in 1..=2u32 {
-        match round {
-            1 => card.bench().pcs.cable = false,
-            _ => card.bench().chip.crystal = false,
-        }
-        card.bench().run(3000);
-        let mac = state(&mut driver);
-        assert!(!mac.state.up() && !mac.state.aligned() && mac.losses == round, "{mac:?}");
-        (card.bench().pcs.cable, card.bench().chip.crystal) = (true, true);
-        let up = card.bench().run_while(LIMIT, |bench| bench.pcs.is_locked());
-        assert!(up, "no lock");
-        card.bench().run(300);
-        assert!(state(&mut driver).state.up());
-        // After a frame without an end the next one may be taken for its rest.
-        play(&card, &[udp(&Ends::default(), 7, 8, &[0; 64])], 0);
-        card.bench().run(2000);
-        card.bench().sent().clear();
-        let (frames, mut wanted) = pings(8);
-        let mut got = play(&card, &frames, 8);
-        got.sort();
-        wanted.sort();
-        assert!(got == wanted, "round {round}");
+impl Adverse for Bench {
+    fn perst_after(&mut self, grace: u64, nanoseconds: u64) {
+        self.pcie.reset();
+        self.wait(grace);
+        self.runs[CORE] = false;
+        self.wait(nanoseconds);
+        self.runs[CORE] = true;
+        self.run(20);
+        self.pcie.running = true;
+        // The DNA is read.
+        self.run(1200);
     }
-}
 
-/// MAC, widths and crossings, at 156.25 and 125 MHz; from the word with the end of a frame to the word with the start of the
-/// answer. A longer frame waits until it is whole, in words of 64 bits on the way in.
-#[test]
-fn the_shell_adds_to_a_ping() {
-    for (length, low, high) in [(64usize, 100.0, 300.0), (1518, 100.0, 600.0)] {
-        let frame = udp(&Ends::default(), 7, 8, &vec![7; length - 4 - 42]);
-        let (card, mut driver) = opened(6);
-        let (nic, shell) = (alone(&frame, 20, 8.0), with_the_shell(&card, &mut driver, &frame, 20));
-        let added = mean(&shell) - mean(&nic);
-        println!(
-            "figure: boards.kc705.ping_{length}: {:.1} ns at the PCS, {:.1} ns at the NIC, {added:.1} ns added",
-            mean(&shell),
-            mean(&nic)
-        );
-        assert!((low..high).contains(&added), "{added} ns for {length} bytes: {shell:?} {nic:?}");
+    fn set_link(&mut self, up: bool) {
+        self.pcie.set_link(up);
+        if up {
+            self.run(20);
+            self.enable_messages();
+        }
+    }
+
+    fn host_is_idle(&self) -> bool {
+        self.pcie.root.under_way() == 0
+    }
+
+    fn set_cable(&mut self, there: bool) {
+        self.pcs.cable = there;
+    }
+
+    fn wire_is_up(&self) -> bool {
+        self.pcs.is_locked()
+    }
+
+    fn is_sending(&self) -> bool {
+        self.pcs.wire.is_sending()
+    }
+
+    fn wire_is_idle(&self) -> bool {
+        self.pcs.wire.is_idle()
     }
 }

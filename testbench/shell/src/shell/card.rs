@@ -39,7 +39,7 @@ pub trait Shell: Send {
     /// Messages so far, by vector.
     fn messages(&self) -> [u64; pci::VECTORS];
     /// Memory of the host.
-    fn read_memory(&self, address: u64, bytes: &mut [u8]);
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]);
     /// Memory of the host.
     fn write_memory(&mut self, address: u64, bytes: &[u8]);
     /// Frames that are to come from the wire.

@@ -3,6 +3,7 @@
 use super::card::{MessageSink, Shell};
 use super::cmac::{Cmac, Frame};
 use super::xdma::Xdma;
+use anyhow::{anyhow, Context, Result};
 use spindle_boards::data::Board;
 use spindle_boards::shell::{self, Commit};
 use spindle_contract::params::Config;
@@ -10,7 +11,7 @@ use spindle_contract::pci::VECTORS;
 use spindle_harness::{Library, Model, Port, Source};
 use spindle_verilog::Design;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Periods of `axi_aclk` (250 MHz), of the MAC (322.265625 MHz) and of `init_clk` (100 MHz), in units of 1/330 ns.
 pub const PERIODS: [u64; 3] = [1320, 1024, 3300];
@@ -28,11 +29,14 @@ pub const DNA: u128 = 0x4002_0000_0123_4567_89AB_CDEF;
 pub const COMMIT: &str = "0123456789abcdef00112233445566778899aabb";
 
 /// The text of a board's shell, around a NIC of a configuration.
-pub fn source(board: &str, config: &Config) -> Source {
-    let board = Board::named(board).unwrap_or_else(|issues| panic!("{issues}"));
+///
+/// # Errors
+/// A board without a file or without a shell, or a NIC that cannot be built.
+pub fn source(board: &str, config: &Config) -> Result<Source> {
+    let board = Board::named(board).map_err(|issues| anyhow!("{issues}"))?;
     let commit = Commit { hash: COMMIT.into(), modified: false };
-    let design = shell::shell(&board, config, &commit).unwrap_or_else(|issues| panic!("{issues}"));
-    files_of(&design.expect("the board has a shell"))
+    let design = shell::shell(&board, config, &commit).map_err(|issues| anyhow!("{issues}"))?;
+    Ok(files_of(&design.with_context(|| format!("the board {} has no shell", board.name))?))
 }
 
 /// The text of a design for Verilator.
@@ -41,13 +45,18 @@ pub fn files_of(design: &Design) -> Source {
     Source::new(&*design.top, files)
 }
 
-/// The model of a board's shell; emitted and loaded once in a process.
-pub fn library(board: &str, config: &Config) -> Arc<Library> {
+/// The model of a text, emitted, built and loaded once in a process; `key` names the text.
+///
+/// # Errors
+/// Those of `source`, and a model that cannot be built.
+pub fn library(key: &str, source: impl FnOnce() -> Result<Source>) -> Result<Arc<Library>> {
     static LIBRARIES: Mutex<Option<HashMap<String, Arc<Library>>>> = Mutex::new(None);
-    let mut libraries = LIBRARIES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let key = format!("{board} {}", config.name);
-    let build = || Model::build(&source(board, config)).unwrap_or_else(|error| panic!("{key}: {error:#}"));
-    libraries.get_or_insert_default().entry(key.clone()).or_insert_with(build).clone()
+    let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let libraries = libraries.get_or_insert_default();
+    if !libraries.contains_key(key) {
+        libraries.insert(key.into(), Model::build(&source()?).with_context(|| key.to_string())?);
+    }
+    Ok(libraries[key].clone())
 }
 
 /// The primitive that has the device's number.
@@ -89,7 +98,9 @@ impl Dna {
 /// The bench.
 pub struct Bench {
     model: Model,
+    /// The host.
     pub xdma: Xdma,
+    /// The wire.
     pub cmac: Cmac,
     dna: Dna,
     clocks: [Port; 3],
@@ -104,8 +115,11 @@ pub struct Bench {
 
 impl Bench {
     /// A shell after power-up and PERST, its link up, its MAC not yet aligned.
-    pub fn new(board: &str, config: &Config, seed: u64) -> Self {
-        let model = library(board, config).instance_zeroed();
+    ///
+    /// # Errors
+    /// As of [`source`] and [`library`].
+    pub fn open(board: &str, config: &Config, seed: u64) -> Result<Self> {
+        let model = library(&format!("{board} {}", config.name), || source(board, config))?.instance_zeroed();
         let port = |name: &str| model.port(name).unwrap_or_else(|error| panic!("{error:#}"));
         let clocks = ["xdma_axi_aclk", "cmac0_gt_txusrclk2", "init_clk"].map(port);
         let (led, dna) = (port("led"), Dna::new(&model, DNA, 96));
@@ -114,7 +128,7 @@ impl Bench {
         let (runs, high) = ([true; 3], [false; 3]);
         let mut bench = Self { model, xdma, cmac, dna, clocks, next, runs, high, led, edges: [0; 3] };
         bench.perst(1000);
-        bench
+        Ok(bench)
     }
 
     /// Time in units of 1/330 ns.
@@ -270,7 +284,7 @@ impl Shell for Bench {
         self.xdma.sent
     }
 
-    fn read_memory(&self, address: u64, bytes: &mut [u8]) {
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]) {
         self.xdma.memory.read(address, bytes);
     }
 

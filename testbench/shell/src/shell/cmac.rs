@@ -3,7 +3,7 @@
 //! Frames that arrive come at the pace of a line of 100 Gb/s and cannot wait. Frames that are sent are checked: no gap inside a
 //! frame while the MAC is ready, at least 60 bytes, none while the transmitter is off.
 
-use super::pins::pins;
+use crate::pins;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::Model;
@@ -113,6 +113,11 @@ impl Cmac {
     /// No frame is under way in either direction.
     pub fn is_idle(&self) -> bool {
         self.incoming.is_empty() && !self.inside
+    }
+
+    /// The lanes of the receiver are aligned.
+    pub fn is_aligned(&self) -> bool {
+        self.aligned
     }
 
     /// A frame is leaving.

@@ -9,7 +9,7 @@ mod host;
 mod lite;
 
 use super::card::MessageSink;
-use super::pins::pins;
+use crate::pins;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::pci::VECTORS;

@@ -1,7 +1,6 @@
 //! The driver against a card that exists only as a table of registers: what it writes, and what it makes of bad answers.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use spindle::events::Outcome;
 use spindle::image::UserHeader;
 use spindle::reliable::Reliability;
@@ -260,62 +259,64 @@ fn what_is_no_card_of_ours_is_refused() {
 /// The tables that the driver writes mean what the rules mean, whatever the frame.
 #[test]
 fn rules_reach_the_card_as_they_are_written() {
-    let texts = [
-        "udp.dport == 9 && ip.src in 10.0.0.0/8",
-        "!(icmp || vlan) && frame.len < 100",
-        "udp.dport != 9 || spindle.addr == 0x0202020202020202",
-        "ip.tos in 3..9 && eth[60:4] > 0x1000000",
-        "udp[20:2] == 0x0101 || udp[23] == 2 || vlan.id == 0x101",
-    ];
-    let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
-    let handle = Handle::new(&Config::SIM);
-    let mut device = handle.open().unwrap();
-    for (i, rule) in rules.iter().enumerate() {
-        device.add_rule(rule, Action::Context(ContextId(i))).unwrap();
-        assert_eq!(handle.0.borrow().commits, 2 + i, "one commit a rule, and one when the card was opened");
-    }
-    let mut random = ChaCha8Rng::seed_from_u64(3);
-    let mut compare = |rules: &[&Rule], context: &dyn Fn(usize) -> usize| {
-        let card = handle.0.borrow();
-        let mut won = vec![0; rules.len() + 1];
-        for _ in 0..20_000 {
-            // Few values, so that every test is met often.
-            let mut frame = vec![0u8; random.random_range(14..140)];
-            frame.iter_mut().for_each(|byte| *byte = random.random_range(0..3));
-            if frame.len() > 40 {
-                frame[15] = random.random_range(0..12);
-                (frame[36], frame[37], frame[26]) = (0, random.random_range(8..10), random.random_range(9..12));
-            }
-            let headers = Headers { frame: &frame, flags: random.random_range(0..32) };
-            let seen = spindle_model::packet_engine::header_matcher::Headers {
-                frame: &frame,
-                vlan: headers.flags & 1 == 1,
-                flags: headers.flags,
-            };
-            let chosen = match matches(&card.rules, &seen) {
-                Match::Rule { number, .. } => Some(usize::from(card.rules.rules[number].context)),
-                Match::Drop(reason) => {
-                    assert_eq!(reason, spindle_contract::reasons::NO_RULE);
-                    None
-                }
-                Match::Unmatched => unreachable!("the set has no host window"),
-            };
-            let wanted = rules.iter().position(|rule| rule.matches(&headers));
-            won[wanted.unwrap_or(rules.len())] += 1;
-            assert_eq!(chosen, wanted.map(context), "{headers:x?}");
+    spindle_testing::with_seeds(|| {
+        let texts = [
+            "udp.dport == 9 && ip.src in 10.0.0.0/8",
+            "!(icmp || vlan) && frame.len < 100",
+            "udp.dport != 9 || spindle.addr == 0x0202020202020202",
+            "ip.tos in 3..9 && eth[60:4] > 0x1000000",
+            "udp[20:2] == 0x0101 || udp[23] == 2 || vlan.id == 0x101",
+        ];
+        let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let handle = Handle::new(&Config::SIM);
+        let mut device = handle.open().unwrap();
+        for (i, rule) in rules.iter().enumerate() {
+            device.add_rule(rule, Action::Context(ContextId(i))).unwrap();
+            assert_eq!(handle.0.borrow().commits, 2 + i, "one commit a rule, and one when the card was opened");
         }
-        assert!(won.iter().all(|times| *times > 20), "a rule never won: {won:?}");
-    };
-    compare(&rules.iter().collect::<Vec<_>>(), &|i| i);
+        let mut random = spindle_testing::seeded_rng("rules_reach_the_card_as_they_are_written");
+        let mut compare = |rules: &[&Rule], context: &dyn Fn(usize) -> usize| {
+            let card = handle.0.borrow();
+            let mut won = vec![0; rules.len() + 1];
+            for _ in 0..spindle_testing::share(20_000) {
+                // Few values, so that every test is met often.
+                let mut frame = vec![0u8; random.random_range(14..140)];
+                frame.iter_mut().for_each(|byte| *byte = random.random_range(0..3));
+                if frame.len() > 40 {
+                    frame[15] = random.random_range(0..12);
+                    (frame[36], frame[37], frame[26]) = (0, random.random_range(8..10), random.random_range(9..12));
+                }
+                let headers = Headers { frame: &frame, flags: random.random_range(0..32) };
+                let seen = spindle_model::packet_engine::header_matcher::Headers {
+                    frame: &frame,
+                    vlan: headers.flags & 1 == 1,
+                    flags: headers.flags,
+                };
+                let chosen = match matches(&card.rules, &seen) {
+                    Match::Rule { number, .. } => Some(usize::from(card.rules.rules[number].context)),
+                    Match::Drop(reason) => {
+                        assert_eq!(reason, spindle_contract::reasons::NO_RULE);
+                        None
+                    }
+                    Match::Unmatched => unreachable!("the set has no host window"),
+                };
+                let wanted = rules.iter().position(|rule| rule.matches(&headers));
+                won[wanted.unwrap_or(rules.len())] += 1;
+                assert_eq!(chosen, wanted.map(context), "{headers:x?}");
+            }
+            assert!(won.iter().all(|times| *times > 20), "a rule never won: {won:?}");
+        };
+        compare(&rules.iter().collect::<Vec<_>>(), &|i| i);
 
-    // Another set, at once.
-    let others = [&rules[4], &rules[2]];
-    let commits = handle.0.borrow().commits;
-    device.replace_rules(others.iter().map(|rule| (*rule, Action::Context(ContextId(7))))).unwrap();
-    assert_eq!(handle.0.borrow().commits, commits + 1);
-    compare(&others, &|_| 7);
-    device.clear_rules().unwrap();
-    assert!(handle.0.borrow().rules.rules.iter().all(|rule| !rule.valid));
+        // Another set, at once.
+        let others = [&rules[4], &rules[2]];
+        let commits = handle.0.borrow().commits;
+        device.replace_rules(others.iter().map(|rule| (*rule, Action::Context(ContextId(7))))).unwrap();
+        assert_eq!(handle.0.borrow().commits, commits + 1);
+        compare(&others, &|_| 7);
+        device.clear_rules().unwrap();
+        assert!(handle.0.borrow().rules.rules.iter().all(|rule| !rule.valid));
+    });
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod process;
 mod python;
 mod report;
 mod same;
+mod seeds;
 mod setup;
 mod skips;
 mod synth;

@@ -2,7 +2,7 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{boards, book, figures, independent, install, lint, mutants, pictures, python, setup, synth};
+use crate::{boards, book, figures, independent, install, lint, mutants, pictures, python, seeds, setup, synth};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -21,6 +21,12 @@ pub struct Options {
     /// Also run the checks that take long: synthesis of every block and family, the program with a linked model, the book.
     #[arg(long)]
     full: bool,
+    /// Run the random tests alone, under so many fresh seeds.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_synth", "full", "soak"])]
+    seeds: Option<u64>,
+    /// Run the random tests alone, under one fresh seed after another for so many hours.
+    #[arg(long, value_name = "HOURS", conflicts_with_all = ["no_synth", "full"])]
+    soak: Option<f64>,
 }
 
 /// Passed, failed and skipped so far. A check that is no test suite counts as one.
@@ -34,6 +40,10 @@ struct Sum {
 /// Runs every check, even after one has failed. `false` if any failed, or was skipped where that is refused.
 pub fn run(options: &Options) -> Result<bool> {
     setup::run(&setup::Options::default())?;
+    if let Some(end) = options.seeds.map(seeds::End::Seeds).or(options.soak.map(seeds::End::Hours)) {
+        return seeds::explore(&end);
+    }
+    seeds::begin(options.no_skips)?;
     let skips = Skips::begin(options.no_skips)?;
     let mut sum = Sum::default();
     sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;

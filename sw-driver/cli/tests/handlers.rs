@@ -3,7 +3,7 @@
 mod common;
 
 use common::{compilers, qemu, sdk, Compiler};
-use rand::{Rng, RngCore, SeedableRng};
+use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::{SCRATCH_BYTES, SLOT_BYTES, SPINDLE_PORT};
@@ -119,15 +119,13 @@ fn traffic(random: &mut ChaCha8Rng) -> Vec<Vec<u8>> {
 
 fn agrees_with_its_model(name: &str) {
     for compiler in compilers() {
-        built_by(&compiler, name);
+        spindle_testing::with_seeds(|| built_by(&compiler, name));
     }
 }
 
 fn built_by(compiler: &Compiler, name: &str) {
-    let seed = std::env::var("SPINDLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    println!("seed {seed}");
     let folder = tempfile::tempdir().unwrap();
-    let frames = traffic(&mut ChaCha8Rng::seed_from_u64(seed));
+    let frames = traffic(&mut spindle_testing::seeded_rng("handlers"));
     let model = by_name(name).unwrap();
     let (mut acted, mut dropped) = (0, 0);
     for (number, (frame, (code, port, packet, scratch))) in

@@ -1,10 +1,10 @@
 //! `spindle run` on the emitted NIC: generated traffic, every length, random gaps and back-pressure; faults; the same run twice.
 
-use rand::{Rng, RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::{Rng, RngCore};
 use serde_json::Value;
 use spindle_model::frames::{echo_request, put_message, udp, udp_without_checksum, Ends, SpindleHeader};
 use spindle_sim::capture::{self, Captured};
+use spindle_testing::seeded_rng;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -56,8 +56,8 @@ impl Ran {
 }
 
 /// Frames of 64 to 1514 bytes, tagged or not, made by `build` from ends and payload.
-fn lengths(seed: u64, step: usize, build: impl Fn(&Ends, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+fn lengths(set: u64, step: usize, build: impl Fn(&Ends, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut random = seeded_rng(&format!("cli_lengths_{set}"));
     let mut frames: Vec<Vec<u8>> = (64..=1514)
         .step_by(step)
         .chain([1510, 1511, 1512, 1513, 1514, 64, 65, 127, 128, 129])

@@ -146,7 +146,7 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::{Rng, SeedableRng};
+    use rand::Rng;
 
     /// Type 1 of VFIO: no overlapping map, and what is taken back was mapped as a whole.
     #[derive(Default)]
@@ -198,37 +198,39 @@ mod tests {
 
     #[test]
     fn every_mapped_byte_is_reached_and_nothing_stays() {
-        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(24);
-        for _ in 0..200 {
-            let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], random.random_range(1..30)));
-            let mut mapped: Vec<Range<u64>> = Vec::new();
-            for _ in 0..60 {
-                if random.random_ratio(2, 5) && !mapped.is_empty() {
-                    let range = mapped.swap_remove(random.random_range(0..mapped.len()));
+        spindle_testing::with_seeds(|| {
+            let mut random = spindle_testing::seeded_rng("mapped_pages");
+            for _ in 0..200 {
+                let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], random.random_range(1..30)));
+                let mut mapped: Vec<Range<u64>> = Vec::new();
+                for _ in 0..60 {
+                    if random.random_ratio(2, 5) && !mapped.is_empty() {
+                        let range = mapped.swap_remove(random.random_range(0..mapped.len()));
+                        pages.unmap(&range, &mut iommu).unwrap();
+                    } else {
+                        let start = random.random_range(0..40_000);
+                        let range = start..start + random.random_range(1..20_000);
+                        let before = iommu.0.len();
+                        match pages.map(&range, &mut iommu) {
+                            Ok(()) => mapped.push(range),
+                            Err(_) => assert_eq!(iommu.0.len(), before),
+                        }
+                    }
+                    for range in &mapped {
+                        for at in (range.start..range.end).step_by(4096).chain([range.end - 1]) {
+                            assert!(iommu.0.iter().any(|pages| pages.contains(&at)), "{at:#x} of {range:x?}");
+                        }
+                    }
+                }
+                for range in mapped.drain(..) {
                     pages.unmap(&range, &mut iommu).unwrap();
-                } else {
-                    let start = random.random_range(0..40_000);
-                    let range = start..start + random.random_range(1..20_000);
-                    let before = iommu.0.len();
-                    match pages.map(&range, &mut iommu) {
-                        Ok(()) => mapped.push(range),
-                        Err(_) => assert_eq!(iommu.0.len(), before),
-                    }
                 }
-                for range in &mapped {
-                    for at in (range.start..range.end).step_by(4096).chain([range.end - 1]) {
-                        assert!(iommu.0.iter().any(|pages| pages.contains(&at)), "{at:#x} of {range:x?}");
-                    }
-                }
+                assert!(iommu.0.is_empty());
             }
-            for range in mapped.drain(..) {
-                pages.unmap(&range, &mut iommu).unwrap();
-            }
-            assert!(iommu.0.is_empty());
-        }
-        let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], 9));
-        pages.map(&(1..100_000), &mut iommu).unwrap();
-        pages.unmap_all(&mut iommu).unwrap();
-        assert!(iommu.0.is_empty() && pages.unmap(&(1..100_000), &mut iommu).is_err());
+            let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], 9));
+            pages.map(&(1..100_000), &mut iommu).unwrap();
+            pages.unmap_all(&mut iommu).unwrap();
+            assert!(iommu.0.is_empty() && pages.unmap(&(1..100_000), &mut iommu).is_err());
+        });
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::dummy::Served;
 use crate::hostile::{works, Raw};
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rustix::fs::{fcntl_add_seals, memfd_create, MemfdFlags, SealFlags};
 use spindle::vfio_user::channel::{Broken, Channel};
 use spindle::vfio_user::message::*;
 use spindle::{irq, vfio_user::Client};
+use spindle_testing::{seeded_rng, with_seeds};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,17 +19,19 @@ const GUARD: u8 = 0xA5;
 
 #[test]
 fn random_bytes() {
-    let served = Served::new();
-    let mut random = ChaCha8Rng::seed_from_u64(24);
-    for round in 0..60 {
-        let mut raw = if round % 2 == 0 { Raw::connect(&served.path()) } else { Raw::agreed(&served.path()) };
-        let bytes: Vec<u8> = (0..random.random_range(0..4000)).map(|_| random.random()).collect();
-        let _ = raw.0.write_all(&bytes);
-        drop(raw);
-        assert!(served.lives());
-        crate::soon("the next client is served", || Client::connect(&served.path()).is_ok());
-    }
-    works(&served);
+    with_seeds(|| {
+        let served = Served::new();
+        let mut random = seeded_rng("vfio_user_bytes");
+        for round in 0..60 {
+            let mut raw = if round % 2 == 0 { Raw::connect(&served.path()) } else { Raw::agreed(&served.path()) };
+            let bytes: Vec<u8> = (0..random.random_range(0..4000)).map(|_| random.random()).collect();
+            let _ = raw.0.write_all(&bytes);
+            drop(raw);
+            assert!(served.lives());
+            crate::soon("the next client is served", || Client::connect(&served.path()).is_ok());
+        }
+        works(&served);
+    });
 }
 
 /// A number near the borders of what a field may have.
@@ -72,43 +75,48 @@ fn request(random: &mut ChaCha8Rng) -> (u16, Vec<u8>) {
 
 #[test]
 fn structured_requests_leave_other_memory_as_it_is() {
-    let served = Served::new();
-    let mut random = ChaCha8Rng::seed_from_u64(7);
-    let guard = File::from(memfd_create("guard", MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC).unwrap());
-    guard.write_all_at(&[GUARD; 8192], 0).unwrap();
-    fcntl_add_seals(&guard, SealFlags::SHRINK).unwrap();
-    let (mut answered, mut refused) = (0, 0);
-    for _ in 0..20 {
-        let mut channel = Channel::new(UnixStream::connect(served.path()).unwrap()).unwrap();
-        let version = Header { command: Command::Version as u16, ..Header::default() };
-        channel.send(version, &[&version_body(Capabilities::own())], Vec::new()).unwrap();
-        if wait(&mut channel).is_none_or(|header| header.error != 0) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            continue;
-        }
-        for _ in 0..300 {
-            let (command, body) = request(&mut random);
-            let no_reply = random.random_ratio(1, 8);
-            let fds = (0..random.random_range(0..3)).map(|_| descriptor(&mut random, &guard)).collect();
-            let flags = if no_reply { flags::NO_REPLY } else { 0 };
-            if channel.send(Header { command, flags, ..Header::default() }, &[&body], fds).is_err() {
-                break;
+    with_seeds(|| {
+        let served = Served::new();
+        let mut random = seeded_rng("vfio_user_requests");
+        let guard = File::from(memfd_create("guard", MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC).unwrap());
+        guard.write_all_at(&[GUARD; 8192], 0).unwrap();
+        fcntl_add_seals(&guard, SealFlags::SHRINK).unwrap();
+        let (mut answered, mut refused) = (0, 0);
+        for _ in 0..20 {
+            let mut channel = Channel::new(UnixStream::connect(served.path()).unwrap()).unwrap();
+            let version = Header { command: Command::Version as u16, ..Header::default() };
+            channel.send(version, &[&version_body(Capabilities::own())], Vec::new()).unwrap();
+            if wait(&mut channel).is_none_or(|header| header.error != 0) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                continue;
             }
-            if !no_reply {
-                let Some(header) = wait(&mut channel) else { break };
-                answered += 1;
-                refused += usize::from(header.error != 0);
+            for _ in 0..300 {
+                let (command, body) = request(&mut random);
+                let no_reply = random.random_ratio(1, 8);
+                let fds = (0..random.random_range(0..3)).map(|_| descriptor(&mut random, &guard)).collect();
+                let flags = if no_reply { flags::NO_REPLY } else { 0 };
+                if channel.send(Header { command, flags, ..Header::default() }, &[&body], fds).is_err() {
+                    break;
+                }
+                if !no_reply {
+                    let Some(header) = wait(&mut channel) else { break };
+                    answered += 1;
+                    refused += usize::from(header.error != 0);
+                }
             }
+            assert!(served.lives());
+            drop(channel);
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        assert!(served.lives());
-        drop(channel);
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    assert!(answered > 3000 && refused > answered / 4 && refused < answered, "{answered} answered, {refused} refused");
-    let mut bytes = [0; 8192];
-    guard.read_exact_at(&mut bytes, 0).unwrap();
-    assert!(bytes.iter().all(|byte| *byte == GUARD), "the dummy has copied, and no request asked for a copy");
-    works(&served);
+        assert!(
+            answered > 3000 && refused > answered / 4 && refused < answered,
+            "{answered} answered, {refused} refused"
+        );
+        let mut bytes = [0; 8192];
+        guard.read_exact_at(&mut bytes, 0).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == GUARD), "the dummy has copied, and no request asked for a copy");
+        works(&served);
+    });
 }
 
 fn descriptor(random: &mut ChaCha8Rng, guard: &File) -> OwnedFd {

@@ -7,7 +7,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SPINDLE_SEED` | another set of cases, or `random` |
+//! | `SPINDLE_SEED` | another set of cases, or `random`; without it those of two fixed seeds and of a fresh one |
 //! | `SPINDLE_FUZZ_CASES` | number of cases, instead of the test's own |
 //! | `SPINDLE_FUZZ_CASE` | one case, by the seed that a failure prints |
 //! | `SPINDLE_FUZZ_MINIMIZE` | with that: look for a shorter one for so many seconds |
@@ -33,7 +33,7 @@ pub use watch::CASE_LIMIT;
 
 use arbtest::arbtest;
 use serde::{Deserialize, Serialize};
-use spindle_harness::seed_from_env;
+use spindle_harness::seeds_of_run;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::Watch;
@@ -96,9 +96,10 @@ fn cases(parser: &str, quick: u64, mut property: impl FnMut(&mut Source) -> bool
         case(seed, &mut counts);
         return counts;
     }
-    let base = seed_from_env(&format!("fuzz_{parser}"));
+    // The seeds of the run take turns.
+    let bases = seeds_of_run(&format!("fuzz_{parser}"));
     for at in 0..number("SPINDLE_FUZZ_CASES").unwrap_or(quick) {
-        let seed = seed_of(base, at);
+        let seed = seed_of(bases[at as usize % bases.len()], at);
         let failed = Failed { parser, seed };
         case(seed, &mut counts);
         std::mem::forget(failed);

@@ -52,7 +52,7 @@
 //! | `CXX` | the C++ compiler (default `g++`) |
 //! | `YOSYS` | the yosys of proofs and checks (default: that of `cargo xtask setup`) |
 //! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
-//! | `SPINDLE_SEED` | varies every random test: a number, or `random` |
+//! | `SPINDLE_SEED` | the only variation of random tests: a number, or `random`; see [`spindle_testing`] |
 //! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
 //! | `SPINDLE_OPTIONAL_SKIPS` | how the reasons of skips begin that are allowed all the same, one a line |
 //! | `SPINDLE_SKIPPED` | a file: each skipped test adds a line, for `cargo xtask test` |
@@ -71,7 +71,6 @@ pub mod ports;
 mod progress;
 mod record;
 mod runtime;
-mod seed;
 mod share;
 mod shim;
 mod skip;
@@ -91,9 +90,9 @@ pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use ports::{source_of, Dut};
 pub use progress::Progress;
 pub use record::{WaveGroup, WaveOptions, WaveScope};
-pub use seed::{seed_from_env, seed_of, seeded_rng};
 pub use skip::{skip, skip_part};
 pub use source::{BuildOptions, Source};
+pub use spindle_testing::{seed_of, seed_of_run, seeded_rng, seeds_of_run, share, with_seeds};
 pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};
 pub use tools::find_yosys;
 pub use versions::verilator_version;

@@ -9,6 +9,7 @@ use crate::record::{Recording, WaveOptions};
 use crate::source::Source;
 use crate::substitute;
 use anyhow::{anyhow, Context, Result};
+use spindle_testing::Live;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -109,6 +110,8 @@ pub struct Model {
     wave: Option<Recording>,
     /// Receives the cycle of the instance when the instance is dropped.
     last_cycle: Option<Arc<AtomicU64>>,
+    /// Names block and cycle in a failure.
+    live: Live,
     /// An input has changed since the last evaluation.
     changed: bool,
 }
@@ -173,7 +176,8 @@ impl Model {
             }
         }
         let clock = library.port("clock").ok().filter(|port| port.width == 1 && port.input);
-        let mut model = Model { instance, library, clock, wave: None, last_cycle: None, changed: true };
+        let live = Live::new(&library.top);
+        let mut model = Model { instance, library, clock, wave: None, last_cycle: None, live, changed: true };
         model.eval();
         model
     }
@@ -316,6 +320,7 @@ impl Model {
         if let Err(error) = self.instance.ticks(clock.index as usize, count) {
             self.give_up(&error);
         }
+        self.live.at(self.instance.cycle());
     }
 
     /// Holds the input `reset` high for `cycles` cycles.

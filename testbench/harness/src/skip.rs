@@ -4,6 +4,7 @@
 //! the test as passed, `cargo xtask test` counts it as skipped. Where skips are refused, as in continuous integration, the call
 //! is a failure, unless the reason begins as one of `.config/optional-tests.toml` does.
 
+use spindle_testing::test_name;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -40,11 +41,6 @@ fn skipped(kind: &str, reason: &str) {
 fn optional(reason: &str, list: Option<OsString>) -> bool {
     let list = list.unwrap_or_default().to_string_lossy().into_owned();
     list.lines().any(|optional| !optional.is_empty() && reason.starts_with(optional))
-}
-
-/// The test that runs: the runner names threads after their tests.
-pub(crate) fn test_name() -> String {
-    std::thread::current().name().unwrap_or("a test").to_string()
 }
 
 /// Whether a skipped test is a failure.

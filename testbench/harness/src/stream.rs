@@ -309,6 +309,11 @@ impl StreamSink {
         self
     }
 
+    /// From now on the sink is ready at this pace.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
     /// Sets `ready` for this cycle; before `eval`.
     pub fn drive(&mut self, model: &mut Model) {
         let ready = self.pace.decide();

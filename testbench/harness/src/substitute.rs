@@ -10,9 +10,9 @@
 //!   module itself reads, so that its ports are those of the block and a larger design needs no other change. A line of
 //!   `<folder>/used` names each test that has loaded such a design, and the block.
 
-use crate::skip::test_name;
 use crate::source::Source;
 use anyhow::{Context, Result};
+use spindle_testing::test_name;
 use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -2,12 +2,12 @@
 //! cycles before the failure: a wave of a million cycles fills a disk, and its beginning is of no use.
 
 use crate::model::Model;
-use crate::seed::{seed_from_env, variation_from_env};
 use crate::source::Source;
 use crate::substitute::mutants_run;
 use anyhow::{Context, Result};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use spindle_testing::{repeated, seed_of, seed_of_run, variation, with_seeds};
 use std::cell::RefCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -20,7 +20,6 @@ const WINDOW: u64 = 20_000;
 /// What a test gets from [`run_with_wave_on_failure`].
 pub struct WaveContext {
     name: String,
-    seed: u64,
     /// Folder for waves; `None` = do not record.
     folder: Option<PathBuf>,
     /// Cycles in which the recordings of the models begin, in the order in which they are made; 0 for all others.
@@ -30,14 +29,15 @@ pub struct WaveContext {
 }
 
 impl WaveContext {
-    /// The seed of this run, by its name and `SPINDLE_SEED`; the same in the recorded repetition.
+    /// The seed of this run, by its name and the variation; the same in the recorded repetition. A test that asks for it is a
+    /// random one, and runs under every variation.
     pub fn seed(&self) -> u64 {
-        self.seed
+        seed_of_run(&self.name)
     }
 
     /// A generator seeded with [`WaveContext::seed`].
     pub fn rng(&self) -> ChaCha8Rng {
-        ChaCha8Rng::seed_from_u64(self.seed)
+        ChaCha8Rng::seed_from_u64(self.seed())
     }
 
     /// Whether this run is being recorded.
@@ -49,7 +49,7 @@ impl WaveContext {
     pub fn model(&self, source: &Source) -> Result<Model> {
         let recording = self.recording();
         let library = Model::build(&source.clone().with_trace(recording || source.options.trace))?;
-        let mut model = library.instance_with_seed(self.seed);
+        let mut model = library.instance_with_seed(seed_of(&self.name, variation()));
         let number = self.ends.borrow().len();
         let end = Arc::new(AtomicU64::new(0));
         self.ends.borrow_mut().push(end.clone());
@@ -58,7 +58,7 @@ impl WaveContext {
             let suffix = if number == 0 { String::new() } else { format!(".{number}") };
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create the wave folder {}", folder.display()))?;
-            let path = folder.join(format!("{}{suffix}.vcd", self.name));
+            let path = folder.join(format!("{}{suffix}.vcd", self.name.replace(['/', ':', ' '], "_")));
             let start = self.starts.get(number).copied().unwrap_or(0);
             model.trace_open_at(&path, start)?;
             println!("{}: wave {} from cycle {start} on", self.name, path.display());
@@ -67,15 +67,18 @@ impl WaveContext {
     }
 }
 
-/// Runs `test`. If it panics, runs it again with waves recorded (tests are deterministic in their seed), prints where
-/// they are and which seed to use, and lets the first panic go on. With `SPINDLE_VCD=<folder>` the first run records.
+/// Runs `test` under every variation of this run, as [`with_seeds`] does. If it panics, runs it again with waves recorded
+/// (tests are deterministic in their seed), prints where they are and the command that repeats it, and lets the first panic go
+/// on. With `SPINDLE_VCD=<folder>` the first run records.
 ///
 /// Models must come from [`WaveContext::model`] and randomness from [`WaveContext::rng`] or [`WaveContext::seed`].
 pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
-    let seed = seed_from_env(name);
-    let name_of_file = name.replace(['/', ':', ' '], "_");
-    let context =
-        |folder, starts| WaveContext { name: name_of_file.clone(), seed, folder, starts, ends: RefCell::default() };
+    with_seeds(|| run(name, &test));
+}
+
+/// Runs `test` under the variation of this thread.
+fn run(name: &str, test: &impl Fn(&WaveContext)) {
+    let context = |folder, starts| WaveContext { name: name.to_owned(), folder, starts, ends: RefCell::default() };
     if let Some(folder) = std::env::var_os("SPINDLE_VCD") {
         return test(&context(Some(folder.into()), vec![]));
     }
@@ -87,10 +90,9 @@ pub fn run_with_wave_on_failure(name: &str, test: impl Fn(&WaveContext)) {
     let starts = first.ends.borrow().iter().map(|end| end.load(Ordering::Relaxed).saturating_sub(WINDOW)).collect();
     let folder = wave_folder();
     eprintln!("{name}: failed; running it again with waves in {}", folder.display());
-    if catch_unwind(AssertUnwindSafe(|| test(&context(Some(folder), starts)))).is_ok() {
+    if !repeated(|| test(&context(Some(folder), starts))) {
         eprintln!("{name}: the recorded repetition passed, so this test depends on more than its seed");
     }
-    eprintln!("{name}: repeat with SPINDLE_SEED={}", variation_from_env());
     resume_unwind(failure)
 }
 

@@ -1,6 +1,10 @@
 //! All cycle-level tests of the emitted design, in one binary, so that the design is linked once. A folder is a crate, and a
 //! file has the name of the block that it tests.
 
+// In every file: a failure names hardware and model, block and cycle, and the command that repeats the test.
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_harness::Source;
 use spindle_verilog::prelude::Block;
 

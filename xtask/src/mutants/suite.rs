@@ -65,6 +65,8 @@ impl Suite {
             .current_dir(&self.folder)
             .envs(variables.iter().copied())
             .env("RUST_BACKTRACE", "0")
+            // What was caught once is caught again.
+            .env("SPINDLE_FRESH_SEED", "2")
             .env_remove("CI")
             .stdin(Stdio::null())
             .stdout(Stdio::null())

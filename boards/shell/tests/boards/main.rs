@@ -1,5 +1,9 @@
 //! Tests of the boards.
 
+// In every file: a failure names hardware and model, block and cycle, and the command that repeats the test.
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod check;
 mod data;
 mod ethernet;

@@ -5,7 +5,7 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::*;
-use spindle_harness::{seeded_rng, Dut};
+use spindle_harness::{seeded_rng, with_seeds, Dut};
 use spindle_verilog::__private::BitReader;
 use spindle_verilog::ports::to_bytes;
 use spindle_verilog::prelude::*;
@@ -27,31 +27,33 @@ macro_rules! differential {
     ($test:ident, $cycles:literal, $block:expr, in [$(($($input:tt)+))*], out [$(($($output:tt)+))*], $adjust:expr) => {
         #[test]
         fn $test() {
-            let mut rng = seeded_rng(stringify!($test));
-            let mut block = $block;
-            block.connect_all();
-            let dut = Dut::zeroed($block, concat!("differential_", stringify!($test)));
-            dut.ignore_all();
-            let mut seen = std::collections::HashSet::new();
-            for cycle in 0..$cycles {
-                $(block.$($input)+.next = random(&mut rng);)*
-                ($adjust)(&mut block, cycle);
-                $(dut.$($input)+.set_bytes(&to_bytes(block.$($input)+.next));)*
-                settle(&mut block);
-                dut.eval();
-                $(
-                    let rust = to_bytes(block.$($output)+.val());
-                    let name = stringify!($($output)+);
-                    assert_eq!(dut.$($output)+.bytes(), rust, "cycle {cycle}: {name} (Verilog left, Rust right)");
-                    seen.insert(rust);
-                )*
-                for level in [true, false] {
-                    block.clock.next = Clock { clk: level };
+            with_seeds(|| {
+                let mut rng = seeded_rng(stringify!($test));
+                let mut block = $block;
+                block.connect_all();
+                let dut = Dut::zeroed($block, concat!("differential_", stringify!($test)));
+                dut.ignore_all();
+                let mut seen = std::collections::HashSet::new();
+                for cycle in 0..$cycles {
+                    $(block.$($input)+.next = random(&mut rng);)*
+                    ($adjust)(&mut block, cycle);
+                    $(dut.$($input)+.set_bytes(&to_bytes(block.$($input)+.next));)*
                     settle(&mut block);
+                    dut.eval();
+                    $(
+                        let rust = to_bytes(block.$($output)+.val());
+                        let name = stringify!($($output)+);
+                        assert_eq!(dut.$($output)+.bytes(), rust, "cycle {cycle}: {name} (Verilog left, Rust right)");
+                        seen.insert(rust);
+                    )*
+                    for level in [true, false] {
+                        block.clock.next = Clock { clk: level };
+                        settle(&mut block);
+                    }
+                    dut.tick();
                 }
-                dut.tick();
-            }
-            assert!(seen.len() > 5, "the outputs hardly move: {} values", seen.len());
+                assert!(seen.len() > 5, "the outputs hardly move: {} values", seen.len());
+            });
         }
     };
 }

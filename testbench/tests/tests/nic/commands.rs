@@ -1,11 +1,10 @@
 //! Commands of running handlers, end to end: bytes of context memory, puts and gets, atomics on host memory, events.
 
 use crate::nic::bench::{random_gaps, Nic};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, EventKind, HostMemory, Node};
 use spindle_contract::wire::{self, opcode};
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{udp, Ends, UDP_HEADERS};
 use spindle_sim::Options;
 
@@ -67,72 +66,74 @@ fn big(bytes: &[u8]) -> u64 {
 
 #[test]
 fn handlers_move_context_memory_and_tell_the_host() {
-    let mut nic = Nic::new(Options { seed: 3, ..Options::default() });
-    let host = nic.device.memory.alloc(HOST_BYTES, 4096).unwrap();
-    let mut pattern: Vec<u8> = (0..HOST_BYTES).map(|i| (i * 7 + i / 251) as u8).collect();
-    pattern[COUNTER..][..8].fill(0);
-    nic.device.memory.write(host, &pattern).unwrap();
-    let options = ContextOptions {
-        host_region: Some((host, HOST_BYTES as u32)),
-        process: PROCESS as u8,
-        ..ContextOptions::default()
-    };
-    let context = nic.install_source(HANDLER, options).context;
-    nic.rule("udp", Action::Context(context));
-    nic.device.activate(context).unwrap();
-    nic.device.set_node(1, Some(Node { mac: [2, 0, 0, 0, 0, 9], ip: [10, 0, 0, 9], port: 4795 })).unwrap();
-    let mut ring = nic.device.open_ring(PROCESS, 128).unwrap();
-    nic.device.set_receive(true).unwrap();
-    let frames: Vec<_> = (0..FRAMES).map(|i| udp(&Ends::default(), 1, 9, &[i as u8; 60])).collect();
-    let mut random = ChaCha8Rng::seed_from_u64(3);
-    let played = nic.play(random_gaps(&frames, 300, &mut random));
-    assert_eq!(nic.device.puts().unwrap(), (2 * FRAMES as u32, 0));
-
-    let mut after = vec![0; HOST_BYTES];
-    nic.device.memory.read(host, &mut after).unwrap();
-    let mut wanted = pattern.clone();
-    for (number, frame) in frames.iter().enumerate() {
-        let piece = &pattern[MOST * number..][..length(number)];
-        wanted[BACK + MOST * number..][..piece.len()].copy_from_slice(piece);
-        let sent: Vec<&[u8]> =
-            played.sent.iter().filter(|sent| sent.0 == number).map(|sent| &sent.1.bytes[..]).collect();
-        assert_eq!(sent.len(), 3, "a frame, a put and a get");
-        let raw = [&frame[..UDP_HEADERS], &piece[UDP_HEADERS..]].concat();
-        assert!(sent.contains(&&raw[..]), "frame {number} comes out of context memory");
-        let of = |code: u8| {
-            let is = |bytes: &&&[u8]| **bytes != &raw[..] && bytes[UDP_HEADERS + wire::spindle::OPCODE] == code;
-            &sent.iter().find(is).expect("it is sent")[UDP_HEADERS..]
+    with_seeds(|| {
+        let mut nic = Nic::new(Options { seed: seed_of_run("nic_commands"), ..Options::default() });
+        let host = nic.device.memory.alloc(HOST_BYTES, 4096).unwrap();
+        let mut pattern: Vec<u8> = (0..HOST_BYTES).map(|i| (i * 7 + i / 251) as u8).collect();
+        pattern[COUNTER..][..8].fill(0);
+        nic.device.memory.write(host, &pattern).unwrap();
+        let options = ContextOptions {
+            host_region: Some((host, HOST_BYTES as u32)),
+            process: PROCESS as u8,
+            ..ContextOptions::default()
         };
-        let put = of(opcode::PUT);
-        assert_eq!(&put[wire::SPINDLE_BYTES..], &piece[64..], "payload of put {number}");
-        let get = of(opcode::GET);
-        for message in [put, get] {
-            assert_eq!(big(&message[wire::spindle::ADDR..][..8]), 0x12_3456_7800 + number as u64);
-        }
-        assert_eq!(big(&get[wire::spindle::MSG_LEN..][..4]), 100 + number as u64);
-    }
-    wanted[COUNTER] = FRAMES as u8;
-    assert!(after == wanted, "host memory");
+        let context = nic.install_source(HANDLER, options).context;
+        nic.rule("udp", Action::Context(context));
+        nic.device.activate(context).unwrap();
+        nic.device.set_node(1, Some(Node { mac: [2, 0, 0, 0, 0, 9], ip: [10, 0, 0, 9], port: 4795 })).unwrap();
+        let mut ring = nic.device.open_ring(PROCESS, 128).unwrap();
+        nic.device.set_receive(true).unwrap();
+        let frames: Vec<_> = (0..FRAMES).map(|i| udp(&Ends::default(), 1, 9, &[i as u8; 60])).collect();
+        let mut random = seeded_rng("nic_commands");
+        let played = nic.play(random_gaps(&frames, 300, &mut random));
+        assert_eq!(nic.device.puts().unwrap(), (2 * FRAMES as u32, 0));
 
-    let (mut drawn, mut complete) = (vec![], vec![]);
-    while let Some(event) = nic.device.poll_event(&mut ring).unwrap() {
-        match event.kind {
-            EventKind::User { user, length: sum } => {
-                let number = (user >> 32) as usize;
-                let piece = &pattern[MOST * number..][..length(number)];
-                assert_eq!(sum, piece.iter().map(|byte| u32::from(*byte)).sum::<u32>(), "sum of piece {number}");
-                drawn.push(user as u32);
+        let mut after = vec![0; HOST_BYTES];
+        nic.device.memory.read(host, &mut after).unwrap();
+        let mut wanted = pattern.clone();
+        for (number, frame) in frames.iter().enumerate() {
+            let piece = &pattern[MOST * number..][..length(number)];
+            wanted[BACK + MOST * number..][..piece.len()].copy_from_slice(piece);
+            let sent: Vec<&[u8]> =
+                played.sent.iter().filter(|sent| sent.0 == number).map(|sent| &sent.1.bytes[..]).collect();
+            assert_eq!(sent.len(), 3, "a frame, a put and a get");
+            let raw = [&frame[..UDP_HEADERS], &piece[UDP_HEADERS..]].concat();
+            assert!(sent.contains(&&raw[..]), "frame {number} comes out of context memory");
+            let of = |code: u8| {
+                let is = |bytes: &&&[u8]| **bytes != &raw[..] && bytes[UDP_HEADERS + wire::spindle::OPCODE] == code;
+                &sent.iter().find(is).expect("it is sent")[UDP_HEADERS..]
+            };
+            let put = of(opcode::PUT);
+            assert_eq!(&put[wire::SPINDLE_BYTES..], &piece[64..], "payload of put {number}");
+            let get = of(opcode::GET);
+            for message in [put, get] {
+                assert_eq!(big(&message[wire::spindle::ADDR..][..8]), 0x12_3456_7800 + number as u64);
             }
-            EventKind::Complete { user, length: bytes } => {
-                assert_eq!(bytes as usize, length(user as usize));
-                complete.push(user as usize);
-            }
-            EventKind::Message { .. } => {}
-            other => panic!("{other:?}"),
+            assert_eq!(big(&get[wire::spindle::MSG_LEN..][..4]), 100 + number as u64);
         }
-    }
-    drawn.sort_unstable();
-    complete.sort_unstable();
-    assert!(drawn.into_iter().eq(0..FRAMES as u32), "each number is drawn once");
-    assert!(complete.into_iter().eq(0..FRAMES), "each handler has reported its end");
+        wanted[COUNTER] = FRAMES as u8;
+        assert!(after == wanted, "host memory");
+
+        let (mut drawn, mut complete) = (vec![], vec![]);
+        while let Some(event) = nic.device.poll_event(&mut ring).unwrap() {
+            match event.kind {
+                EventKind::User { user, length: sum } => {
+                    let number = (user >> 32) as usize;
+                    let piece = &pattern[MOST * number..][..length(number)];
+                    assert_eq!(sum, piece.iter().map(|byte| u32::from(*byte)).sum::<u32>(), "sum of piece {number}");
+                    drawn.push(user as u32);
+                }
+                EventKind::Complete { user, length: bytes } => {
+                    assert_eq!(bytes as usize, length(user as usize));
+                    complete.push(user as usize);
+                }
+                EventKind::Message { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        drawn.sort_unstable();
+        complete.sort_unstable();
+        assert!(drawn.into_iter().eq(0..FRAMES as u32), "each number is drawn once");
+        assert!(complete.into_iter().eq(0..FRAMES), "each handler has reported its end");
+    });
 }

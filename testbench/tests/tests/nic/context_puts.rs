@@ -11,7 +11,7 @@ use spindle::{ContextId, ContextOptions, HostMemory};
 use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::wire::status;
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{put_message, Ends, SpindleHeader};
 use spindle_sim::{Routing, WireFrame, WireOptions};
 
@@ -200,83 +200,91 @@ fn arrives(wire: WireOptions, seed: &str, mixed: bool) -> (Bench, usize) {
 
 #[test]
 fn context_memory_over_a_faithful_wire() {
-    let (mut bench, _) = arrives(WireOptions::default(), "context_puts", false);
-    assert_eq!(bench.nodes[0].segments_resent().unwrap(), 0);
+    with_seeds(|| {
+        let (mut bench, _) = arrives(WireOptions::default(), "context_puts", false);
+        assert_eq!(bench.nodes[0].segments_resent().unwrap(), 0);
+    });
 }
 
 #[test]
 fn context_memory_beside_host_memory_over_a_bad_wire() {
-    let wire = WireOptions {
-        loss: 0.05,
-        duplication: 0.03,
-        routing: Routing::Adaptive,
-        paths: 5,
-        step: 130,
-        seed: 23,
-        ..WireOptions::default()
-    };
-    let (mut bench, segments) = arrives(wire, "context_puts_mixed", true);
-    let resent = bench.nodes[0].segments_resent().unwrap();
-    let counts = bench.nodes[0].memory.network().counts();
-    assert!(counts.lost > 0 && resent > 0, "{segments} segments, {counts:?}, {resent} sent again");
+    with_seeds(|| {
+        let wire = WireOptions {
+            loss: 0.05,
+            duplication: 0.03,
+            routing: Routing::Adaptive,
+            paths: 5,
+            step: 130,
+            seed: seed_of_run("context_puts_wire"),
+            ..WireOptions::default()
+        };
+        let (mut bench, segments) = arrives(wire, "context_puts_mixed", true);
+        let resent = bench.nodes[0].segments_resent().unwrap();
+        let counts = bench.nodes[0].memory.network().counts();
+        assert!(counts.lost > 0 && resent > 0, "{segments} segments, {counts:?}, {resent} sent again");
+    });
 }
 
 /// Every packet is refused until there is a buffer, and read again from context memory each time.
 #[test]
 fn what_finds_no_buffer_comes_again() {
-    let mut rng = seeded_rng("context_puts_again");
-    let mut bench = Bench::new(WireOptions::default(), reliability(3), &mut rng);
-    let size = 3 * SEGMENT_BYTES;
-    let order = Order { from: 4, length: size, address: ADDRESS, offset: 0, of_host: false, leaves: false };
-    let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, size as u32).unwrap();
-    bench.give(0, &[order]);
-    for look in 0.. {
-        assert_eq!(bench.ended(1), [0]);
-        if bench.nodes[0].segments_resent().unwrap() >= 6 {
-            break;
+    with_seeds(|| {
+        let mut rng = seeded_rng("context_puts_again");
+        let mut bench = Bench::new(WireOptions::default(), reliability(3), &mut rng);
+        let size = 3 * SEGMENT_BYTES;
+        let order = Order { from: 4, length: size, address: ADDRESS, offset: 0, of_host: false, leaves: false };
+        let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, size as u32).unwrap();
+        bench.give(0, &[order]);
+        for look in 0.. {
+            assert_eq!(bench.ended(1), [0]);
+            if bench.nodes[0].segments_resent().unwrap() >= 6 {
+                break;
+            }
+            assert!(look < 2000, "nothing is sent again");
         }
-        assert!(look < 2000, "nothing is sent again");
-    }
-    let posted = bench.nodes[1].post_buffer(window, size as u32).unwrap();
-    assert_eq!(bench.wait(1), [1]);
-    let mut got = vec![0; size];
-    bench.nodes[1].memory.read(posted.buffer, &mut got).unwrap();
-    assert!(got == bench.bytes(&order), "the bytes are others");
+        let posted = bench.nodes[1].post_buffer(window, size as u32).unwrap();
+        assert_eq!(bench.wait(1), [1]);
+        let mut got = vec![0; size];
+        bench.nodes[1].memory.read(posted.buffer, &mut got).unwrap();
+        assert!(got == bench.bytes(&order), "the bytes are others");
+    });
 }
 
 /// A mailbox that is not there refuses for good, and a peer that says nothing is given up: both end the handle with an
 /// error, and what follows is sent.
 #[test]
 fn what_cannot_arrive_fails() {
-    let mut rng = seeded_rng("context_puts_fail");
-    let mut bench = Bench::new(WireOptions::default(), reliability(2), &mut rng);
-    let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, 5000).unwrap();
-    let posted = bench.nodes[1].post_buffer(window, 5000).unwrap();
-    let good = Order { from: 64, length: 5000, address: ADDRESS, offset: 0, of_host: false, leaves: false };
-    let nowhere = Order { address: ADDRESS + 1, ..good };
-    bench.give(0, &[nowhere, good, nowhere]);
-    assert_eq!(bench.wait(3), [2, 1, 2]);
-    let mut got = vec![0; 5000];
-    bench.nodes[1].memory.read(posted.buffer, &mut got).unwrap();
-    assert!(got == bench.bytes(&good), "the bytes are others");
-    assert_eq!(bench.nodes[0].puts().unwrap(), (1, 2));
+    with_seeds(|| {
+        let mut rng = seeded_rng("context_puts_fail");
+        let mut bench = Bench::new(WireOptions::default(), reliability(2), &mut rng);
+        let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, 5000).unwrap();
+        let posted = bench.nodes[1].post_buffer(window, 5000).unwrap();
+        let good = Order { from: 64, length: 5000, address: ADDRESS, offset: 0, of_host: false, leaves: false };
+        let nowhere = Order { address: ADDRESS + 1, ..good };
+        bench.give(0, &[nowhere, good, nowhere]);
+        assert_eq!(bench.wait(3), [2, 1, 2]);
+        let mut got = vec![0; 5000];
+        bench.nodes[1].memory.read(posted.buffer, &mut got).unwrap();
+        assert!(got == bench.bytes(&good), "the bytes are others");
+        assert_eq!(bench.nodes[0].puts().unwrap(), (1, 2));
 
-    bench.nodes[1].set_responses(None).unwrap();
-    bench.give(3, &[good]);
-    assert_eq!(bench.wait(4), [2, 1, 2, 2]);
-    assert!(bench.nodes[0].segments_resent().unwrap() >= 4);
+        bench.nodes[1].set_responses(None).unwrap();
+        bench.give(3, &[good]);
+        assert_eq!(bench.wait(4), [2, 1, 2, 2]);
+        assert!(bench.nodes[0].segments_resent().unwrap() >= 4);
 
-    // No one waits for the last one, and its context's memory is no one else's until it has been given up.
-    bench.give(4, &[Order { leaves: true, ..good }]);
-    let handled = |bench: &mut Bench| bench.nodes[0].stats().unwrap().frames_handled;
-    while handled(&mut bench) < 5 || bench.nodes[0].live_messages(bench.context).unwrap() > 0 {}
-    let error = bench.nodes[0].remove(bench.context).unwrap_err().to_string();
-    assert!(error.contains("(1 now)"), "{error}");
-    for look in 0.. {
-        if bench.nodes[0].puts().unwrap() == (1, 4) {
-            break;
+        // No one waits for the last one, and its context's memory is no one else's until it has been given up.
+        bench.give(4, &[Order { leaves: true, ..good }]);
+        let handled = |bench: &mut Bench| bench.nodes[0].stats().unwrap().frames_handled;
+        while handled(&mut bench) < 5 || bench.nodes[0].live_messages(bench.context).unwrap() > 0 {}
+        let error = bench.nodes[0].remove(bench.context).unwrap_err().to_string();
+        assert!(error.contains("(1 now)"), "{error}");
+        for look in 0.. {
+            if bench.nodes[0].puts().unwrap() == (1, 4) {
+                break;
+            }
+            assert!(look < 5000, "it is not given up");
         }
-        assert!(look < 5000, "it is not given up");
-    }
-    bench.nodes[0].remove(bench.context).unwrap();
+        bench.nodes[0].remove(bench.context).unwrap();
+    });
 }

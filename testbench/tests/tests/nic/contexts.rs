@@ -8,7 +8,7 @@ use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, Overload};
 use spindle_contract::params::{Config, SPINDLE_PORT};
 use spindle_contract::reasons::*;
-use spindle_harness::seeded_rng;
+use spindle_harness::{seeded_rng, with_seeds};
 use spindle_model::frames::{echo_request, spindle, udp, Ends, SpindleHeader};
 use spindle_sim::{End, Options, Retired, Step, WireFrame};
 use std::collections::HashMap;
@@ -114,83 +114,85 @@ fn traced(played: &Played, retired: &[Retired]) -> HashMap<usize, Traced> {
 
 #[test]
 fn tasks_instructions_and_drops_are_those_of_the_trace() {
-    let mut nic = Nic::of(Config { rvfi: true, ..CONFIG }, Options::default());
-    nic.device.set_sequence_filter(true).unwrap();
-    let quota = ContextOptions { message_quota: 1, overload: Overload::Pause, ..ContextOptions::default() };
-    let limited = ContextOptions { watchdog: 200, ..ContextOptions::default() };
-    let inactive = nic.install("ping_pong", ContextOptions::default()).context;
-    let sequenced = nic.install("ping_pong", ContextOptions::default()).context;
-    nic.rule(&format!("udp.dport == {SPINDLE_PORT}"), Action::Context(sequenced));
-    nic.device.activate(sequenced).unwrap();
-    let mut contexts = vec![inactive, sequenced];
-    nic.rule("udp.dport == 10", Action::Context(inactive));
-    contexts.push(context(&mut nic, BUSY, 11, ContextOptions::default()));
-    contexts.push(context(&mut nic, FAILS, 12, ContextOptions::default()));
-    contexts.push(context(&mut nic, LINGERS, 13, quota));
-    contexts.push(nic.handler("faulty/foreign_access", "udp.dport == 14", ContextOptions::default()).context);
-    contexts.push(nic.handler("faulty/never_returns", "udp.dport == 15", limited).context);
-    contexts.push(nic.handler("icmp_echo", "udp.dport == 16 || icmp", ContextOptions::default()).context);
-    nic.rule("udp.dport == 17", Action::Drop);
-    nic.device.set_receive(true).unwrap();
+    with_seeds(|| {
+        let mut nic = Nic::of(Config { rvfi: true, ..CONFIG }, Options::default());
+        nic.device.set_sequence_filter(true).unwrap();
+        let quota = ContextOptions { message_quota: 1, overload: Overload::Pause, ..ContextOptions::default() };
+        let limited = ContextOptions { watchdog: 200, ..ContextOptions::default() };
+        let inactive = nic.install("ping_pong", ContextOptions::default()).context;
+        let sequenced = nic.install("ping_pong", ContextOptions::default()).context;
+        nic.rule(&format!("udp.dport == {SPINDLE_PORT}"), Action::Context(sequenced));
+        nic.device.activate(sequenced).unwrap();
+        let mut contexts = vec![inactive, sequenced];
+        nic.rule("udp.dport == 10", Action::Context(inactive));
+        contexts.push(context(&mut nic, BUSY, 11, ContextOptions::default()));
+        contexts.push(context(&mut nic, FAILS, 12, ContextOptions::default()));
+        contexts.push(context(&mut nic, LINGERS, 13, quota));
+        contexts.push(nic.handler("faulty/foreign_access", "udp.dport == 14", ContextOptions::default()).context);
+        contexts.push(nic.handler("faulty/never_returns", "udp.dport == 15", limited).context);
+        contexts.push(nic.handler("icmp_echo", "udp.dport == 16 || icmp", ContextOptions::default()).context);
+        nic.rule("udp.dport == 17", Action::Drop);
+        nic.device.set_receive(true).unwrap();
 
-    let retired = Arc::new(Mutex::new(vec![]));
-    let sink = Arc::clone(&retired);
-    nic.card.sim().set_retired(Some(Box::new(move |record| sink.lock().unwrap().push(*record))));
-    let mut random = seeded_rng("nic_contexts");
-    let ports = [10, 11, 11, 11, 11, 12, 13, 13, 14, 15, 16, 17, 18];
-    let mut psn = 0;
-    let mut frames: Vec<Vec<u8>> = (0..600)
-        .map(|i| match random.random_range(0..8) {
-            0 => echo_request(&Ends::default(), 1, i, &vec![i as u8; random.random_range(1..400)]),
-            1 => {
-                // Some numbers come twice, and some are beyond the window.
-                psn += random.random_range(0..2);
-                let beyond = if random.random_range(0..10) == 0 { 5000 } else { 0 };
-                let payload = [i as u8; 40];
-                let header = SpindleHeader {
-                    flags: 0,
-                    psn: psn + beyond,
-                    src_nid: 3,
-                    key: KEY,
-                    msg_id: i.into(),
-                    msg_len: 40,
-                    payload_len: 40,
-                    ..Default::default()
-                };
-                spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &payload)
-            }
-            _ => udp(
-                &Ends::default(),
-                1,
-                *ports.choose(&mut random).unwrap(),
-                &vec![i as u8; random.random_range(1..300)],
-            ),
-        })
-        .collect();
-    frames.push(udp(&Ends::default(), 1, 11, &[0; 20]));
-    let played = nic.play(random_gaps(&frames, 60, &mut random));
-    nic.card.sim().set_retired(None);
-    let traced = traced(&played, &retired.lock().unwrap());
-    let counted = counters(&mut nic, &contexts);
-    for (context, counted) in contexts.iter().zip(&counted) {
-        let expected = traced.get(&context.0).cloned().unwrap_or_default();
-        assert_eq!(Traced::of(counted), expected, "context {}", context.0);
-    }
-    // The sums are those that the NIC counts for itself.
-    let stats = played.stats;
-    let all = nic.device.counters().unwrap().contexts;
-    assert_eq!(all.iter().map(|context| context.tasks).sum::<u32>(), stats.tasks_done);
-    assert_eq!(all.iter().map(|context| context.faulted).sum::<u32>(), stats.tasks_faulted);
-    assert_eq!(all.iter().map(|context| context.instructions).sum::<u64>(), stats.instructions);
-    for reason in [NO_CONTEXT, HANDLER_DROP, HANDLER_FAIL, PAUSED, DUPLICATE, PSN_WINDOW] {
-        let of_contexts: u32 = all.iter().map(|context| context.drops[reason]).sum();
-        assert!(of_contexts > 0, "{} did not occur", DROP_REASONS[reason].0);
-        assert_eq!(of_contexts, stats.drops[reason], "{}", DROP_REASONS[reason].0);
-    }
-    for reason in [NO_RULE, RULE_DROP] {
-        assert!(stats.drops[reason] > 0 && all.iter().all(|context| context.drops[reason] == 0));
-    }
-    nic.assert_empty();
+        let retired = Arc::new(Mutex::new(vec![]));
+        let sink = Arc::clone(&retired);
+        nic.card.sim().set_retired(Some(Box::new(move |record| sink.lock().unwrap().push(*record))));
+        let mut random = seeded_rng("nic_contexts");
+        let ports = [10, 11, 11, 11, 11, 12, 13, 13, 14, 15, 16, 17, 18];
+        let mut psn = 0;
+        let mut frames: Vec<Vec<u8>> = (0..600)
+            .map(|i| match random.random_range(0..8) {
+                0 => echo_request(&Ends::default(), 1, i, &vec![i as u8; random.random_range(1..400)]),
+                1 => {
+                    // Some numbers come twice, and some are beyond the window.
+                    psn += random.random_range(0..2);
+                    let beyond = if random.random_range(0..10) == 0 { 5000 } else { 0 };
+                    let payload = [i as u8; 40];
+                    let header = SpindleHeader {
+                        flags: 0,
+                        psn: psn + beyond,
+                        src_nid: 3,
+                        key: KEY,
+                        msg_id: i.into(),
+                        msg_len: 40,
+                        payload_len: 40,
+                        ..Default::default()
+                    };
+                    spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &payload)
+                }
+                _ => udp(
+                    &Ends::default(),
+                    1,
+                    *ports.choose(&mut random).unwrap(),
+                    &vec![i as u8; random.random_range(1..300)],
+                ),
+            })
+            .collect();
+        frames.push(udp(&Ends::default(), 1, 11, &[0; 20]));
+        let played = nic.play(random_gaps(&frames, 60, &mut random));
+        nic.card.sim().set_retired(None);
+        let traced = traced(&played, &retired.lock().unwrap());
+        let counted = counters(&mut nic, &contexts);
+        for (context, counted) in contexts.iter().zip(&counted) {
+            let expected = traced.get(&context.0).cloned().unwrap_or_default();
+            assert_eq!(Traced::of(counted), expected, "context {}", context.0);
+        }
+        // The sums are those that the NIC counts for itself.
+        let stats = played.stats;
+        let all = nic.device.counters().unwrap().contexts;
+        assert_eq!(all.iter().map(|context| context.tasks).sum::<u32>(), stats.tasks_done);
+        assert_eq!(all.iter().map(|context| context.faulted).sum::<u32>(), stats.tasks_faulted);
+        assert_eq!(all.iter().map(|context| context.instructions).sum::<u64>(), stats.instructions);
+        for reason in [NO_CONTEXT, HANDLER_DROP, HANDLER_FAIL, PAUSED, DUPLICATE, PSN_WINDOW] {
+            let of_contexts: u32 = all.iter().map(|context| context.drops[reason]).sum();
+            assert!(of_contexts > 0, "{} did not occur", DROP_REASONS[reason].0);
+            assert_eq!(of_contexts, stats.drops[reason], "{}", DROP_REASONS[reason].0);
+        }
+        for reason in [NO_RULE, RULE_DROP] {
+            assert!(stats.drops[reason] > 0 && all.iter().all(|context| context.drops[reason] == 0));
+        }
+        nic.assert_empty();
+    });
 }
 
 /// One task at a time: its cycles are those from the first fetch to the end, both of them in the trace.

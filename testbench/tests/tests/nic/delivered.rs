@@ -11,7 +11,7 @@ use spindle_contract::params::Config;
 
 fn serves(config: Config) {
     the_capture_is_answered(|options| Nic::of(config, options));
-    shuffled_puts_complete(|options| Nic::of(config, options), 0..1);
+    shuffled_puts_complete(|options| Nic::of(config, options));
     faults_name_their_place(|options| Nic::of(config, options));
 }
 

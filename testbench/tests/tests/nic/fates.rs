@@ -5,14 +5,13 @@
 
 use crate::nic::bench::{random_gaps, Nic, Played};
 use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use spindle::rule_table::Action;
 use spindle::ContextOptions;
 use spindle_contract::descriptors::kind;
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::*;
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{put_message, spindle, udp, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_sim::{End, Event, FateEvent, Options, Step};
 use std::collections::HashMap;
@@ -99,34 +98,38 @@ fn steps(played: &Played) -> Vec<Vec<FateEvent>> {
 
 #[test]
 fn every_frame_has_the_fate_of_its_kind() {
-    let mut nic = Nic::new(Options { seed: 3, tx_ready_percent: 70, ..Options::default() });
-    let contexts = prepare(&mut nic);
-    let kinds = kinds(contexts);
-    let mut random = seeded_rng("nic_fates");
-    let chosen: Vec<usize> =
-        (0..FRAMES).map(|i| if i < kinds.len() { i } else { random.random_range(0..kinds.len()) }).collect();
-    let frames: Vec<_> = chosen.iter().map(|kind| kinds[*kind].0.clone()).collect();
-    let played = nic.play(random_gaps(&frames, 150, &mut random));
-    for (frame, (steps, kind)) in steps(&played).iter().zip(&chosen).enumerate() {
-        let expected = kinds[*kind].1;
-        let described = || format!("frame {frame} of kind {kind}, {expected:?}: {steps:?}");
-        let judged: Vec<_> = steps
-            .iter()
-            .filter_map(|event| match event.step {
-                Step::Judged { rule, passed } => Some((rule, passed, event.cycle)),
-                _ => None,
-            })
-            .collect();
-        let [(rule, passed, judged_at)] = judged[..] else { panic!("judged {} times: {}", judged.len(), described()) };
-        assert_eq!(rule.and_then(|(slot, _)| nic.device.rule_of_slot(slot)), expected.rule, "{}", described());
-        assert_eq!(rule.and_then(|(_, context)| context), expected.context, "{}", described());
-        let ends: Vec<_> = steps.iter().filter(|event| matches!(event.step, Step::Ended(_))).collect();
-        assert_eq!(ends.len(), 1, "{}", described());
-        assert_eq!(ends[0].step, Step::Ended(expected.end), "{}", described());
-        assert_eq!(steps.last().map(|event| event.step), Some(ends[0].step), "{}", described());
-        assert_eq!(passed, ends[0].cycle > judged_at, "{}", described());
-    }
-    nic.assert_empty();
+    with_seeds(|| {
+        let mut nic = Nic::new(Options { seed: seed_of_run("nic_fates"), tx_ready_percent: 70, ..Options::default() });
+        let contexts = prepare(&mut nic);
+        let kinds = kinds(contexts);
+        let mut random = seeded_rng("nic_fates");
+        let chosen: Vec<usize> =
+            (0..FRAMES).map(|i| if i < kinds.len() { i } else { random.random_range(0..kinds.len()) }).collect();
+        let frames: Vec<_> = chosen.iter().map(|kind| kinds[*kind].0.clone()).collect();
+        let played = nic.play(random_gaps(&frames, 150, &mut random));
+        for (frame, (steps, kind)) in steps(&played).iter().zip(&chosen).enumerate() {
+            let expected = kinds[*kind].1;
+            let described = || format!("frame {frame} of kind {kind}, {expected:?}: {steps:?}");
+            let judged: Vec<_> = steps
+                .iter()
+                .filter_map(|event| match event.step {
+                    Step::Judged { rule, passed } => Some((rule, passed, event.cycle)),
+                    _ => None,
+                })
+                .collect();
+            let [(rule, passed, judged_at)] = judged[..] else {
+                panic!("judged {} times: {}", judged.len(), described())
+            };
+            assert_eq!(rule.and_then(|(slot, _)| nic.device.rule_of_slot(slot)), expected.rule, "{}", described());
+            assert_eq!(rule.and_then(|(_, context)| context), expected.context, "{}", described());
+            let ends: Vec<_> = steps.iter().filter(|event| matches!(event.step, Step::Ended(_))).collect();
+            assert_eq!(ends.len(), 1, "{}", described());
+            assert_eq!(ends[0].step, Step::Ended(expected.end), "{}", described());
+            assert_eq!(steps.last().map(|event| event.step), Some(ends[0].step), "{}", described());
+            assert_eq!(passed, ends[0].cycle > judged_at, "{}", described());
+        }
+        nic.assert_empty();
+    });
 }
 
 /// Bits of a window's handle that are the number of its mailbox; the others are its generation.
@@ -136,69 +139,72 @@ const MAILBOX_NUMBER: usize = 0xFFF;
 /// message.
 #[test]
 fn frames_of_a_message_report_its_slot() {
-    const MESSAGES: u32 = 12;
-    let mut nic = Nic::new(Options::default());
-    let installed = nic.install("aggregate", ContextOptions::default());
-    nic.rule("spindle.addr_lo == 5", Action::ContextPerMessage(installed.context));
-    nic.device.activate(installed.context).unwrap();
-    nic.rule("spindle", Action::Mailbox);
-    let window = nic.device.init_window(0, MAILBOX, KEY, 1 << 20).unwrap();
-    nic.device.post_buffer(window, 1 << 20).unwrap();
-    nic.device.set_receive(true).unwrap();
-    let mut random = ChaCha8Rng::seed_from_u64(8);
-    let mut messages: Vec<(u32, std::vec::IntoIter<Vec<u8>>)> = (0..MESSAGES)
-        .map(|id| {
-            // Half of the messages go to handlers, half to the mailbox.
-            let addr = if id % 2 == 0 { 5 } else { MAILBOX };
-            let header = SpindleHeader { addr, key: KEY, msg_id: id, buf_off: id * 4096, ..SpindleHeader::default() };
-            (id, put_message(&Ends::default(), SPINDLE_PORT, &header, &[id as u8; 1500], 400).into_iter())
-        })
-        .collect();
-    let (mut frames, mut owners) = (vec![], vec![]);
-    while !messages.is_empty() {
-        let at = *(0..messages.len()).collect::<Vec<_>>().choose(&mut random).unwrap();
-        match messages[at].1.next() {
-            Some(frame) => {
-                owners.push(messages[at].0);
-                frames.push(frame);
-            }
-            None => drop(messages.swap_remove(at)),
-        }
-    }
-    let played = nic.play(random_gaps(&frames, 60, &mut random));
-    let mut slots: HashMap<u32, usize> = HashMap::new();
-    for (steps, owner) in steps(&played).iter().zip(&owners) {
-        let joined: Vec<_> = steps
-            .iter()
-            .filter_map(|event| match event.step {
-                Step::Joined { slot, begins } => Some((slot, begins)),
-                _ => None,
+    with_seeds(|| {
+        const MESSAGES: u32 = 12;
+        let mut nic = Nic::new(Options::default());
+        let installed = nic.install("aggregate", ContextOptions::default());
+        nic.rule("spindle.addr_lo == 5", Action::ContextPerMessage(installed.context));
+        nic.device.activate(installed.context).unwrap();
+        nic.rule("spindle", Action::Mailbox);
+        let window = nic.device.init_window(0, MAILBOX, KEY, 1 << 20).unwrap();
+        nic.device.post_buffer(window, 1 << 20).unwrap();
+        nic.device.set_receive(true).unwrap();
+        let mut random = seeded_rng("nic_fates_of_messages");
+        let mut messages: Vec<(u32, std::vec::IntoIter<Vec<u8>>)> = (0..MESSAGES)
+            .map(|id| {
+                // Half of the messages go to handlers, half to the mailbox.
+                let addr = if id % 2 == 0 { 5 } else { MAILBOX };
+                let header =
+                    SpindleHeader { addr, key: KEY, msg_id: id, buf_off: id * 4096, ..SpindleHeader::default() };
+                (id, put_message(&Ends::default(), SPINDLE_PORT, &header, &[id as u8; 1500], 400).into_iter())
             })
             .collect();
-        let [(slot, begins)] = joined[..] else { panic!("joined {} times: {steps:?}", joined.len()) };
-        assert_eq!(begins, !slots.contains_key(owner), "message {owner}");
-        assert_eq!(*slots.entry(*owner).or_insert(slot), slot, "message {owner}");
-        // A mailbox takes the frames that are sent to it, and no other.
-        let bound: Vec<_> = steps
-            .iter()
-            .filter_map(|event| match event.step {
-                Step::Bound { mailbox } => Some(mailbox),
-                _ => None,
-            })
-            .collect();
-        let taker = (owner % 2 == 1).then_some(window.mailbox as usize & MAILBOX_NUMBER);
-        assert_eq!(bound, Vec::from_iter(taker), "message {owner}");
-        // Handlers of the frame work for the same message.
-        for event in steps {
-            if let Step::Sent { slot: of_task, .. } = event.step {
-                assert_eq!(of_task, slot, "message {owner}");
+        let (mut frames, mut owners) = (vec![], vec![]);
+        while !messages.is_empty() {
+            let at = *(0..messages.len()).collect::<Vec<_>>().choose(&mut random).unwrap();
+            match messages[at].1.next() {
+                Some(frame) => {
+                    owners.push(messages[at].0);
+                    frames.push(frame);
+                }
+                None => drop(messages.swap_remove(at)),
             }
         }
-    }
-    assert_eq!(slots.len(), MESSAGES as usize);
-    let distinct: std::collections::HashSet<_> = slots.values().collect();
-    assert!(distinct.len() > 1, "messages that are alive at a time have different slots: {slots:?}");
-    nic.assert_empty();
+        let played = nic.play(random_gaps(&frames, 60, &mut random));
+        let mut slots: HashMap<u32, usize> = HashMap::new();
+        for (steps, owner) in steps(&played).iter().zip(&owners) {
+            let joined: Vec<_> = steps
+                .iter()
+                .filter_map(|event| match event.step {
+                    Step::Joined { slot, begins } => Some((slot, begins)),
+                    _ => None,
+                })
+                .collect();
+            let [(slot, begins)] = joined[..] else { panic!("joined {} times: {steps:?}", joined.len()) };
+            assert_eq!(begins, !slots.contains_key(owner), "message {owner}");
+            assert_eq!(*slots.entry(*owner).or_insert(slot), slot, "message {owner}");
+            // A mailbox takes the frames that are sent to it, and no other.
+            let bound: Vec<_> = steps
+                .iter()
+                .filter_map(|event| match event.step {
+                    Step::Bound { mailbox } => Some(mailbox),
+                    _ => None,
+                })
+                .collect();
+            let taker = (owner % 2 == 1).then_some(window.mailbox as usize & MAILBOX_NUMBER);
+            assert_eq!(bound, Vec::from_iter(taker), "message {owner}");
+            // Handlers of the frame work for the same message.
+            for event in steps {
+                if let Step::Sent { slot: of_task, .. } = event.step {
+                    assert_eq!(of_task, slot, "message {owner}");
+                }
+            }
+        }
+        assert_eq!(slots.len(), MESSAGES as usize);
+        let distinct: std::collections::HashSet<_> = slots.values().collect();
+        assert!(distinct.len() > 1, "messages that are alive at a time have different slots: {slots:?}");
+        nic.assert_empty();
+    });
 }
 
 /// Cycles from a frame's lane `buffered` to the record that it joins a message.
@@ -224,43 +230,46 @@ int payload_handler(const spin_payload_t *p, void *state) {
 /// that docs/interfaces.md gives, relative to the trace points.
 #[test]
 fn every_start_was_sent_to_its_hpu() {
-    let mut nic = Nic::new(Options::default());
-    let installed = nic.install_source(WAITS, ContextOptions::default());
-    nic.rule("udp", Action::Context(installed.context));
-    nic.device.activate(installed.context).unwrap();
-    nic.device.set_receive(true).unwrap();
-    let frames: Vec<_> = (0..120).map(|i| udp(&Ends::default(), 1, 9, &vec![i as u8; 20 + 3 * i])).collect();
-    let played = nic.play(random_gaps(&frames, 12, &mut ChaCha8Rng::seed_from_u64(2)));
-    let (mut starts, mut threads) = (0, [0; 2]);
-    for steps in steps(&played) {
-        let (mut sent, mut kinds) = (None, vec![]);
-        for event in steps {
-            // The HPU that passes a point in the cycle of the record, or some cycles earlier.
-            let passed = |point, earlier| {
-                let at = |e: &&Event| e.point == point && e.frame == event.frame && e.cycle + earlier == event.cycle;
-                played.events.iter().find(at).map(|e| e.unit)
-            };
-            match event.step {
-                Step::Judged { .. } => assert_eq!(passed(T_MATCHED, 0), Some(0)),
-                Step::Joined { .. } => assert_eq!(passed(T_BUFFERED, JOINED_AFTER), Some(0)),
-                Step::Sent { unit, kind, .. } => {
-                    assert_eq!(passed(T_SCHEDULED, 0), Some(0));
-                    assert_eq!(sent.replace(unit), None, "one handler at a time");
-                    kinds.push(kind);
+    with_seeds(|| {
+        let mut nic = Nic::new(Options::default());
+        let installed = nic.install_source(WAITS, ContextOptions::default());
+        nic.rule("udp", Action::Context(installed.context));
+        nic.device.activate(installed.context).unwrap();
+        nic.device.set_receive(true).unwrap();
+        let frames: Vec<_> = (0..120).map(|i| udp(&Ends::default(), 1, 9, &vec![i as u8; 20 + 3 * i])).collect();
+        let played = nic.play(random_gaps(&frames, 12, &mut seeded_rng("nic_fates_of_handlers")));
+        let (mut starts, mut threads) = (0, [0; 2]);
+        for steps in steps(&played) {
+            let (mut sent, mut kinds) = (None, vec![]);
+            for event in steps {
+                // The HPU that passes a point in the cycle of the record, or some cycles earlier.
+                let passed = |point, earlier| {
+                    let at =
+                        |e: &&Event| e.point == point && e.frame == event.frame && e.cycle + earlier == event.cycle;
+                    played.events.iter().find(at).map(|e| e.unit)
+                };
+                match event.step {
+                    Step::Judged { .. } => assert_eq!(passed(T_MATCHED, 0), Some(0)),
+                    Step::Joined { .. } => assert_eq!(passed(T_BUFFERED, JOINED_AFTER), Some(0)),
+                    Step::Sent { unit, kind, .. } => {
+                        assert_eq!(passed(T_SCHEDULED, 0), Some(0));
+                        assert_eq!(sent.replace(unit), None, "one handler at a time");
+                        kinds.push(kind);
+                    }
+                    Step::Started { unit, thread } => {
+                        assert_eq!(sent.take(), Some(unit));
+                        assert_eq!(passed(T_HANDLER_START, 0), Some(unit));
+                        starts += 1;
+                        threads[usize::from(thread)] += 1;
+                    }
+                    Step::Bound { mailbox } => panic!("mailbox {mailbox} takes a frame of the context"),
+                    Step::Ended(_) => {}
                 }
-                Step::Started { unit, thread } => {
-                    assert_eq!(sent.take(), Some(unit));
-                    assert_eq!(passed(T_HANDLER_START, 0), Some(unit));
-                    starts += 1;
-                    threads[usize::from(thread)] += 1;
-                }
-                Step::Bound { mailbox } => panic!("mailbox {mailbox} takes a frame of the context"),
-                Step::Ended(_) => {}
             }
+            assert_eq!(sent, None, "every handler that was sent has started");
+            assert_eq!(kinds, [kind::HEADER, kind::PAYLOAD]);
         }
-        assert_eq!(sent, None, "every handler that was sent has started");
-        assert_eq!(kinds, [kind::HEADER, kind::PAYLOAD]);
-    }
-    assert_eq!(starts, played.stats.tasks_done);
-    assert!(threads[0] > 0 && threads[1] > 0, "both hardware threads of the HPUs work: {threads:?}");
+        assert_eq!(starts, played.stats.tasks_done);
+        assert!(threads[0] > 0 && threads[1] > 0, "both hardware threads of the HPUs work: {threads:?}");
+    });
 }

@@ -1,21 +1,20 @@
 //! A handler that misbehaves is ended and reported; the packets of the others are answered meanwhile.
 
 use crate::nic::bench::{random_gaps, Nic};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use spindle::ContextOptions;
 use spindle_contract::reasons::HANDLER_FAIL;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::Options;
 
 #[test]
 fn faults_name_their_place_and_hurt_nobody_else() {
-    faults_name_their_place(Nic::new);
+    with_seeds(|| faults_name_their_place(Nic::new));
 }
 
 pub fn faults_name_their_place(open: impl Fn(Options) -> Nic) {
     const BUDGET: u32 = 3000;
-    let mut nic = open(Options { seed: 3, ..Options::default() });
+    let mut nic = open(Options { seed: seed_of_run("nic_faults"), ..Options::default() });
     let options = ContextOptions { watchdog: BUDGET, ..ContextOptions::default() };
     let faulty = [
         nic.handler("faulty/never_returns", "udp.dport == 0", options),
@@ -28,7 +27,7 @@ pub fn faults_name_their_place(open: impl Fn(Options) -> Nic) {
     let port = |i: usize| if i.is_multiple_of(3) { i / 3 % 2 } else { 9 };
     let frames: Vec<_> = (0..42).map(|i| udp(&Ends::default(), 1, port(i) as u16, &[i as u8; 90])).collect();
     let faults = (0..frames.len()).filter(|i| port(*i) < 2).count();
-    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut random = seeded_rng("nic_faults");
     let played = nic.play(random_gaps(&frames, 700, &mut random));
 
     let mut answered: Vec<usize> = played.sent.iter().map(|(cause, _)| *cause).collect();

@@ -8,7 +8,7 @@ use spindle::rule_table::Action;
 use spindle::rvma::Posted;
 use spindle::{EventKind, HostMemory, Kind, Reply, Target};
 use spindle_contract::wire::{nack, status};
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_sim::{Routing, WireOptions};
 
 const ADDRESS: u64 = 0x77;
@@ -72,27 +72,31 @@ fn gets_over(wire: WireOptions, name: &str) -> Vec<Node> {
 
 #[test]
 fn gets_arrive_over_a_faithful_wire() {
-    let mut nodes = gets_over(WireOptions::default(), "gets");
-    assert_eq!((nodes[0].segments_resent().unwrap(), nodes[1].segments_resent().unwrap()), (0, 0));
-    // The put and five gets; answers are no one's puts.
-    assert_eq!(nodes[0].failed_puts().unwrap(), 0);
-    assert_eq!(nodes[1].stats().unwrap().frames_placed as usize, SIZE.div_ceil(1408) + 5);
+    with_seeds(|| {
+        let mut nodes = gets_over(WireOptions::default(), "gets");
+        assert_eq!((nodes[0].segments_resent().unwrap(), nodes[1].segments_resent().unwrap()), (0, 0));
+        // The put and five gets; answers are no one's puts.
+        assert_eq!(nodes[0].failed_puts().unwrap(), 0);
+        assert_eq!(nodes[1].stats().unwrap().frames_placed as usize, SIZE.div_ceil(1408) + 5);
+    });
 }
 
 #[test]
 fn gets_arrive_over_a_wire_that_loses_and_reorders() {
-    let wire = WireOptions {
-        loss: 0.1,
-        duplication: 0.05,
-        routing: Routing::Adaptive,
-        paths: 5,
-        step: 130,
-        seed: 5,
-        ..WireOptions::default()
-    };
-    let mut nodes = gets_over(wire, "gets_lossy");
-    let resent: u32 = nodes.iter_mut().map(|node| node.segments_resent().unwrap()).sum();
-    assert!(nodes[0].memory.network().counts().lost > 0 && resent > 0);
+    with_seeds(|| {
+        let wire = WireOptions {
+            loss: 0.1,
+            duplication: 0.05,
+            routing: Routing::Adaptive,
+            paths: 5,
+            step: 130,
+            seed: seed_of_run("gets_wire"),
+            ..WireOptions::default()
+        };
+        let mut nodes = gets_over(wire, "gets_lossy");
+        let resent: u32 = nodes.iter_mut().map(|node| node.segments_resent().unwrap()).sum();
+        assert!(nodes[0].memory.network().counts().lost > 0 && resent > 0);
+    });
 }
 
 /// What is refused for good ends with its code; what is too early is asked again until it is there.

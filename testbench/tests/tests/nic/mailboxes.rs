@@ -3,7 +3,7 @@
 
 use crate::nic::bench::{random_gaps, Nic};
 use rand::seq::SliceRandom;
-use rand::{Rng, RngCore, SeedableRng};
+use rand::{Rng, RngCore};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::rvma::Posted;
@@ -11,6 +11,7 @@ use spindle::{Error, HostMemory};
 use spindle_contract::params::{SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::reasons::T_RECORD;
 use spindle_contract::wire::SPINDLE_BYTES;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{put_message, Ends, SpindleHeader, UDP_HEADERS};
 use spindle_model::rvma_lut::{Put, Rvma};
 use spindle_sim::host_memory::{SparseMemory, Timing};
@@ -55,109 +56,110 @@ fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> V
 
 #[test]
 fn shuffled_puts_complete_exactly_once() {
-    shuffled_puts_complete(Nic::new, 0..3);
+    with_seeds(|| shuffled_puts_complete(Nic::new));
 }
 
-/// Puts of several messages to the NIC that `open` gives, for each seed.
-pub fn shuffled_puts_complete(open: impl Fn(Options) -> Nic, seeds: std::ops::Range<u64>) {
-    for seed in seeds {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut nic = open(Options { seed, host_latency: (1, 700), ..Options::default() });
-        nic.rule("spindle", Action::Mailbox);
-        {
-            let mut sim = nic.card.sim();
-            let memory = sim.memory();
-            memory.timing = Timing { aw_stall: 40, w_stall: 40, ..memory.timing };
-        }
-        // One byte closes a buffer, so each message gets its own, in the order in which their first packets come.
-        let mut model = Rvma::default();
-        model.init_window(0, ADDRESS, KEY, 1, 0).unwrap();
-        let window = nic.device.init_window(0, ADDRESS, KEY, 1).unwrap();
-        let mut posted = Vec::new();
-        for _ in 0..MESSAGES {
-            let buffer = nic.device.post_buffer(window, 30_000).unwrap();
-            model.post_buffer(0, ADDRESS, buffer.buffer, buffer.size, buffer.record).unwrap();
-            posted.push(buffer);
-        }
-        nic.device.set_receive(true).unwrap();
-
-        let segments = [SEGMENT_BYTES, 64, 777, 1];
-        let mut packets: Vec<Packet> = (0..MESSAGES)
-            .flat_map(|id| {
-                let segment = segments[id as usize];
-                let length = if segment == 1 { 1 } else { random.random_range(segment * 9..segment * 17) };
-                message(id, length, segment, &mut random)
-            })
-            .collect();
-        packets.shuffle(&mut random);
-        for (_, put) in &packets {
-            model.put(put).unwrap();
-        }
-        let frames: Vec<Vec<u8>> = packets.into_iter().map(|(frame, _)| frame).collect();
-        let played = nic.play(random_gaps(&frames, 8, &mut random));
-        assert_eq!(played.drop_names(), [], "seed {seed}");
-        assert_eq!(played.stats.frames_placed as usize, frames.len());
-        assert_eq!(played.stats.completions, MESSAGES);
-        assert_eq!(played.events.iter().filter(|event| event.point == T_RECORD).count(), MESSAGES as usize);
-
-        let mut expected = SparseMemory::default();
-        for (address, byte) in &model.memory {
-            expected.write(*address, &[*byte]);
-        }
-        assert_eq!(model.records.len(), MESSAGES as usize);
-        for record in &model.records {
-            expected.write(record.address, &record.bytes());
-        }
-        let got = nic.card.sim().memory().memory.nonzero();
-        assert!(expected.nonzero() == got, "host memory differs from the model with seed {seed}");
-        for buffer in &posted {
-            let completed = nic.device.poll(buffer).unwrap().expect("every buffer is complete");
-            assert_eq!(completed.buffer, buffer.buffer);
-        }
-        nic.assert_empty();
+/// Puts of several messages to the NIC that `open` gives.
+pub fn shuffled_puts_complete(open: impl Fn(Options) -> Nic) {
+    let seed = seed_of_run("nic_shuffled_puts");
+    let mut random = seeded_rng("nic_shuffled_puts");
+    let mut nic = open(Options { seed, host_latency: (1, 700), ..Options::default() });
+    nic.rule("spindle", Action::Mailbox);
+    {
+        let mut sim = nic.card.sim();
+        let memory = sim.memory();
+        memory.timing = Timing { aw_stall: 40, w_stall: 40, ..memory.timing };
     }
+    // One byte closes a buffer, so each message gets its own, in the order in which their first packets come.
+    let mut model = Rvma::default();
+    model.init_window(0, ADDRESS, KEY, 1, 0).unwrap();
+    let window = nic.device.init_window(0, ADDRESS, KEY, 1).unwrap();
+    let mut posted = Vec::new();
+    for _ in 0..MESSAGES {
+        let buffer = nic.device.post_buffer(window, 30_000).unwrap();
+        model.post_buffer(0, ADDRESS, buffer.buffer, buffer.size, buffer.record).unwrap();
+        posted.push(buffer);
+    }
+    nic.device.set_receive(true).unwrap();
+
+    let segments = [SEGMENT_BYTES, 64, 777, 1];
+    let mut packets: Vec<Packet> = (0..MESSAGES)
+        .flat_map(|id| {
+            let segment = segments[id as usize];
+            let length = if segment == 1 { 1 } else { random.random_range(segment * 9..segment * 17) };
+            message(id, length, segment, &mut random)
+        })
+        .collect();
+    packets.shuffle(&mut random);
+    for (_, put) in &packets {
+        model.put(put).unwrap();
+    }
+    let frames: Vec<Vec<u8>> = packets.into_iter().map(|(frame, _)| frame).collect();
+    let played = nic.play(random_gaps(&frames, 8, &mut random));
+    assert_eq!(played.drop_names(), []);
+    assert_eq!(played.stats.frames_placed as usize, frames.len());
+    assert_eq!(played.stats.completions, MESSAGES);
+    assert_eq!(played.events.iter().filter(|event| event.point == T_RECORD).count(), MESSAGES as usize);
+
+    let mut expected = SparseMemory::default();
+    for (address, byte) in &model.memory {
+        expected.write(*address, &[*byte]);
+    }
+    assert_eq!(model.records.len(), MESSAGES as usize);
+    for record in &model.records {
+        expected.write(record.address, &record.bytes());
+    }
+    let got = nic.card.sim().memory().memory.nonzero();
+    assert!(expected.nonzero() == got, "host memory differs from the model");
+    for buffer in &posted {
+        let completed = nic.device.poll(buffer).unwrap().expect("every buffer is complete");
+        assert_eq!(completed.buffer, buffer.buffer);
+    }
+    nic.assert_empty();
 }
 
 /// Buffers posted through the command ring take messages as others do; a post that cannot be is reported and skipped.
 #[test]
 fn posts_through_the_command_ring() {
-    const COUNT: usize = 40;
-    const THRESHOLD: u32 = 64;
-    const SIZE: u32 = 256;
-    let mut nic = Nic::new(Options::default());
-    nic.rule("spindle", Action::Mailbox);
-    let window = nic.device.init_window(0, ADDRESS, KEY, THRESHOLD).unwrap();
-    let other = nic.device.init_window(1, ADDRESS, KEY, THRESHOLD).unwrap();
-    let mut ring = nic.device.open_commands(0, 16).unwrap();
-    assert!(nic.device.post_many(&mut ring, other, &[]).is_err(), "another process's window");
-    let memory = nic.device.memory.alloc(COUNT * 512, 64).unwrap();
-    let posted: Vec<Posted> = (0..COUNT as u64)
-        .map(|i| Posted { buffer: memory + 512 * i, size: SIZE, record: memory + 512 * i + 256 })
-        .collect();
-    let mut left = &posted[..];
-    while !left.is_empty() {
-        let taken = nic.device.post_many(&mut ring, window, left).unwrap();
-        assert!(taken <= 16);
-        left = &left[taken..];
-    }
-    nic.device.wait_posts(&mut ring, 10_000).unwrap();
-    let small = Posted { buffer: memory, size: THRESHOLD - 1, record: memory + 256 };
-    assert_eq!(nic.device.post_many(&mut ring, window, &[small]).unwrap(), 1);
-    let refused = nic.device.wait_posts(&mut ring, 10_000);
-    assert!(matches!(refused, Err(Error::Doorbell { command: "post_many", .. })), "{refused:?}");
-    nic.device.wait_posts(&mut ring, 10_000).unwrap();
+    with_seeds(|| {
+        const COUNT: usize = 40;
+        const THRESHOLD: u32 = 64;
+        const SIZE: u32 = 256;
+        let mut nic = Nic::new(Options::default());
+        nic.rule("spindle", Action::Mailbox);
+        let window = nic.device.init_window(0, ADDRESS, KEY, THRESHOLD).unwrap();
+        let other = nic.device.init_window(1, ADDRESS, KEY, THRESHOLD).unwrap();
+        let mut ring = nic.device.open_commands(0, 16).unwrap();
+        assert!(nic.device.post_many(&mut ring, other, &[]).is_err(), "another process's window");
+        let memory = nic.device.memory.alloc(COUNT * 512, 64).unwrap();
+        let posted: Vec<Posted> = (0..COUNT as u64)
+            .map(|i| Posted { buffer: memory + 512 * i, size: SIZE, record: memory + 512 * i + 256 })
+            .collect();
+        let mut left = &posted[..];
+        while !left.is_empty() {
+            let taken = nic.device.post_many(&mut ring, window, left).unwrap();
+            assert!(taken <= 16);
+            left = &left[taken..];
+        }
+        nic.device.wait_posts(&mut ring, 10_000).unwrap();
+        let small = Posted { buffer: memory, size: THRESHOLD - 1, record: memory + 256 };
+        assert_eq!(nic.device.post_many(&mut ring, window, &[small]).unwrap(), 1);
+        let refused = nic.device.wait_posts(&mut ring, 10_000);
+        assert!(matches!(refused, Err(Error::Doorbell { command: "post_many", .. })), "{refused:?}");
+        nic.device.wait_posts(&mut ring, 10_000).unwrap();
 
-    nic.device.set_receive(true).unwrap();
-    let mut random = ChaCha8Rng::seed_from_u64(5);
-    let frames: Vec<Vec<u8>> = (0..COUNT as u32)
-        .flat_map(|id| message(id, THRESHOLD as usize / 2, SEGMENT_BYTES, &mut random))
-        .map(|p| p.0)
-        .collect();
-    let played = nic.play(random_gaps(&frames, 8, &mut random));
-    assert_eq!(played.stats.completions as usize, COUNT / 2);
-    for (i, buffer) in posted.iter().enumerate() {
-        let completed = nic.device.poll(buffer).unwrap();
-        assert_eq!(completed.map(|c| (c.buffer, c.length)), (i < COUNT / 2).then_some((buffer.buffer, THRESHOLD)));
-    }
-    nic.device.close_commands(ring).unwrap();
+        nic.device.set_receive(true).unwrap();
+        let mut random = seeded_rng("nic_command_ring");
+        let frames: Vec<Vec<u8>> = (0..COUNT as u32)
+            .flat_map(|id| message(id, THRESHOLD as usize / 2, SEGMENT_BYTES, &mut random))
+            .map(|p| p.0)
+            .collect();
+        let played = nic.play(random_gaps(&frames, 8, &mut random));
+        assert_eq!(played.stats.completions as usize, COUNT / 2);
+        for (i, buffer) in posted.iter().enumerate() {
+            let completed = nic.device.poll(buffer).unwrap();
+            assert_eq!(completed.map(|c| (c.buffer, c.length)), (i < COUNT / 2).then_some((buffer.buffer, THRESHOLD)));
+        }
+        nic.device.close_commands(ring).unwrap();
+    });
 }

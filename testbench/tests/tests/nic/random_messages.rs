@@ -8,7 +8,7 @@ use crate::nic::scripted::{traffic, Expected, Message, Traffic, CONTEXTS, FIRST,
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, EventKind, Outcome};
 use spindle_contract::reasons::{DROP_REASONS, DUPLICATE, HANDLER_DROP, HANDLER_FAIL};
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_sim::Options;
 use std::collections::HashMap;
 
@@ -65,67 +65,74 @@ fn counters(traffic: &Traffic, played: &Played) {
 
 #[test]
 fn random_messages_end_as_the_rules_say() {
-    let mut rng = seeded_rng("random_messages_end_as_the_rules_say");
-    let mut traffic = traffic(&mut rng);
-    let mut nic = Nic::new(Options { tx_ready_percent: 60, host_latency: (20, 600), seed: 9, ..Options::default() });
-    let (contexts, buffers) = install(&mut nic);
-    let mut ring = nic.device.open_ring(PROCESS, 8192).unwrap();
-    nic.device.set_sequence_filter(true).unwrap();
-    nic.device.set_message_timeout(TIMEOUT).unwrap();
-    nic.device.set_receive(true).unwrap();
-    let played = nic.play(std::mem::take(&mut traffic.frames));
-    // The tombstones of messages that lost packets have yet to age.
-    nic.card.sim().run(2 * TIMEOUT);
-    counters(&traffic, &played);
-    assert_eq!(played.sent.len(), traffic.pings, "the pings were answered");
+    with_seeds(|| {
+        let mut rng = seeded_rng("random_messages_end_as_the_rules_say");
+        let mut traffic = traffic(&mut rng);
+        let mut nic = Nic::new(Options {
+            tx_ready_percent: 60,
+            host_latency: (20, 600),
+            seed: seed_of_run("random_messages_host"),
+            ..Options::default()
+        });
+        let (contexts, buffers) = install(&mut nic);
+        let mut ring = nic.device.open_ring(PROCESS, 8192).unwrap();
+        nic.device.set_sequence_filter(true).unwrap();
+        nic.device.set_message_timeout(TIMEOUT).unwrap();
+        nic.device.set_receive(true).unwrap();
+        let played = nic.play(std::mem::take(&mut traffic.frames));
+        // The tombstones of messages that lost packets have yet to age.
+        nic.card.sim().run(2 * TIMEOUT);
+        counters(&traffic, &played);
+        assert_eq!(played.sent.len(), traffic.pings, "the pings were answered");
 
-    let mut ended: HashMap<u32, Outcome> = HashMap::new();
-    let mut completed: HashMap<u32, (u32, u32)> = HashMap::new();
-    while let Some(event) = nic.device.poll_event(&mut ring).unwrap() {
-        let of = |id: u32| {
-            let message = &traffic.messages[id as usize];
-            assert_eq!(event.context, contexts[message.context], "message {id}");
-            id
-        };
-        match event.kind {
-            EventKind::Message { outcome, id, length, dropped, flow_control, .. } => {
-                let message = &traffic.messages[of(id) as usize];
-                assert_eq!((length, flow_control), (message.length, false), "message {id}");
-                if let Some((_, bytes)) = message.expected().completion {
-                    assert_eq!(dropped, bytes, "message {id}");
-                    assert!(completed.contains_key(&id), "the host is reported after the completion handler");
+        let mut ended: HashMap<u32, Outcome> = HashMap::new();
+        let mut completed: HashMap<u32, (u32, u32)> = HashMap::new();
+        while let Some(event) = nic.device.poll_event(&mut ring).unwrap() {
+            let of = |id: u32| {
+                let message = &traffic.messages[id as usize];
+                assert_eq!(event.context, contexts[message.context], "message {id}");
+                id
+            };
+            match event.kind {
+                EventKind::Message { outcome, id, length, dropped, flow_control, .. } => {
+                    let message = &traffic.messages[of(id) as usize];
+                    assert_eq!((length, flow_control), (message.length, false), "message {id}");
+                    if let Some((_, bytes)) = message.expected().completion {
+                        assert_eq!(dropped, bytes, "message {id}");
+                        assert!(completed.contains_key(&id), "the host is reported after the completion handler");
+                    }
+                    assert_eq!(ended.insert(id, outcome), None, "message {id} ended twice");
                 }
-                assert_eq!(ended.insert(id, outcome), None, "message {id} ended twice");
+                EventKind::User { user, length } => {
+                    let reported = (length, (user >> 32) as u32);
+                    assert_eq!(completed.insert(of(user as u32), reported), None, "completion handler twice");
+                }
+                EventKind::Fault(fault) => {
+                    let expected = if event.context == contexts[CONTEXTS] { "FAULT_WATCHDOG" } else { "FAULT_STORE" };
+                    assert_eq!(fault.cause_text().0, expected);
+                }
+                other => panic!("no one caused {other:?}"),
             }
-            EventKind::User { user, length } => {
-                let reported = (length, (user >> 32) as u32);
-                assert_eq!(completed.insert(of(user as u32), reported), None, "completion handler twice");
-            }
-            EventKind::Fault(fault) => {
-                let expected = if event.context == contexts[CONTEXTS] { "FAULT_WATCHDOG" } else { "FAULT_STORE" };
-                assert_eq!(fault.cause_text().0, expected);
-            }
-            other => panic!("no one caused {other:?}"),
         }
-    }
-    for (id, message) in (0..).zip(&traffic.messages) {
-        let expected = message.expected();
-        assert_eq!(ended.get(&id), Some(&expected.outcome), "message {id}");
-        assert_eq!(completed.get(&id), expected.completion.as_ref(), "message {id}");
-        let Some(buffer) = buffers.get(message.context) else { continue };
-        for packet in &message.packets {
-            let mut got = vec![0; packet.payload.len()];
-            let at = buffer + u64::from(id * ROOM + packet.offset);
-            nic.card.sim().memory().memory.read(at, &mut got);
-            let placed = if expected.placed > 0 { packet.payload.clone() } else { vec![0; got.len()] };
-            assert!(got == placed, "message {id} in host memory");
+        for (id, message) in (0..).zip(&traffic.messages) {
+            let expected = message.expected();
+            assert_eq!(ended.get(&id), Some(&expected.outcome), "message {id}");
+            assert_eq!(completed.get(&id), expected.completion.as_ref(), "message {id}");
+            let Some(buffer) = buffers.get(message.context) else { continue };
+            for packet in &message.packets {
+                let mut got = vec![0; packet.payload.len()];
+                let at = buffer + u64::from(id * ROOM + packet.offset);
+                nic.card.sim().memory().memory.read(at, &mut got);
+                let placed = if expected.placed > 0 { packet.payload.clone() } else { vec![0; got.len()] };
+                assert!(got == placed, "message {id} in host memory");
+            }
         }
-    }
-    for context in &contexts[..CONTEXTS] {
-        let mut breaches = [0; 4];
-        nic.device.read_state(*context, 0, &mut breaches).unwrap();
-        assert_eq!(breaches, [0; 4], "handlers ran out of order");
-    }
-    nic.device.close_ring(ring).unwrap();
-    nic.assert_empty();
+        for context in &contexts[..CONTEXTS] {
+            let mut breaches = [0; 4];
+            nic.device.read_state(*context, 0, &mut breaches).unwrap();
+            assert_eq!(breaches, [0; 4], "handlers ran out of order");
+        }
+        nic.device.close_ring(ring).unwrap();
+        nic.assert_empty();
+    });
 }

@@ -10,7 +10,7 @@ use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextOptions, EventKind, HostMemory, Kind, Stream, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{nack, status};
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{put_message, Ends, SpindleHeader};
 use spindle_sim::{Routing, WireFrame, WireOptions};
 
@@ -80,17 +80,19 @@ fn arrives_whole(nodes: &mut [Node]) {
 
 #[test]
 fn nothing_is_sent_twice_over_a_faithful_wire() {
-    let mut nodes = open(WireOptions::default());
-    arrives_whole(&mut nodes);
-    assert_eq!(nodes[0].segments_resent().unwrap(), 0);
-    let (acks, nacks, withheld) = nodes[1].responses().unwrap();
-    assert!((1..=(MESSAGES * 6) as u32).contains(&acks), "{acks} acknowledgements");
-    assert_eq!((nacks, withheld), (0, 0));
+    with_seeds(|| {
+        let mut nodes = open(WireOptions::default());
+        arrives_whole(&mut nodes);
+        assert_eq!(nodes[0].segments_resent().unwrap(), 0);
+        let (acks, nacks, withheld) = nodes[1].responses().unwrap();
+        assert!((1..=(MESSAGES * 6) as u32).contains(&acks), "{acks} acknowledgements");
+        assert_eq!((nacks, withheld), (0, 0));
+    });
 }
 
 #[test]
 fn loss_duplication_and_many_paths() {
-    a_bad_wire_loses_nothing(|wire| nodes(2, wire));
+    with_seeds(|| a_bad_wire_loses_nothing(|wire| nodes(2, wire)));
 }
 
 pub fn a_bad_wire_loses_nothing(open: impl Fn(WireOptions) -> Vec<Node>) {
@@ -100,7 +102,7 @@ pub fn a_bad_wire_loses_nothing(open: impl Fn(WireOptions) -> Vec<Node>) {
         routing: Routing::Adaptive,
         paths: 5,
         step: 130,
-        seed: 7,
+        seed: seed_of_run("reliable_bad_wire"),
         ..WireOptions::default()
     };
     let mut nodes = prepared(open(wire));
@@ -114,13 +116,21 @@ pub fn a_bad_wire_loses_nothing(open: impl Fn(WireOptions) -> Vec<Node>) {
 /// again.
 #[test]
 fn what_was_overtaken_is_acknowledged_without_a_timeout() {
-    let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, seed: 7, ..WireOptions::default() };
-    let mut nodes = open(wire);
-    let reliability = Reliability { timeout: 4095, hole_time: 30_000, retries: 15, incarnation: 0x5EED };
-    nodes[0].set_reliability(Some(reliability)).unwrap();
-    nodes[1].set_responses(Some(Responses { ack_every: 8, ..Responses::default() })).unwrap();
-    arrives_whole(&mut nodes);
-    assert_eq!(nodes[0].segments_resent().unwrap(), 0);
+    with_seeds(|| {
+        let wire = WireOptions {
+            routing: Routing::Adaptive,
+            paths: 5,
+            step: 130,
+            seed: seed_of_run("reliable_overtaken"),
+            ..WireOptions::default()
+        };
+        let mut nodes = open(wire);
+        let reliability = Reliability { timeout: 4095, hole_time: 30_000, retries: 15, incarnation: 0x5EED };
+        nodes[0].set_reliability(Some(reliability)).unwrap();
+        nodes[1].set_responses(Some(Responses { ack_every: 8, ..Responses::default() })).unwrap();
+        arrives_whole(&mut nodes);
+        assert_eq!(nodes[0].segments_resent().unwrap(), 0);
+    });
 }
 
 /// A mailbox that is not there refuses for good: all puts fail, and their numbers are used up by NOPs.
@@ -142,32 +152,35 @@ fn a_refusal_for_good_ends_a_put() {
 /// A process that puts is informed when its bytes have arrived, and when they cannot.
 #[test]
 fn puts_of_a_process_end_with_an_event() {
-    let mut nodes = open(WireOptions { loss: 0.05, seed: 11, ..WireOptions::default() });
-    let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
-    let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
-    let mut ring = nodes[0].open_ring(0, 16).unwrap();
-    let data: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
-    let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
-    nodes[0].memory.write(buffer, &data).unwrap();
-    let target = Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Bound };
-    nodes[0].put(0, buffer, SIZE as u32, &target).unwrap();
-    let there = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
-    let EventKind::Put { acknowledged: true, refusal: None, length, node: 1, address: ADDRESS, .. } = there else {
-        panic!("{there:?}")
-    };
-    assert_eq!(length as usize, SIZE);
-    // What is acknowledged has been placed.
-    assert_eq!(nodes[1].wait(&posted, 1).unwrap().length as usize, SIZE);
-    let mut got = vec![0; SIZE];
-    nodes[1].memory.read(posted.buffer, &mut got).unwrap();
-    assert!(got == data, "the bytes are others");
+    with_seeds(|| {
+        let mut nodes =
+            open(WireOptions { loss: 0.05, seed: seed_of_run("reliable_events"), ..WireOptions::default() });
+        let window = nodes[1].init_window(0, ADDRESS, KEY, SIZE as u32).unwrap();
+        let posted = nodes[1].post_buffer(window, SIZE as u32).unwrap();
+        let mut ring = nodes[0].open_ring(0, 16).unwrap();
+        let data: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
+        let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
+        nodes[0].memory.write(buffer, &data).unwrap();
+        let target = Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Bound };
+        nodes[0].put(0, buffer, SIZE as u32, &target).unwrap();
+        let there = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
+        let EventKind::Put { acknowledged: true, refusal: None, length, node: 1, address: ADDRESS, .. } = there else {
+            panic!("{there:?}")
+        };
+        assert_eq!(length as usize, SIZE);
+        // What is acknowledged has been placed.
+        assert_eq!(nodes[1].wait(&posted, 1).unwrap().length as usize, SIZE);
+        let mut got = vec![0; SIZE];
+        nodes[1].memory.read(posted.buffer, &mut got).unwrap();
+        assert!(got == data, "the bytes are others");
 
-    let nowhere = Target { address: ADDRESS + 1, ..target };
-    nodes[0].put(0, buffer, 3000, &nowhere).unwrap();
-    let refused = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
-    let EventKind::Put { acknowledged: false, refusal: Some(nack::NO_MAILBOX), length: 3000, .. } = refused else {
-        panic!("{refused:?}")
-    };
+        let nowhere = Target { address: ADDRESS + 1, ..target };
+        nodes[0].put(0, buffer, 3000, &nowhere).unwrap();
+        let refused = nodes[0].wait_event(&mut ring, 400_000).unwrap().kind;
+        let EventKind::Put { acknowledged: false, refusal: Some(nack::NO_MAILBOX), length: 3000, .. } = refused else {
+            panic!("{refused:?}")
+        };
+    });
 }
 
 /// A process names the buffers of its puts, the last ones first; those that are ahead of the window are refused and sent
@@ -175,116 +188,129 @@ fn puts_of_a_process_end_with_an_event() {
 /// each other.
 #[test]
 fn puts_name_their_epoch() {
-    // Three packets: those that find no buffer are missing until they come again.
-    const ONE: usize = 4000;
-    let wire = WireOptions { loss: 0.03, routing: Routing::Adaptive, paths: 3, seed: 5, ..WireOptions::default() };
-    let mut nodes = open(wire);
-    let options = WindowOptions {
-        address: ADDRESS,
-        key: KEY,
-        threshold: ONE as u32,
-        counting: Counting::Bytes,
-        tagged: true,
-        ..Default::default()
-    };
-    let tagged = nodes[1].open_window(0, &options).unwrap();
-    let all = (MESSAGES * MESSAGE) as u32;
-    let packed = WindowOptions { address: ADDRESS + 1, threshold: 1, tagged: false, managed: true, ..options };
-    let packed = nodes[1].open_window(0, &packed).unwrap();
-    let pile = nodes[1].post_buffer(packed, all).unwrap();
-    let posted: Vec<_> = (0..MESSAGES).map(|_| nodes[1].post_buffer(tagged, ONE as u32).unwrap()).collect();
-    let mut ring = nodes[0].open_ring(0, 32).unwrap();
-    let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
-    let data: Vec<u8> = (0..SIZE).map(|i| (i / MESSAGE) as u8 + 1).collect();
-    nodes[0].memory.write(buffer, &data).unwrap();
-    for epoch in (0..MESSAGES).rev() {
-        let target =
-            Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Tagged(epoch as u16) };
-        let from = buffer + (epoch * MESSAGE) as u64;
-        nodes[0].put(0, from, ONE as u32, &target).unwrap();
-        let after = Target { address: ADDRESS + 1, offset: 77, kind: Kind::Managed, ..target };
-        nodes[0].put(0, from, MESSAGE as u32, &after).unwrap();
-    }
-    for _ in 0..2 * MESSAGES {
-        let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
-        assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
-    }
-    let read = |node: &Node, at: u64, length: usize| {
-        let mut got = vec![0; length];
-        node.memory.read(at, &mut got).unwrap();
-        got
-    };
-    for (epoch, posted) in posted.iter().enumerate() {
-        let completed = nodes[1].wait(posted, 1).unwrap();
-        assert_eq!((completed.status, completed.length as usize, completed.epoch), (status::DONE, ONE, epoch as u16));
-        assert!(read(&nodes[1], posted.buffer, ONE).iter().all(|byte| *byte == epoch as u8 + 1));
-    }
-    assert_eq!(nodes[1].wait(&pile, 1).unwrap().length, all);
-    let mut found: Vec<u8> = read(&nodes[1], pile.buffer, SIZE)
-        .chunks(MESSAGE)
-        .map(|message| {
-            assert!(message.iter().all(|byte| *byte == message[0]), "messages do not overlap");
-            message[0]
-        })
-        .collect();
-    found.sort_unstable();
-    assert_eq!(found, (1..=MESSAGES as u8).collect::<Vec<_>>());
-    assert_eq!(nodes[1].epoch(tagged).unwrap(), MESSAGES as u64);
-    let (_, nacks, _) = nodes[1].responses().unwrap();
-    assert!(nacks >= 1, "buffers 4 and 5 were not open at first");
+    with_seeds(|| {
+        // Three packets: those that find no buffer are missing until they come again.
+        const ONE: usize = 4000;
+        let wire = WireOptions {
+            loss: 0.03,
+            routing: Routing::Adaptive,
+            paths: 3,
+            seed: seed_of_run("reliable_epochs"),
+            ..WireOptions::default()
+        };
+        let mut nodes = open(wire);
+        let options = WindowOptions {
+            address: ADDRESS,
+            key: KEY,
+            threshold: ONE as u32,
+            counting: Counting::Bytes,
+            tagged: true,
+            ..Default::default()
+        };
+        let tagged = nodes[1].open_window(0, &options).unwrap();
+        let all = (MESSAGES * MESSAGE) as u32;
+        let packed = WindowOptions { address: ADDRESS + 1, threshold: 1, tagged: false, managed: true, ..options };
+        let packed = nodes[1].open_window(0, &packed).unwrap();
+        let pile = nodes[1].post_buffer(packed, all).unwrap();
+        let posted: Vec<_> = (0..MESSAGES).map(|_| nodes[1].post_buffer(tagged, ONE as u32).unwrap()).collect();
+        let mut ring = nodes[0].open_ring(0, 32).unwrap();
+        let buffer = nodes[0].memory.alloc(SIZE, 64).unwrap();
+        let data: Vec<u8> = (0..SIZE).map(|i| (i / MESSAGE) as u8 + 1).collect();
+        nodes[0].memory.write(buffer, &data).unwrap();
+        for epoch in (0..MESSAGES).rev() {
+            let target =
+                Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 0, kind: Kind::Tagged(epoch as u16) };
+            let from = buffer + (epoch * MESSAGE) as u64;
+            nodes[0].put(0, from, ONE as u32, &target).unwrap();
+            let after = Target { address: ADDRESS + 1, offset: 77, kind: Kind::Managed, ..target };
+            nodes[0].put(0, from, MESSAGE as u32, &after).unwrap();
+        }
+        for _ in 0..2 * MESSAGES {
+            let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
+            assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
+        }
+        let read = |node: &Node, at: u64, length: usize| {
+            let mut got = vec![0; length];
+            node.memory.read(at, &mut got).unwrap();
+            got
+        };
+        for (epoch, posted) in posted.iter().enumerate() {
+            let completed = nodes[1].wait(posted, 1).unwrap();
+            assert_eq!(
+                (completed.status, completed.length as usize, completed.epoch),
+                (status::DONE, ONE, epoch as u16)
+            );
+            assert!(read(&nodes[1], posted.buffer, ONE).iter().all(|byte| *byte == epoch as u8 + 1));
+        }
+        assert_eq!(nodes[1].wait(&pile, 1).unwrap().length, all);
+        let mut found: Vec<u8> = read(&nodes[1], pile.buffer, SIZE)
+            .chunks(MESSAGE)
+            .map(|message| {
+                assert!(message.iter().all(|byte| *byte == message[0]), "messages do not overlap");
+                message[0]
+            })
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, (1..=MESSAGES as u8).collect::<Vec<_>>());
+        assert_eq!(nodes[1].epoch(tagged).unwrap(), MESSAGES as u64);
+        let (_, nacks, _) = nodes[1].responses().unwrap();
+        assert!(nacks >= 1, "buffers 4 and 5 were not open at first");
+    });
 }
 
 /// Messages of one packet and of several, put into a stream without waiting: whatever the wire loses and reorders, the bytes
 /// lie in the buffers in the order of the puts, each message in one buffer.
 #[test]
 fn a_stream_keeps_the_order_of_its_puts() {
-    const MOST: usize = 2000;
-    const COUNT: usize = 80;
-    let wire = WireOptions {
-        loss: 0.03,
-        duplication: 0.03,
-        routing: Routing::Adaptive,
-        paths: 5,
-        step: 130,
-        seed: 9,
-        ..WireOptions::default()
-    };
-    let mut nodes = open(wire);
-    let options = WindowOptions { address: ADDRESS, key: KEY, threshold: MOST as u32, ..Default::default() };
-    let window = nodes[1].open_window(0, &options.stream()).unwrap();
-    let posted: Vec<_> = (0..10).map(|_| nodes[1].post_buffer(window, SIZE as u32 / 4).unwrap()).collect();
-    let mut ring = nodes[0].open_ring(0, 128).unwrap();
-    let mut rng = seeded_rng("reliable_stream");
-    let longest: Vec<usize> = (0..COUNT).map(|_| if rng.random_range(0..4) == 0 { MOST } else { 200 }).collect();
-    let lengths: Vec<usize> = longest.iter().map(|most| rng.random_range(1..*most)).collect();
-    let data: Vec<u8> = (0..lengths.iter().sum()).map(|_| rng.random()).collect();
-    let buffer = nodes[0].memory.alloc(data.len(), 64).unwrap();
-    nodes[0].memory.write(buffer, &data).unwrap();
-    let mut stream =
-        Stream::new(Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 9, kind: Kind::Bound });
-    let mut at = buffer;
-    for length in &lengths {
-        nodes[0].put_next(0, at, *length as u32, &mut stream).unwrap();
-        at += *length as u64;
-    }
-    assert_eq!(stream.target().kind, Kind::Ordered(COUNT as u16));
-    for _ in 0..COUNT {
-        let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
-        assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
-    }
-    // The last buffer is not full.
-    nodes[1].inc_epoch(window).unwrap();
-    let mut got = vec![];
-    let mut filled = 0;
-    while got.len() < data.len() {
-        let completed = nodes[1].wait(&posted[filled], 1000).unwrap();
-        let mut bytes = vec![0; completed.length as usize];
-        nodes[1].memory.read(posted[filled].buffer, &mut bytes).unwrap();
-        got.extend(bytes);
-        filled += 1;
-    }
-    assert!(got == data, "the bytes are others, or in another order");
-    assert!(filled > 1, "one buffer held all");
-    let (_, nacks, _) = nodes[1].responses().unwrap();
-    assert!(nacks >= 1, "no message came before its turn");
+    with_seeds(|| {
+        const MOST: usize = 2000;
+        const COUNT: usize = 27;
+        let wire = WireOptions {
+            loss: 0.03,
+            duplication: 0.03,
+            routing: Routing::Adaptive,
+            paths: 5,
+            step: 130,
+            seed: seed_of_run("reliable_stream_wire"),
+            ..WireOptions::default()
+        };
+        let mut nodes = open(wire);
+        let options = WindowOptions { address: ADDRESS, key: KEY, threshold: MOST as u32, ..Default::default() };
+        let window = nodes[1].open_window(0, &options.stream()).unwrap();
+        let posted: Vec<_> = (0..10).map(|_| nodes[1].post_buffer(window, 2 * MOST as u32 + 64).unwrap()).collect();
+        let mut ring = nodes[0].open_ring(0, 128).unwrap();
+        let mut rng = seeded_rng("reliable_stream");
+        let longest: Vec<usize> = (0..COUNT).map(|_| if rng.random_range(0..4) == 0 { MOST } else { 200 }).collect();
+        let lengths: Vec<usize> = longest.iter().map(|most| rng.random_range(1..*most)).collect();
+        let data: Vec<u8> = (0..lengths.iter().sum()).map(|_| rng.random()).collect();
+        let buffer = nodes[0].memory.alloc(data.len(), 64).unwrap();
+        nodes[0].memory.write(buffer, &data).unwrap();
+        let mut stream =
+            Stream::new(Target { node: 1, process: 0, address: ADDRESS, key: KEY, offset: 9, kind: Kind::Bound });
+        let mut at = buffer;
+        for length in &lengths {
+            nodes[0].put_next(0, at, *length as u32, &mut stream).unwrap();
+            at += *length as u64;
+        }
+        assert_eq!(stream.target().kind, Kind::Ordered(COUNT as u16));
+        for _ in 0..COUNT {
+            let over = nodes[0].wait_event(&mut ring, 600_000).unwrap().kind;
+            assert!(matches!(over, EventKind::Put { acknowledged: true, .. }), "{over:?}");
+        }
+        // The last buffer is not full.
+        nodes[1].inc_epoch(window).unwrap();
+        let mut got = vec![];
+        let mut filled = 0;
+        while got.len() < data.len() {
+            let completed = nodes[1].wait(&posted[filled], 1000).unwrap();
+            let mut bytes = vec![0; completed.length as usize];
+            nodes[1].memory.read(posted[filled].buffer, &mut bytes).unwrap();
+            got.extend(bytes);
+            filled += 1;
+        }
+        assert!(got == data, "the bytes are others, or in another order");
+        assert!(filled > 1, "one buffer held all");
+        let (_, nacks, _) = nodes[1].responses().unwrap();
+        assert!(nacks >= 1, "no message came before its turn");
+    });
 }

@@ -10,6 +10,7 @@ use spindle::rule_table::Action;
 use spindle::{Bar, ContextOptions, HostMemory};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::registers::{global, node, packet};
+use spindle_harness::{share, with_seeds};
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
 use spindle_sim::host_memory::Timing;
 use spindle_sim::{Options, WireFrame};
@@ -66,7 +67,7 @@ fn disturb(nic: &mut Nic, random: &mut ChaCha8Rng) {
 fn used(options: Options) -> Nic {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
     let mut nic = Nic::new(options);
-    for _ in 0..4 {
+    for _ in 0..share(4) {
         disturb(&mut nic, &mut random);
         let stats = nic.device.stats().unwrap();
         assert_eq!((stats.completions, stats.tasks_done, stats.frames_out, stats.messages_open), (0, 0, 0, 0));
@@ -76,13 +77,15 @@ fn used(options: Options) -> Nic {
 
 #[test]
 fn puts_complete_after_resets() {
-    shuffled_puts_complete(used, 0..3);
+    with_seeds(|| shuffled_puts_complete(used));
 }
 
 #[test]
 fn handlers_answer_after_resets() {
-    the_capture_is_answered(used);
-    faults_name_their_place(used);
+    with_seeds(|| {
+        the_capture_is_answered(used);
+        faults_name_their_place(used);
+    });
 }
 
 #[test]

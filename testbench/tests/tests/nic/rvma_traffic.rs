@@ -29,7 +29,7 @@ use spindle_contract::reasons::{
 use spindle_contract::registers::mailbox_mode::{CATCH_ALL, MANAGED, OPS, SPILL, STREAM, TAGGED};
 use spindle_contract::registers::rvma;
 use spindle_contract::wire::{self, nack_of, opcode, status};
-use spindle_harness::seeded_rng;
+use spindle_harness::{seed_of_run, seeded_rng, share, with_seeds};
 use spindle_model::frames::UDP_HEADERS;
 use spindle_model::rvma_lut::{Put, Rvma};
 use spindle_sim::host_memory::{SparseMemory, Timing, WriteBurst};
@@ -510,7 +510,7 @@ fn pause_of(cut: &Cut, bound: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn play(name: &str, wire: WireOptions, timing: Timing, posted: bool) {
-    let rounds = from_environment("SPINDLE_RVMA_ROUNDS", ROUNDS);
+    let rounds = from_environment("SPINDLE_RVMA_ROUNDS", share(ROUNDS));
     let longest = from_environment("SPINDLE_RVMA_BYTES", LONGEST).min(1 << 20);
     let mut system = System::new(name, wire, timing, posted);
     let (mut refused, mut cuts, mut closes) = (0, 0, 0);
@@ -599,25 +599,40 @@ const SLOW: Timing = Timing { aw_stall: 40, w_stall: 40, response_min: 20, respo
 
 #[test]
 fn over_a_faithful_wire() {
-    play("rvma_faithful_wire", WireOptions::default(), QUICK, false);
+    with_seeds(|| {
+        play("rvma_faithful_wire", WireOptions::default(), QUICK, false);
+    });
 }
 
 /// A host that keeps the order of writes and answers late, and a NIC that does not wait for its answers.
 #[test]
 fn with_posted_writes() {
-    play("rvma_posted_writes", WireOptions::default(), SLOW, true);
+    with_seeds(|| {
+        play("rvma_posted_writes", WireOptions::default(), SLOW, true);
+    });
 }
 
 #[test]
 fn over_many_paths() {
-    let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, ..WireOptions::default() };
-    play("rvma_many_paths", wire, SLOW, false);
+    with_seeds(|| {
+        let wire = WireOptions { routing: Routing::Adaptive, paths: 5, step: 130, ..WireOptions::default() };
+        play("rvma_many_paths", wire, SLOW, false);
+    });
 }
 
 #[test]
 fn over_a_bad_wire() {
-    let routing = Routing::Adaptive;
-    let wire =
-        WireOptions { loss: 0.03, duplication: 0.03, routing, paths: 4, step: 90, seed: 5, ..WireOptions::default() };
-    play("rvma_bad_wire", wire, QUICK, false);
+    with_seeds(|| {
+        let routing = Routing::Adaptive;
+        let wire = WireOptions {
+            loss: 0.03,
+            duplication: 0.03,
+            routing,
+            paths: 4,
+            step: 90,
+            seed: seed_of_run("rvma_bad_wire_losses"),
+            ..WireOptions::default()
+        };
+        play("rvma_bad_wire", wire, QUICK, false);
+    });
 }

@@ -12,7 +12,7 @@ use spindle_model::frames::{spindle, udp, Ends, SpindleHeader};
 use spindle_sim::WireFrame;
 
 /// Messages of a run.
-pub const MESSAGES: u32 = 2000;
+pub const MESSAGES: u32 = 700;
 /// Contexts that run [`HANDLER`].
 pub const CONTEXTS: usize = 4;
 /// Match bits of the first context; those after the last belong to the context that never returns.

@@ -8,7 +8,7 @@ use spindle::rule_table::Action;
 use spindle::ContextOptions;
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{control, opcode};
-use spindle_harness::seeded_rng;
+use spindle_harness::{seeded_rng, with_seeds};
 use spindle_model::frames::{spindle, Ends, SpindleHeader};
 use spindle_sim::{Options, WireFrame};
 
@@ -48,24 +48,26 @@ fn drops(nic: &mut Nic, frames: Vec<WireFrame>) -> Vec<(&'static str, u32)> {
 /// Every number up to three times, in any order: each is answered once.
 #[test]
 fn a_duplicate_never_reaches_a_handler() {
-    let mut rng = seeded_rng("a_duplicate_never_reaches_a_handler");
-    let mut nic = Nic::new(Options::default());
-    nic.handler("ping_pong", "spindle", ContextOptions::default());
-    nic.device.set_sequence_filter(true).unwrap();
-    nic.device.set_receive(true).unwrap();
-    const NUMBERS: u32 = 60;
-    let mut numbers: Vec<u32> = (0..NUMBERS).flat_map(|psn| vec![psn; rng.random_range(1..4)]).collect();
-    numbers.shuffle(&mut rng);
-    let frames: Vec<_> = numbers.iter().map(|psn| put(1, *psn)).collect();
-    let played = nic.play(random_gaps(&frames, 20, &mut rng));
-    assert_eq!(played.drop_names(), [("duplicate", numbers.len() as u32 - NUMBERS)]);
-    let mut answered: Vec<u32> = played.sent.iter().map(|(cause, _)| numbers[*cause]).collect();
-    answered.sort_unstable();
-    assert_eq!(answered, (0..NUMBERS).collect::<Vec<_>>());
-    let expected = Some(Peer { node: NODE, expected: NUMBERS, selective: 0 });
-    assert_eq!(nic.device.peer(ENTRY).unwrap(), expected);
-    assert_eq!(nic.device.peer(ENTRY + 1).unwrap(), None);
-    nic.assert_empty();
+    with_seeds(|| {
+        let mut rng = seeded_rng("a_duplicate_never_reaches_a_handler");
+        let mut nic = Nic::new(Options::default());
+        nic.handler("ping_pong", "spindle", ContextOptions::default());
+        nic.device.set_sequence_filter(true).unwrap();
+        nic.device.set_receive(true).unwrap();
+        const NUMBERS: u32 = 60;
+        let mut numbers: Vec<u32> = (0..NUMBERS).flat_map(|psn| vec![psn; rng.random_range(1..4)]).collect();
+        numbers.shuffle(&mut rng);
+        let frames: Vec<_> = numbers.iter().map(|psn| put(1, *psn)).collect();
+        let played = nic.play(random_gaps(&frames, 20, &mut rng));
+        assert_eq!(played.drop_names(), [("duplicate", numbers.len() as u32 - NUMBERS)]);
+        let mut answered: Vec<u32> = played.sent.iter().map(|(cause, _)| numbers[*cause]).collect();
+        answered.sort_unstable();
+        assert_eq!(answered, (0..NUMBERS).collect::<Vec<_>>());
+        let expected = Some(Peer { node: NODE, expected: NUMBERS, selective: 0 });
+        assert_eq!(nic.device.peer(ENTRY).unwrap(), expected);
+        assert_eq!(nic.device.peer(ENTRY + 1).unwrap(), None);
+        nic.assert_empty();
+    });
 }
 
 /// Refused by the RVMA engine, by the scheduler, by the matcher: the same number passes when it comes again. And what

@@ -1,12 +1,11 @@
 //! The trace ring agrees with the trace ports, cycle by cycle.
 
 use crate::nic::bench::{random_gaps, Nic};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::trace::{Trace, TraceRecord};
 use spindle::ContextOptions;
 use spindle_contract::reasons::{TRACE_HPU_FIRST, TRACE_HPU_POINTS, TRACE_RECORDS, T_FIRST_BEAT, T_RECORD};
+use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::{Event, Options};
 
@@ -35,7 +34,7 @@ fn expected(events: &[Event], mask: u16) -> Vec<TraceRecord> {
 
 /// Handlers that answer and frames that are placed, some close to each other; what the ring says and what it should.
 fn play(shift: u32, frames: usize, gap: u64) -> (Trace, Vec<TraceRecord>) {
-    let mut nic = Nic::new(Options { seed: 7, ..Options::default() });
+    let mut nic = Nic::new(Options { seed: seed_of_run("nic_trace"), ..Options::default() });
     nic.handler("ping_pong", "udp.dport == 9", ContextOptions::default());
     nic.rule("udp", Action::Drop);
     assert_eq!(nic.device.trace().unwrap(), Trace::default(), "off after reset");
@@ -44,7 +43,7 @@ fn play(shift: u32, frames: usize, gap: u64) -> (Trace, Vec<TraceRecord>) {
     let frames: Vec<_> = (0..frames)
         .map(|i| udp(&Ends::default(), 1, if i % 5 == 4 { 8 } else { 9 }, &vec![i as u8; 40 + 30 * i % 900]))
         .collect();
-    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut random = seeded_rng("nic_trace");
     let played = nic.play(random_gaps(&frames, gap, &mut random));
     nic.device.stop_trace().unwrap();
     let seen = nic.device.trace().unwrap();
@@ -64,24 +63,32 @@ fn compare(seen: &[TraceRecord], wanted: &[TraceRecord]) {
 
 #[test]
 fn packets_alone_are_seen_at_every_stage() {
-    let (seen, wanted) = play(0, 20, 3000);
-    assert_eq!(seen.lost, 0);
-    assert!(wanted.iter().all(|record| record.stages.iter().all(|stage| *stage <= T_RECORD)));
-    compare(&seen.records, &wanted);
-    // The first frame is answered: it passes the first eleven stages.
-    let frame = seen.records[0].frame;
-    let passed: Vec<usize> =
-        seen.records.iter().filter(|record| record.frame == frame).flat_map(|record| record.stages.clone()).collect();
-    assert!((T_FIRST_BEAT..11).all(|stage| passed.contains(&stage)), "{passed:?}");
+    with_seeds(|| {
+        let (seen, wanted) = play(0, 20, 3000);
+        assert_eq!(seen.lost, 0);
+        assert!(wanted.iter().all(|record| record.stages.iter().all(|stage| *stage <= T_RECORD)));
+        compare(&seen.records, &wanted);
+        // The first frame is answered: it passes the first eleven stages.
+        let frame = seen.records[0].frame;
+        let passed: Vec<usize> = seen
+            .records
+            .iter()
+            .filter(|record| record.frame == frame)
+            .flat_map(|record| record.stages.clone())
+            .collect();
+        assert!((T_FIRST_BEAT..11).all(|stage| passed.contains(&stage)), "{passed:?}");
+    });
 }
 
 #[test]
 fn samples_of_a_crowd() {
-    let (seen, wanted) = play(4, 400, 20);
-    assert_eq!(seen.lost, 0);
-    compare(&seen.records, &wanted);
-    // More than fit: the newest stay.
-    let (seen, wanted) = play(0, 120, 1500);
-    assert_eq!((seen.lost as usize, seen.records.len()), (wanted.len() - TRACE_RECORDS, TRACE_RECORDS));
-    compare(&seen.records, &wanted[seen.lost as usize..]);
+    with_seeds(|| {
+        let (seen, wanted) = play(4, 400, 20);
+        assert_eq!(seen.lost, 0);
+        compare(&seen.records, &wanted);
+        // More than fit: the newest stay.
+        let (seen, wanted) = play(0, 120, 1500);
+        assert_eq!((seen.lost as usize, seen.records.len()), (wanted.len() - TRACE_RECORDS, TRACE_RECORDS));
+        compare(&seen.records, &wanted[seen.lost as usize..]);
+    });
 }

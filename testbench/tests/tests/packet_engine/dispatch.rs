@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{TaskDesc, TaskDone};
 use spindle_contract::descriptors::kind;
 use spindle_contract::params::Config;
-use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_verilog::prelude::bits as hw;
 use std::collections::{HashMap, VecDeque};
 
@@ -468,7 +468,7 @@ fn shares(name: &str, cycles: [u64; 2], count: u64) {
         // The array of the bench runs up to four tasks on an HPU; the shares do not depend on it.
         bench.overload(&[1, 2], 200, 3000, run);
         bench.busy = [0; 16];
-        bench.overload(&[1, 2], 200, count, run);
+        bench.overload(&[1, 2], 200, share(count as usize) as u64, run);
         let share = bench.busy[2] as f64 / (bench.busy[1] + bench.busy[2]) as f64;
         println!("{name}: busy {} and {}, share {share:.4}", bench.busy[1], bench.busy[2]);
         assert!((share / 0.75 - 1.0).abs() <= 0.05 && ((1.0 - share) / 0.25 - 1.0).abs() <= 0.05, "share {share}");

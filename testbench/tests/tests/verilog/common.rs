@@ -104,7 +104,7 @@ macro_rules! differential {
                 block.connect_all();
                 let mut dut = $crate::verilog::common::NamedDut::zeroed(top, name);
                 let mut seen = std::collections::HashMap::<_, std::collections::HashSet<_>>::new();
-                for cycle in 0..$crate::verilog::common::VECTORS {
+                for cycle in 0..spindle_harness::share($crate::verilog::common::VECTORS) {
                     inputs(&mut block, cycle, &mut rng, &mut dut);
                     $crate::verilog::common::settle(&mut block);
                     dut.eval();
@@ -120,7 +120,7 @@ macro_rules! differential {
                     assert!(values.len() > 1, "{name} never changes: it proves nothing");
                 }
             }
-            run(
+            spindle_harness::with_seeds(|| run(
                 $block,
                 &mut $block,
                 |block, cycle, rng, dut| {
@@ -135,7 +135,7 @@ macro_rules! differential {
                     $crate::verilog::common::bytes(block.$output.val()),
                 )),*],
                 $step,
-            );
+            ));
         }
     };
 }

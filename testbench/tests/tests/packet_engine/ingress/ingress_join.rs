@@ -14,7 +14,7 @@ use spindle_blocks::desc::{PacketDesc, ReadRequest};
 use spindle_blocks::RamStyle;
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
-use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, seeded_rng, share, Dut, WaveContext};
 use spindle_model::packet_engine::packet_buffer::PacketBuffer as Bag;
 use spindle_model::packet_engine::parser::{parse, Verdict};
 use spindle_verilog::prelude::*;
@@ -257,14 +257,14 @@ fn run(wave: &WaveContext, cells: usize, frames: usize) {
 #[test]
 fn nothing_is_lost_or_invented() {
     run_with_wave_on_failure("ingress_join_nothing_is_lost_or_invented", |wave| {
-        run(wave, 256, 5000);
+        run(wave, 256, share(5000));
     });
 }
 
 #[test]
 fn nothing_is_lost_in_the_smallest_buffer() {
     run_with_wave_on_failure("ingress_join_nothing_is_lost_in_the_smallest_buffer", |wave| {
-        run(wave, 32, 3000);
+        run(wave, 32, share(3000));
     });
 }
 

@@ -6,7 +6,7 @@ use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;
-use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, seeded_rng, with_seeds, Dut, WaveContext};
 use spindle_verilog::prelude::{bits, pack};
 use std::collections::{HashMap, VecDeque};
 
@@ -95,11 +95,13 @@ fn same_hash(mask: u64) -> Vec<u64> {
 /// The block's hash is what its page says.
 #[test]
 fn hash_is_as_defined() {
-    let mut rng = spindle_harness::seeded_rng("message_index_hash");
-    for _ in 0..100 {
-        let key = Key::random(&mut rng);
-        assert_eq!(key_hash(pack(key.block())).index() as u64, hash(key.word()), "{key:?}");
-    }
+    with_seeds(|| {
+        let mut rng = seeded_rng("message_index_hash");
+        for _ in 0..100 {
+            let key = Key::random(&mut rng);
+            assert_eq!(key_hash(pack(key.block())).index() as u64, hash(key.word()), "{key:?}");
+        }
+    });
 }
 
 /// What happens in a cycle.

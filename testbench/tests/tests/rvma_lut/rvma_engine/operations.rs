@@ -15,7 +15,7 @@ use spindle_contract::reasons::{
 };
 use spindle_contract::registers::mailbox_mode::{MANAGED, OPS, TAGGED};
 use spindle_contract::wire::flag;
-use spindle_harness::run_with_wave_on_failure;
+use spindle_harness::{run_with_wave_on_failure, share};
 use spindle_model::rvma_lut::Put;
 use spindle_sim::host_memory::Timing;
 
@@ -180,14 +180,14 @@ fn play(name: &str, pace: Pace, timing: Timing) {
             twin,
             rng,
             mailboxes,
-            long: mebibytes << 20,
+            long: share(mebibytes << 20),
             operations: 0,
             next_base,
             next_record,
             messages: 0,
             packets: 0,
         };
-        while player.operations < OPERATIONS || (player.long > 0 && player.packets < MOST_PACKETS) {
+        while player.operations < share(OPERATIONS) || (player.long > 0 && player.packets < share(MOST_PACKETS)) {
             player.round();
         }
         let Player { twin, operations, packets, .. } = player;

@@ -3,12 +3,13 @@
 use crate::packet_engine::schedule::payload_scheduler::traffic::{contexts, install, limited, Surroundings};
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use spindle_contract::params::Config;
-use spindle_harness::{run_with_wave_on_failure, Dut};
+use spindle_harness::{run_with_wave_on_failure, share, Dut};
 
 /// MESSAGE_TIMEOUT: longer than any handler takes, with those before it.
 const TIMEOUT: u64 = 16;
 
 fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32, losses: u32) {
+    let messages = share(messages);
     run_with_wave_on_failure(name, |wave| {
         let dut = Dut::new(wave, PayloadScheduler::new(&config), "payload_scheduler");
         dut.contexts.set_bytes(&contexts().to_le_bytes());

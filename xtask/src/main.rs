@@ -24,6 +24,7 @@ mod same;
 mod seeds;
 mod setup;
 mod skips;
+mod soak;
 mod synth;
 mod test;
 mod vm;
@@ -80,6 +81,8 @@ enum Command {
     Figures(figures::Options),
     /// Draw the pictures of README and docs.
     Pictures(pictures::Options),
+    /// Run random traffic, configuration and faults on the whole NIC, and check it every million cycles.
+    Soak(soak::Options),
     /// Boot a stock Debian kernel in QEMU, and use the served NIC there through VFIO and sysfs. Fetches packages, without root.
     Vm(vm::Options),
 }
@@ -110,6 +113,7 @@ fn main() -> std::process::ExitCode {
             Command::Mutants(options) => mutants::run(&options),
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
+            Command::Soak(options) => soak::run(&options).map(|()| true),
             Command::Vm(options) => vm::run(&options),
         }
     };

@@ -1,4 +1,4 @@
-//! `spindle-lab`: the commands `demo`, `report` and `compat` of `spindle`.
+//! `spindle-lab`: the commands `demo`, `report`, `compat` and `soak`.
 
 mod compat;
 mod demo;
@@ -7,6 +7,7 @@ mod examples;
 mod judge;
 mod report;
 mod served;
+mod soak;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ enum Command {
     Compat(compat::CompatArguments),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(report::ReportArguments),
+    /// Run random traffic, configuration and faults on the whole NIC, and check it every million cycles.
+    Soak(soak::SoakArguments),
 }
 
 fn main() -> ExitCode {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Compat(arguments) => compat::compat(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Soak(arguments) => soak::soak(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

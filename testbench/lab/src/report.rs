@@ -16,7 +16,7 @@ mod spin;
 mod suites;
 
 use anyhow::{anyhow, ensure, Context, Result};
-use measure::Figure;
+pub use measure::Figure;
 use serde_json::{json, Map, Value};
 use spindle::Device;
 use spindle_cli::session::Session;
@@ -97,7 +97,7 @@ impl ReportArguments {
 
 /// The figures so far: a tree for the file and rows for the table.
 #[derive(Default)]
-struct Report {
+pub struct Report {
     tree: Map<String, Value>,
     measured: Map<String, Value>,
     missing: Map<String, Value>,
@@ -118,7 +118,7 @@ impl Report {
     }
 
     /// Enters figures, or `null` for each of `keys` with the reason.
-    fn enter(&mut self, keys: &[&str], figures: Result<Vec<Figure>>) {
+    pub fn enter(&mut self, keys: &[&str], figures: Result<Vec<Figure>>) {
         match figures {
             Ok(figures) => {
                 for Figure { key, value, how } in figures {
@@ -137,6 +137,12 @@ impl Report {
                 }
             }
         }
+    }
+
+    /// Writes the file.
+    pub fn write(self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.json())?;
+        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The whole file.
@@ -218,8 +224,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     let complaints = complaints(&report);
     complaints.iter().for_each(|complaint| println!("missed: {complaint}"));
     if let Some(path) = &arguments.json {
-        let text = serde_json::to_string_pretty(&report.json())?;
-        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report.write(path)?;
     }
     ensure!(
         complaints.is_empty(),

@@ -285,6 +285,12 @@ impl SimDevice {
         self.incoming.is_empty() && self.tx_first.is_none() && self.memory.idle() && self.handlers == 0
     }
 
+    /// From now on TX is ready in so many percent of the cycles.
+    pub fn set_tx_ready(&mut self, seed: u64, percent: u32) {
+        self.tx_pace = if percent >= 100 { Pace::always() } else { Pace::percent(seed, percent) };
+        self.tx.set_pace(self.tx_pace.clone());
+    }
+
     /// Queues a frame.
     pub fn inject(&mut self, frame: WireFrame) {
         assert!(!frame.bytes.is_empty(), "an empty frame cannot travel on the wire; give it at least one byte");

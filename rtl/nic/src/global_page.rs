@@ -65,14 +65,8 @@ impl GlobalPage {
     /// The page of a NIC of this configuration.
     pub fn new(config: &Config) -> Self {
         let mut list = [0u64; LIST_WORDS];
-        for (i, block) in BLOCKS.iter().enumerate() {
-            let size = if block.base == registers::doorbell::BASE {
-                config.processes as u32 * registers::PAGE
-            } else {
-                registers::PAGE
-            };
-            list[4 * i..4 * i + 4]
-                .copy_from_slice(&[block.id, spindle_contract::VERSION, block.base, size].map(u64::from));
+        for (words, block) in list.chunks_exact_mut(4).zip(registers::block_list(config)) {
+            words.copy_from_slice(&block.map(u64::from));
         }
         Self {
             _hpus: global::Hpus::of(config).0,

@@ -204,6 +204,15 @@ impl global::Memories {
     }
 }
 
+/// The block list of a NIC of this configuration: id, version, address in the BAR and bytes of each block.
+pub fn block_list(config: &Config) -> impl Iterator<Item = [u32; 4]> + use<> {
+    let doorbells = config.processes as u32 * PAGE;
+    BLOCKS.iter().map(move |block| {
+        let bytes = if block.base == doorbell::BASE { doorbells } else { PAGE };
+        [block.id, crate::VERSION, block.base, bytes]
+    })
+}
+
 /// The constant words of the page `global` of a NIC of this configuration, with their addresses in the BAR: for cards in software.
 pub fn identity(config: &Config) -> impl Iterator<Item = (u32, u32)> {
     let words = [
@@ -218,8 +227,7 @@ pub fn identity(config: &Config) -> impl Iterator<Item = (u32, u32)> {
         (global::BLOCKS, BLOCKS.len() as u32),
         (global::SHELL, 0),
     ];
-    let list = BLOCKS.iter().flat_map(|block| [block.id, 1, block.base, PAGE]);
-    let list = (global::BLOCK_LIST..).step_by(4).zip(list);
+    let list = (global::BLOCK_LIST..).step_by(4).zip(block_list(config).flatten());
     words.into_iter().chain(list).map(|(offset, word)| (global::BASE + offset, word))
 }
 

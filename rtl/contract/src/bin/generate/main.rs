@@ -92,9 +92,38 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// The repository's root.
+    fn root() -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
     #[test]
     fn the_output_is_the_same_twice() {
         assert_eq!(outputs(), outputs());
+    }
+
+    #[test]
+    fn the_files_of_the_repository_are_up_to_date() {
+        let outputs = outputs();
+        assert_eq!(outputs.len(), 8);
+        for (path, text) in outputs {
+            assert!(text.lines().count() > 5, "{path} is short");
+            assert_eq!(compare(&root().join(path), &text), Ok(()), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_written_into_new_folders_and_left_alone_if_it_is_the_same() {
+        let folder = std::env::temp_dir().join(format!("spindle-generate-folder-{}", std::process::id()));
+        let path = folder.join("a/b.md");
+        write(&path, "one").unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        write(&path, "one").unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), old, "it is the same");
+        write(&path, "two").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -148,3 +148,16 @@ set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 6.400
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcs0/coreclk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}] 6.400
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {pcie7/user_clk_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}] 6.400

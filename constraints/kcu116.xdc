@@ -153,6 +153,19 @@ set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_b
 # core_clk to mac_rx_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 6.400
+set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 6.400
+# mac_tx_clk to core_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}] 6.400
+# core_clk to mac_tx_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}] 6.400
 # mac_rx_clk to mac_tx_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */mac/local_near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */mac/local_near*}] 6.400
@@ -162,19 +175,6 @@ set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz
 # mac_rx_clk to mac_tx_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */sending/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */sending/near*}] 6.400
-# mac_tx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}] 6.400
-set_bus_skew -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed/gray_near*}] 6.400
-# mac_tx_clk to core_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/echo_near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_tx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/echo_near*}] 6.400
-# core_clk to mac_tx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/run_near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/run_near*}] 6.400
-# core_clk to mac_tx_clk
-set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failed_reset/ask_near*}]
-set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {core_clk_bufg/O}]] -to [get_cells -hierarchical -filter {NAME =~ */failed_reset/ask_near*}] 6.400
 # mac_rx_clk to board_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */watch/lock/near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {gty0/gtwiz_userclk_rx_usrclk2_out}]] -to [get_cells -hierarchical -filter {NAME =~ */watch/lock/near*}] 6.400

@@ -199,3 +199,16 @@ set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_a
 # pcie_user_clk to mac_user_clk
 set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}]
 set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */link_reset/ask_near*}] 3.103
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 3.103
+set_bus_skew -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */failures/gray_near*}] 3.103
+# mac_user_clk to pcie_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {cmac0/gt_txusrclk2}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/echo_near*}] 3.103
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/run_near*}] 3.103
+# pcie_user_clk to mac_user_clk
+set_property ASYNC_REG TRUE [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}]
+set_max_delay -datapath_only -from [get_clocks -of_objects [get_pins {xdma/axi_aclk}]] -to [get_cells -hierarchical -filter {NAME =~ */failures_reset/ask_near*}] 3.103

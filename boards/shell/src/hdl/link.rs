@@ -3,8 +3,9 @@
 //! | ports | clock |
 //! |---|---|
 //! | in `levels`: up, aligned, local fault, remote fault, high error rate, in this order from bit 0 | MAC |
-//! | in `events` (pulses, also one after the other): bit 0 RX overflow, bit 1 RX bad, bit 2 TX failed | MAC |
-//! | out `state`, `counts` | core |
+//! | in `events` (pulses, also one after the other): bit 0 RX overflow, bit 1 RX bad | MAC |
+//! | in `failed`: frames that the MAC did not send whole, which an [`EventCount`] of the transmitter's clock counts | core |
+//! | out `state` | core |
 //!
 //! Each level crosses by two registers of its own, 2 to 3 cycles of the core; levels that change together may be seen in
 //! different cycles. An event is counted modulo 16 in the MAC's clock, in Gray code, and the core adds what has come since
@@ -14,8 +15,8 @@
 
 use spindle_verilog::prelude::*;
 
-/// Kinds of events.
-pub const EVENTS: usize = 3;
+/// Kinds of events of a receiver.
+pub const EVENTS: usize = 2;
 
 /// State of a MAC, as the page `shell` shows it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -97,6 +98,8 @@ pub struct MacLink {
     pub levels: Signal<In, Bits<5>>,
     /// Events of the MAC's side of the shell.
     pub events: Signal<In, Bits<EVENTS>>,
+    /// Frames that the MAC did not send whole.
+    pub failed: Signal<In, Bits<32>>,
     /// What the page shows.
     pub state: Signal<Out, MacState>,
     #[domain(core)]
@@ -140,7 +143,7 @@ impl MacLink {
             losses: self.losses.q.val(),
             rx_overflow: self.counts[0].count.val(),
             rx_bad: self.counts[1].count.val(),
-            tx_failed: self.counts[2].count.val(),
+            tx_failed: self.failed.val(),
         };
     }
 }

@@ -4,16 +4,17 @@
 //! while the receiver is not aligned it shows the other end a remote fault. This is the order of PG203 for `cmac_usplus`. Our
 //! own MAC does the same by itself, and uses the levels and the events alone.
 
+use super::link::EVENTS;
 use spindle_verilog::prelude::*;
 
-/// The block. All in the MAC's clock.
+/// The block. All in the clock of the MAC's receiver.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | MAC | in `aligned`, `local_fault`, `remote_fault`, `high_errors`; out `tx_enable`, `tx_send_rfi` |
 /// | receive crossing | out `receives` |
 /// | transmit crossing | out `sends` |
-/// | [`MacLink`](super::link::MacLink) | out `levels`, `events`; in `overflow`, `bad`, `failed`: pulses that become events |
+/// | [`MacLink`](super::link::MacLink) | out `levels`, `events`; in `overflow`, `bad`: pulses that become events |
 ///
 /// Each output is a register, one cycle after its inputs.
 #[block(no_reset)]
@@ -30,8 +31,6 @@ pub struct MacControl {
     pub overflow: Signal<In, Bit>,
     /// A frame came that is bad.
     pub bad: Signal<In, Bit>,
-    /// A frame was not sent whole.
-    pub failed: Signal<In, Bit>,
     /// Enables the transmitter.
     pub tx_enable: Signal<Out, Bit>,
     /// Has the transmitter report a fault.
@@ -42,10 +41,10 @@ pub struct MacControl {
     pub sends: Signal<Out, Bit>,
     /// Up, aligned, local fault, remote fault, many errors.
     pub levels: Signal<Out, Bits<5>>,
-    /// Overflow, bad, failed.
-    pub events: Signal<Out, Bits<3>>,
+    /// Overflow, bad.
+    pub events: Signal<Out, Bits<EVENTS>>,
     seen: DFF<Bits<5>>,
-    occurred: DFF<Bits<3>>,
+    occurred: DFF<Bits<EVENTS>>,
 }
 
 #[hdl]
@@ -61,7 +60,7 @@ impl MacControl {
         self.receives.next = seen.get_bit(1);
         self.sends.next = seen.get_bit(0);
         self.levels.next = seen;
-        self.occurred.d.next = (self.failed.val(), self.bad.val(), self.overflow.val()).cat::<3>();
+        self.occurred.d.next = (self.bad.val(), self.overflow.val()).cat::<EVENTS>();
         self.events.next = self.occurred.q.val();
     }
 }

@@ -20,6 +20,8 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`wire_side`] | all between the NIC and a MAC of 512 bits |
+//! | [`wire_64`] | all between the NIC and an XGMII of 64 bits |
 //! | [`rx_cross`], [`tx_cross`] | frames between the MAC's clock and the core's |
 //! | [`width`] | frames of 64 bits from and for a narrow MAC |
 //! | [`cmac`], [`mac_control`] | streams of the 100G MAC; bring-up and state of a MAC |
@@ -63,4 +65,6 @@ pub mod slice;
 pub mod tlp;
 pub mod tx_cross;
 pub mod width;
+pub mod wire_64;
+pub mod wire_side;
 pub mod xdma;

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  xdma_m_axib ── bar ─┬─ nic.bar                       ┌──────── core: xdma_axi_aclk ────────┐
-//!                      └─ identity ── link, irq, host    mac: cmac0_gt_txusrclk2
+//!                      └─ registers ── wire_side, irq, host    mac: cmac0_gt_txusrclk2
 //!  xdma_s_axib ── host ── nic.host
 //!  xdma_usr_irq ── irq ── nic.irq          xdma_s_axil ── irq_init
-//!  cmac0_rx_axis ── pause ── rx_cross ── rx_slice ── nic.rx
-//!  cmac0_tx_axis ── pause ── tx_cross ── tx_slice ── nic.tx
+//!  cmac0_rx_axis ── wire_side ── rx_slice ── nic.rx
+//!  cmac0_tx_axis ── wire_side ── tx_slice ── nic.tx
 //! ```
 //!
 //! Wiring only: every register is in one of the blocks. The ports are those of the vendor blocks ([`crate::ip`]), with the
@@ -20,22 +20,17 @@ use crate::hdl::host::HostBridge;
 use crate::hdl::irq::IrqBridge;
 use crate::hdl::irq_init::IrqInit;
 use crate::hdl::leds::LEDS;
-use crate::hdl::link::MacLink;
-use crate::hdl::mac_control::MacControl;
-use crate::hdl::pause::{Pause, PauseOptions};
+use crate::hdl::pause::PauseOptions;
 use crate::hdl::registers::{DnaPins, HostState, Registers};
-use crate::hdl::reset::{CoreReset, ResetPair};
-use crate::hdl::rx_cross::RxCross;
+use crate::hdl::reset::CoreReset;
 use crate::hdl::slice::FrameSlice;
-use crate::hdl::tx_cross::TxCross;
+use crate::hdl::wire_side::{ReceiverState, WireSide};
 use crate::hdl::xdma::{XdmaBarSink, XdmaHostSource, XdmaLiteSource};
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
 use spindle_nic::Nic;
 use spindle_verilog::prelude::*;
 
-/// Beats of a crossing, as a logarithm: three frames of 9,216 bytes.
-pub const CROSS_BITS: usize = 9;
 /// Bits of the DNA of an UltraScale+ device.
 pub const DNA_BITS: u64 = 96;
 
@@ -123,35 +118,27 @@ pub struct AlveoShell {
     nic: Nic,
     rx_slice: FrameSlice,
     tx_slice: FrameSlice,
-    rx_cross: RxCross<CROSS_BITS>,
-    tx_cross: TxCross<CROSS_BITS>,
-    pause: Pause<CROSS_BITS>,
-    mac_control: MacControl,
-    link: MacLink,
-    link_reset: ResetPair,
+    wire_side: WireSide,
     rx_reset: CoreReset,
     tx_reset: CoreReset,
     tx_restart: CoreReset,
     power_up: CoreReset,
     _rsfec: bool,
-    _address: u64,
 }
 
 impl AlveoShell {
     /// The shell around a NIC of this (valid) configuration.
     pub fn new(config: &Config, options: &Options) -> Self {
+        let paused = |address| WireSide::with_pause(address, PauseOptions::CMAC);
         let slice = || if options.far { FrameSlice::far() } else { FrameSlice::near() };
-        let (high, low) = (3 << (CROSS_BITS - 2), 1 << (CROSS_BITS - 1));
-        let pause = PauseOptions { high, low, cycles: PauseOptions::CMAC };
         Self {
             nic: Nic::new(config),
             host: HostBridge::new(options.outstanding, options.address_bits),
             registers: Registers::new(&options.built, DNA_BITS),
             rx_slice: slice(),
             tx_slice: slice(),
-            pause: if options.pause.is_some() { Pause::new(pause) } else { Pause::off() },
+            wire_side: options.pause.map_or_else(WireSide::default, paused),
             _rsfec: options.rsfec,
-            _address: options.pause.unwrap_or(0),
             ..Self::blank()
         }
     }
@@ -189,10 +176,8 @@ impl AlveoShell {
         self.rx_slice.reset.next = reset;
         self.tx_slice.clock.next = self.xdma_axi_aclk.val();
         self.tx_slice.reset.next = reset;
-        self.rx_cross.core_clock.next = self.xdma_axi_aclk.val();
-        self.rx_cross.core_reset.next = reset;
-        self.tx_cross.core_clock.next = self.xdma_axi_aclk.val();
-        self.tx_cross.core_reset.next = reset;
+        self.wire_side.core_clock.next = self.xdma_axi_aclk.val();
+        self.wire_side.core_reset.next = reset;
     }
 
     /// Clock and reset of the blocks of the MAC.
@@ -205,21 +190,10 @@ impl AlveoShell {
         self.tx_reset.run.next = !self.cmac0_usr_tx_reset.val();
         self.tx_restart.domain_clock.next = self.cmac0_gt_txusrclk2.val();
         self.tx_restart.run.next = !(self.cmac0_tx_unfout.val() | self.cmac0_tx_ovfout.val());
-        self.rx_cross.mac_clock.next = self.cmac0_gt_txusrclk2.val();
-        self.rx_cross.mac_reset.next = self.rx_reset.domain_reset.val();
-        self.tx_cross.mac_clock.next = self.cmac0_gt_txusrclk2.val();
-        self.tx_cross.mac_reset.next = self.tx_reset.domain_reset.val();
-        self.pause.clock.next = self.cmac0_gt_txusrclk2.val();
-        self.pause.reset.next = self.rx_reset.domain_reset.val();
-        self.mac_control.clock.next = self.cmac0_gt_txusrclk2.val();
-        // Counts of events survive a reset of the MAC alone.
-        self.link_reset.core_clock.next = self.xdma_axi_aclk.val();
-        self.link_reset.mac_clock.next = self.cmac0_gt_txusrclk2.val();
-        self.link_reset.demand.next = self.core_reset.domain_reset.val();
-        self.link.core_clock.next = self.xdma_axi_aclk.val();
-        self.link.core_reset.next = self.link_reset.core_reset.val();
-        self.link.mac_clock.next = self.cmac0_gt_txusrclk2.val();
-        self.link.mac_reset.next = self.link_reset.mac_reset.val();
+        self.wire_side.rx_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.wire_side.rx_reset.next = self.rx_reset.domain_reset.val();
+        self.wire_side.tx_clock.next = self.cmac0_gt_txusrclk2.val();
+        self.wire_side.tx_reset.next = self.tx_reset.domain_reset.val();
     }
 
     fn host_side(&mut self) {
@@ -251,35 +225,28 @@ impl AlveoShell {
             abandoned: self.host.abandoned.val(),
             silent: self.bar.silent.val(),
         };
-        self.registers.mac.next = self.link.state.val();
+        self.registers.mac.next = self.wire_side.state.val();
         self.registers.dna.join(&mut self.dna);
         self.led.next = self.registers.led.val();
     }
 
     fn wire_side(&mut self) {
-        self.pause.from_mac.data.next = self.cmac0_rx_axis.tdata.val();
-        self.pause.from_mac.keep.next = self.cmac0_rx_axis.tkeep.val();
-        self.pause.from_mac.last.next = self.cmac0_rx_axis.tlast.val();
-        self.pause.from_mac.user.next = self.cmac0_rx_axis.tuser.val();
-        self.pause.from_mac.valid.next = self.cmac0_rx_axis.tvalid.val();
-        self.pause.to_cross.join(&mut self.rx_cross.mac);
-        self.pause.level.next = self.rx_cross.level.val();
-        self.pause.address.next = bits::<48>(self._address);
-        self.rx_cross.aligned.next = self.mac_control.receives.val();
-        self.rx_cross.core.join(&mut self.rx_slice.write);
+        self.wire_side.from_mac.data.next = self.cmac0_rx_axis.tdata.val();
+        self.wire_side.from_mac.keep.next = self.cmac0_rx_axis.tkeep.val();
+        self.wire_side.from_mac.last.next = self.cmac0_rx_axis.tlast.val();
+        self.wire_side.from_mac.user.next = self.cmac0_rx_axis.tuser.val();
+        self.wire_side.from_mac.valid.next = self.cmac0_rx_axis.tvalid.val();
+        self.wire_side.to_nic.join(&mut self.rx_slice.write);
         self.rx_slice.read.join(&mut self.nic.rx);
 
         self.nic.tx.join(&mut self.tx_slice.write);
-        self.tx_slice.read.join(&mut self.tx_cross.core);
-        self.tx_cross.mac.join(&mut self.pause.from_cross);
-        self.tx_cross.link.next = self.mac_control.sends.val();
-        self.tx_cross.hold.next = self.pause.hold.val();
-        self.cmac0_tx_axis.tdata.next = self.pause.to_mac.data.val();
-        self.cmac0_tx_axis.tkeep.next = self.pause.to_mac.keep.val();
-        self.cmac0_tx_axis.tlast.next = self.pause.to_mac.last.val();
-        self.cmac0_tx_axis.tuser.next = self.pause.to_mac.user.val();
-        self.cmac0_tx_axis.tvalid.next = self.pause.to_mac.valid.val();
-        self.pause.to_mac.ready.next = self.cmac0_tx_axis.tready.val();
+        self.tx_slice.read.join(&mut self.wire_side.from_nic);
+        self.cmac0_tx_axis.tdata.next = self.wire_side.to_mac.data.val();
+        self.cmac0_tx_axis.tkeep.next = self.wire_side.to_mac.keep.val();
+        self.cmac0_tx_axis.tlast.next = self.wire_side.to_mac.last.val();
+        self.cmac0_tx_axis.tuser.next = self.wire_side.to_mac.user.val();
+        self.cmac0_tx_axis.tvalid.next = self.wire_side.to_mac.valid.val();
+        self.wire_side.to_mac.ready.next = self.cmac0_tx_axis.tready.val();
     }
 
     /// Bring-up and state of the MAC.
@@ -288,23 +255,23 @@ impl AlveoShell {
         self.cmac0_core_rx_reset.next = false;
         self.cmac0_core_tx_reset.next = self.tx_restart.domain_reset.val();
         self.cmac0_ctl_rx_enable.next = true;
-        self.cmac0_ctl_tx_enable.next = self.mac_control.tx_enable.val();
-        self.cmac0_ctl_tx_send_rfi.next = self.mac_control.tx_send_rfi.val();
+        self.cmac0_ctl_tx_enable.next = self.wire_side.tx_enable.val();
+        self.cmac0_ctl_tx_send_rfi.next = self.wire_side.tx_send_rfi.val();
         self.cmac0_ctl_tx_rsfec_enable.next = self._rsfec;
         self.cmac0_ctl_rx_rsfec_enable.next = self._rsfec;
         self.cmac0_ctl_rx_rsfec_enable_correction.next = self._rsfec;
         self.cmac0_ctl_rx_rsfec_enable_indication.next = self._rsfec;
         self.cmac0_ctl_rsfec_ieee_error_indication_mode.next = self._rsfec;
-        self.mac_control.aligned.next = self.cmac0_stat_rx_aligned.val();
-        self.mac_control.local_fault.next = self.cmac0_stat_rx_local_fault.val();
-        self.mac_control.remote_fault.next = self.cmac0_stat_rx_remote_fault.val();
-        self.mac_control.high_errors.next = self.cmac0_stat_rx_hi_ber.val();
-        self.mac_control.overflow.next = self.rx_cross.overflow.val();
-        self.mac_control.bad.next =
-            self.cmac0_rx_axis.tvalid.val() & self.cmac0_rx_axis.tlast.val() & self.cmac0_rx_axis.tuser.val();
-        let ends = self.pause.to_mac.valid.val() & self.cmac0_tx_axis.tready.val() & self.pause.to_mac.last.val();
-        self.mac_control.failed.next = (ends & self.pause.to_mac.user.val()) | self.cmac0_tx_unfout.val();
-        self.link.levels.next = self.mac_control.levels.val();
-        self.link.events.next = self.mac_control.events.val();
+        let bad = self.cmac0_rx_axis.tvalid.val() & self.cmac0_rx_axis.tlast.val() & self.cmac0_rx_axis.tuser.val();
+        self.wire_side.receiver.next = ReceiverState {
+            aligned: self.cmac0_stat_rx_aligned.val(),
+            local_fault: self.cmac0_stat_rx_local_fault.val(),
+            remote_fault: self.cmac0_stat_rx_remote_fault.val(),
+            high_errors: self.cmac0_stat_rx_hi_ber.val(),
+            bad: bad,
+        };
+        let ends =
+            self.wire_side.to_mac.valid.val() & self.cmac0_tx_axis.tready.val() & self.wire_side.to_mac.last.val();
+        self.wire_side.failed.next = (ends & self.wire_side.to_mac.user.val()) | self.cmac0_tx_unfout.val();
     }
 }

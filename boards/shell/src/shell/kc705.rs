@@ -4,9 +4,9 @@
 //! ```text
 //!  pcie7_m_axis_rx ─┐                                   ┌──────── core: pcie7_user_clk_out
 //!  pcie7_s_axis_tx ─┴ tlp ─┬─ nic.bar, nic.host, nic.irq  mac: pcs0_coreclk_out
-//!                          └─ identity ── link
-//!  pcs0_xgmii_rx ── mac ── widen ── rx_cross ── nic.rx
-//!  pcs0_xgmii_tx ── mac ── narrow ── tx_cross ── nic.tx
+//!                          └─ registers ── wire_64
+//!  pcs0_xgmii_rx ── wire_64 ── nic.rx
+//!  pcs0_xgmii_tx ── wire_64 ── nic.tx
 //!  i2c ── si5324 (init_clk) ── pcs0_reset
 //! ```
 //!
@@ -15,23 +15,16 @@
 
 use super::Options;
 use crate::hdl::leds::LEDS;
-use crate::hdl::link::MacLink;
-use crate::hdl::mac64::Mac64;
-use crate::hdl::mac_control::MacControl;
 use crate::hdl::registers::{DnaPins, HostState, Registers};
-use crate::hdl::reset::{CoreReset, ResetPair};
-use crate::hdl::rx_cross::RxCross;
+use crate::hdl::reset::CoreReset;
 use crate::hdl::si5324::{Si5324, Timing};
 use crate::hdl::tlp::ports::{FunctionSink, RxAxisSink, TxAxisSource};
 use crate::hdl::tlp::TlpBridge;
-use crate::hdl::tx_cross::TxCross;
-use crate::hdl::width::{Narrow, Widen};
+use crate::hdl::wire_64::Wire64;
 use spindle_contract::params::Config;
 use spindle_nic::Nic;
 use spindle_verilog::prelude::*;
 
-/// Beats of a crossing, as a logarithm: three frames of 9,216 bytes.
-const CROSS_BITS: usize = 9;
 /// Bits of the DNA of a device of the 7 series.
 pub const DNA_BITS: u64 = 57;
 /// The clock of initialisation.
@@ -120,14 +113,7 @@ pub struct Kc705Shell {
     tlp: TlpBridge,
     registers: Registers,
     nic: Nic,
-    rx_cross: RxCross<CROSS_BITS>,
-    tx_cross: TxCross<CROSS_BITS>,
-    widen: Widen,
-    narrow: Narrow,
-    mac: Mac64,
-    mac_control: MacControl,
-    link: MacLink,
-    link_reset: ResetPair,
+    wire_64: Wire64,
     mac_reset: CoreReset,
     si5324: Si5324,
     power_up: CoreReset,
@@ -172,10 +158,8 @@ impl Kc705Shell {
         self.registers.reset.next = reset;
         self.nic.clock.next = self.pcie7_user_clk_out.val();
         self.nic.reset.next = reset;
-        self.rx_cross.core_clock.next = self.pcie7_user_clk_out.val();
-        self.rx_cross.core_reset.next = reset;
-        self.tx_cross.core_clock.next = self.pcie7_user_clk_out.val();
-        self.tx_cross.core_reset.next = reset;
+        self.wire_64.core_clock.next = self.pcie7_user_clk_out.val();
+        self.wire_64.core_reset.next = reset;
     }
 
     /// Clock and reset of the blocks of the MAC.
@@ -183,27 +167,10 @@ impl Kc705Shell {
         self.mac_reset.domain_clock.next = self.pcs0_coreclk_out.val();
         self.mac_reset.run.next = self.pcs0_resetdone_out.val();
         let reset = self.mac_reset.domain_reset.val();
-        self.rx_cross.mac_clock.next = self.pcs0_coreclk_out.val();
-        self.rx_cross.mac_reset.next = reset;
-        self.tx_cross.mac_clock.next = self.pcs0_coreclk_out.val();
-        self.tx_cross.mac_reset.next = reset;
-        self.widen.clock.next = self.pcs0_coreclk_out.val();
-        self.widen.reset.next = reset;
-        self.narrow.clock.next = self.pcs0_coreclk_out.val();
-        self.narrow.reset.next = reset;
-        self.mac.rx_clock.next = self.pcs0_coreclk_out.val();
-        self.mac.rx_reset.next = reset;
-        self.mac.tx_clock.next = self.pcs0_coreclk_out.val();
-        self.mac.tx_reset.next = reset;
-        self.mac_control.clock.next = self.pcs0_coreclk_out.val();
-        // Counts of events survive a reset of the MAC alone.
-        self.link_reset.core_clock.next = self.pcie7_user_clk_out.val();
-        self.link_reset.mac_clock.next = self.pcs0_coreclk_out.val();
-        self.link_reset.demand.next = self.core_reset.domain_reset.val();
-        self.link.core_clock.next = self.pcie7_user_clk_out.val();
-        self.link.core_reset.next = self.link_reset.core_reset.val();
-        self.link.mac_clock.next = self.pcs0_coreclk_out.val();
-        self.link.mac_reset.next = self.link_reset.mac_reset.val();
+        self.wire_64.rx_clock.next = self.pcs0_coreclk_out.val();
+        self.wire_64.rx_reset.next = reset;
+        self.wire_64.tx_clock.next = self.pcs0_coreclk_out.val();
+        self.wire_64.tx_reset.next = reset;
     }
 
     fn host_side(&mut self) {
@@ -240,49 +207,22 @@ impl Kc705Shell {
             abandoned: bits::<2>(0),
             silent: false,
         };
-        self.registers.mac.next = self.link.state.val();
+        self.registers.mac.next = self.wire_64.state.val();
         self.registers.dna.join(&mut self.dna);
         self.led.next = self.registers.led.val();
     }
 
     fn wire_side(&mut self) {
-        self.mac.rx_xgmii.data.next = self.pcs0_xgmii_rxd.val();
-        self.mac.rx_xgmii.control.next = self.pcs0_xgmii_rxc.val();
-        self.mac.rx_enable.next = true;
-        self.widen.narrow.data.next = self.mac.rx.data.val();
-        self.widen.narrow.keep.next = self.mac.rx.keep.val();
-        self.widen.narrow.last.next = self.mac.rx.last.val();
-        self.widen.narrow.user.next = self.mac.rx.user.val();
-        self.widen.narrow.valid.next = self.mac.rx.valid.val();
-        self.widen.wide.join(&mut self.rx_cross.mac);
-        self.rx_cross.aligned.next = self.mac_control.receives.val();
-        self.rx_cross.core.join(&mut self.nic.rx);
-
-        self.nic.tx.join(&mut self.tx_cross.core);
-        self.tx_cross.mac.join(&mut self.narrow.wide);
-        self.tx_cross.link.next = self.mac_control.sends.val();
-        self.tx_cross.hold.next = false;
-        self.mac.tx.data.next = self.narrow.narrow.data.val();
-        self.mac.tx.keep.next = self.narrow.narrow.keep.val();
-        self.mac.tx.last.next = self.narrow.narrow.last.val();
-        self.mac.tx.user.next = self.narrow.narrow.user.val();
-        self.mac.tx.valid.next = self.narrow.narrow.valid.val();
-        self.narrow.narrow.ready.next = self.mac.tx.ready.val();
-        self.mac.tx_enable.next = true;
-        self.pcs0_xgmii_txd.next = self.mac.tx_xgmii.data.val();
-        self.pcs0_xgmii_txc.next = self.mac.tx_xgmii.control.val();
-
-        self.mac_control.aligned.next = self.pcs0_core_status.val().get_bit(0);
-        self.mac_control.local_fault.next = self.mac.local_fault.val();
-        self.mac_control.remote_fault.next = self.mac.remote_fault.val();
-        self.mac_control.high_errors.next = false;
-        self.mac_control.overflow.next = self.rx_cross.overflow.val();
-        let rx = self.mac.rx_events.val();
-        self.mac_control.bad.next = rx.fcs | rx.runt | rx.long | rx.code;
-        let tx = self.mac.tx_events.val();
-        self.mac_control.failed.next = tx.aborted | tx.lost;
-        self.link.levels.next = self.mac_control.levels.val();
-        self.link.events.next = self.mac_control.events.val();
+        self.wire_64.to_nic.join(&mut self.nic.rx);
+        self.nic.tx.join(&mut self.wire_64.from_nic);
+        self.wire_64.rx_xgmii.data.next = self.pcs0_xgmii_rxd.val();
+        self.wire_64.rx_xgmii.control.next = self.pcs0_xgmii_rxc.val();
+        self.wire_64.rx_enable.next = true;
+        self.wire_64.aligned.next = self.pcs0_core_status.val().get_bit(0);
+        self.wire_64.high_errors.next = false;
+        self.wire_64.tx_enable.next = true;
+        self.pcs0_xgmii_txd.next = self.wire_64.tx_xgmii.data.val();
+        self.pcs0_xgmii_txc.next = self.wire_64.tx_xgmii.control.val();
     }
 
     /// The reference clock of the transceiver.

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!  xdma_m_axib ── bar_gearbox ── bar ─┬─ nic.bar        pcie: xdma_axi_aclk
-//!                                     └─ identity       core: core_clk, the same by two
+//!                                     └─ registers      core: core_clk, the same by two
 //!  xdma_s_axib ── host_gearbox ── host ── nic.host      rx, tx: clocks of the GTY's receiver and transmitter
 //!  xdma_usr_irq ── irq ── nic.irq      xdma_s_axil ── irq_init
-//!  gty0_rx ── pcs_rx ── mac ── widen ── rx_cross ── nic.rx
-//!  gty0_tx ── pcs_tx ── mac ── narrow ── tx_cross ── nic.tx
+//!  gty0_rx ── pcs_rx ── wire_64 ── nic.rx
+//!  gty0_tx ── pcs_tx ── wire_64 ── nic.tx
 //!  gty0_gtwiz_reset ── power_up, watch (init_clk)
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! Edges of `core_clk` are edges of `xdma_axi_aclk`, so what passes between these two is timed, and needs no synchroniser.
 //! Both sides of the gearboxes have the reset of the core: a register of `core_clk`, so they begin and end in the same cycle.
 
-use super::alveo::{CROSS_BITS, DNA_BITS};
+use super::alveo::DNA_BITS;
 use super::Options;
 use crate::hdl::bar::BarBridge256;
 use crate::hdl::gearbox::{BarGearbox, HostGearbox};
@@ -26,17 +26,11 @@ use crate::hdl::host::HostBridge;
 use crate::hdl::irq::{IrqBridge, REST};
 use crate::hdl::irq_init::IrqInit;
 use crate::hdl::leds::LEDS;
-use crate::hdl::link::{EventCount, MacLink, MacState};
-use crate::hdl::mac64::Mac64;
-use crate::hdl::mac_control::MacControl;
 use crate::hdl::pcs::{Gearbox, PcsRx, PcsTx, Rate};
 use crate::hdl::registers::{DnaPins, HostState, Registers};
-use crate::hdl::reset::{CoreReset, ResetPair};
-use crate::hdl::rx_cross::RxCross;
-use crate::hdl::tx_cross::TxCross;
-use crate::hdl::width::{Narrow, Widen};
+use crate::hdl::reset::CoreReset;
+use crate::hdl::wire_64::Wire64;
 use crate::hdl::xdma::{XdmaBarSink, XdmaHostSource, XdmaLiteSource};
-use spindle_blocks::Level;
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
 use spindle_nic::Nic;
@@ -115,19 +109,9 @@ pub struct Kcu116Shell {
     irq_init: IrqInit,
     registers: Registers,
     nic: Nic,
-    rx_cross: RxCross<CROSS_BITS>,
-    tx_cross: TxCross<CROSS_BITS>,
-    widen: Widen,
-    narrow: Narrow,
-    mac: Mac64,
+    wire_64: Wire64,
     pcs_rx: PcsRx,
     pcs_tx: PcsTx,
-    mac_control: MacControl,
-    sending: Level,
-    link: MacLink,
-    link_reset: ResetPair,
-    failed: EventCount,
-    failed_reset: ResetPair,
     rx_reset: CoreReset,
     tx_reset: CoreReset,
     watch: GtyWatch,
@@ -162,7 +146,7 @@ impl Kcu116Shell {
         self.registers();
         self.frames();
         self.line();
-        self.mac_state();
+        self.resets();
     }
 
     /// Clock and reset of the blocks of PCIe, and of the side of the gearboxes that is there.
@@ -195,19 +179,8 @@ impl Kcu116Shell {
         self.registers.reset.next = reset;
         self.nic.clock.next = self.core_clk.val();
         self.nic.reset.next = reset;
-        self.rx_cross.core_clock.next = self.core_clk.val();
-        self.rx_cross.core_reset.next = reset;
-        self.tx_cross.core_clock.next = self.core_clk.val();
-        self.tx_cross.core_reset.next = reset;
-        // Counts of events survive a reset of the MAC alone.
-        self.link_reset.core_clock.next = self.core_clk.val();
-        self.link_reset.demand.next = reset;
-        self.link.core_clock.next = self.core_clk.val();
-        self.link.core_reset.next = self.link_reset.core_reset.val();
-        self.failed_reset.core_clock.next = self.core_clk.val();
-        self.failed_reset.demand.next = reset;
-        self.failed.core_clock.next = self.core_clk.val();
-        self.failed.core_reset.next = self.failed_reset.core_reset.val();
+        self.wire_64.core_clock.next = self.core_clk.val();
+        self.wire_64.core_reset.next = reset;
     }
 
     /// Clock and reset of the blocks of the receiver.
@@ -217,16 +190,8 @@ impl Kcu116Shell {
         let reset = self.rx_reset.domain_reset.val();
         self.pcs_rx.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
         self.pcs_rx.reset.next = reset;
-        self.mac.rx_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.mac.rx_reset.next = reset;
-        self.widen.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.widen.reset.next = reset;
-        self.rx_cross.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.rx_cross.mac_reset.next = reset;
-        self.mac_control.clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.link_reset.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.link.mac_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
-        self.link.mac_reset.next = self.link_reset.mac_reset.val();
+        self.wire_64.rx_clock.next = self.gty0_gtwiz_userclk_rx_usrclk2_out.val();
+        self.wire_64.rx_reset.next = reset;
     }
 
     /// Clock and reset of the blocks of the transmitter, and of what runs always.
@@ -236,16 +201,8 @@ impl Kcu116Shell {
         let reset = self.tx_reset.domain_reset.val();
         self.pcs_tx.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
         self.pcs_tx.reset.next = reset;
-        self.mac.tx_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.mac.tx_reset.next = reset;
-        self.narrow.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.narrow.reset.next = reset;
-        self.tx_cross.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.tx_cross.mac_reset.next = reset;
-        self.sending.clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.failed_reset.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.failed.mac_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
-        self.failed.mac_reset.next = self.failed_reset.mac_reset.val();
+        self.wire_64.tx_clock.next = self.gty0_gtwiz_userclk_tx_usrclk2_out.val();
+        self.wire_64.tx_reset.next = reset;
 
         self.power_up.domain_clock.next = self.init_clk.val();
         self.power_up.run.next = true;
@@ -284,43 +241,14 @@ impl Kcu116Shell {
             abandoned: self.host.abandoned.val(),
             silent: self.bar.silent.val(),
         };
-        let state = self.link.state.val();
-        self.registers.mac.next = MacState {
-            up: state.up,
-            aligned: state.aligned,
-            local_fault: state.local_fault,
-            remote_fault: state.remote_fault,
-            high_errors: state.high_errors,
-            losses: state.losses,
-            rx_overflow: state.rx_overflow,
-            rx_bad: state.rx_bad,
-            tx_failed: self.failed.count.val(),
-        };
+        self.registers.mac.next = self.wire_64.state.val();
         self.registers.dna.join(&mut self.dna);
         self.led.next = self.registers.led.val();
     }
 
-    /// Between NIC and MAC.
     fn frames(&mut self) {
-        self.widen.narrow.data.next = self.mac.rx.data.val();
-        self.widen.narrow.keep.next = self.mac.rx.keep.val();
-        self.widen.narrow.last.next = self.mac.rx.last.val();
-        self.widen.narrow.user.next = self.mac.rx.user.val();
-        self.widen.narrow.valid.next = self.mac.rx.valid.val();
-        self.widen.wide.join(&mut self.rx_cross.mac);
-        self.rx_cross.aligned.next = self.mac_control.receives.val();
-        self.rx_cross.core.join(&mut self.nic.rx);
-
-        self.nic.tx.join(&mut self.tx_cross.core);
-        self.tx_cross.mac.join(&mut self.narrow.wide);
-        self.tx_cross.link.next = self.sending.seen.val();
-        self.tx_cross.hold.next = false;
-        self.mac.tx.data.next = self.narrow.narrow.data.val();
-        self.mac.tx.keep.next = self.narrow.narrow.keep.val();
-        self.mac.tx.last.next = self.narrow.narrow.last.val();
-        self.mac.tx.user.next = self.narrow.narrow.user.val();
-        self.mac.tx.valid.next = self.narrow.narrow.valid.val();
-        self.narrow.narrow.ready.next = self.mac.tx.ready.val();
+        self.wire_64.to_nic.join(&mut self.nic.rx);
+        self.nic.tx.join(&mut self.wire_64.from_nic);
     }
 
     /// Between MAC and transceiver.
@@ -330,35 +258,22 @@ impl Kcu116Shell {
         self.pcs_rx.valid.next =
             self.gty0_rxdatavalid_out.val().get_bit(0) & self.gty0_rxheadervalid_out.val().get_bit(0);
         self.gty0_rxgearboxslip_in.next = self.pcs_rx.slip.val();
-        self.mac.rx_xgmii.data.next = self.pcs_rx.xgmii.data.val();
-        self.mac.rx_xgmii.control.next = self.pcs_rx.xgmii.control.val();
-        self.mac.rx_enable.next = self.pcs_rx.enable.val();
+        self.wire_64.rx_xgmii.data.next = self.pcs_rx.xgmii.data.val();
+        self.wire_64.rx_xgmii.control.next = self.pcs_rx.xgmii.control.val();
+        self.wire_64.rx_enable.next = self.pcs_rx.enable.val();
+        self.wire_64.aligned.next = self.pcs_rx.status.val().locked;
+        self.wire_64.high_errors.next = self.pcs_rx.status.val().high_errors;
 
-        self.pcs_tx.xgmii.data.next = self.mac.tx_xgmii.data.val();
-        self.pcs_tx.xgmii.control.next = self.mac.tx_xgmii.control.val();
-        self.mac.tx_enable.next = self.pcs_tx.enable.val();
+        self.pcs_tx.xgmii.data.next = self.wire_64.tx_xgmii.data.val();
+        self.pcs_tx.xgmii.control.next = self.wire_64.tx_xgmii.control.val();
+        self.wire_64.tx_enable.next = self.pcs_tx.enable.val();
         self.gty0_gtwiz_userdata_tx_in.next = self.pcs_tx.data.val();
         self.gty0_txheader_in.next = zext::<6, 2>(self.pcs_tx.header.val());
     }
 
-    /// State of the MAC, and resets of the transceiver.
-    fn mac_state(&mut self) {
-        self.mac_control.aligned.next = self.pcs_rx.status.val().locked;
-        self.mac_control.high_errors.next = self.pcs_rx.status.val().high_errors;
-        self.mac_control.local_fault.next = self.mac.local_fault.val();
-        self.mac_control.remote_fault.next = self.mac.remote_fault.val();
-        self.mac_control.overflow.next = self.rx_cross.overflow.val();
-        let rx = self.mac.rx_events.val();
-        self.mac_control.bad.next = rx.fcs | rx.runt | rx.long | rx.code;
-        // Events of the transmitter have its clock, and a count of their own.
-        self.mac_control.failed.next = false;
-        let tx = self.mac.tx_events.val();
-        self.failed.occurs.next = tx.aborted | tx.lost;
-        self.sending.level.next = self.mac_control.sends.val();
-        self.link.levels.next = self.mac_control.levels.val();
-        self.link.events.next = self.mac_control.events.val();
-
-        self.watch.locked.next = self.mac_control.receives.val();
+    /// Resets of the transceiver.
+    fn resets(&mut self) {
+        self.watch.locked.next = self.wire_64.receives.val();
         self.gty0_gtwiz_reset_all_in.next = self.power_up.domain_reset.val();
         self.gty0_gtwiz_reset_tx_datapath_in.next = false;
         self.gty0_gtwiz_reset_rx_datapath_in.next = self.watch.reset_rx.val();

@@ -49,7 +49,7 @@ pub fn of(board: &Board) -> Timing {
     let (rx, tx) = if own { (RX_CLOCK, TX_CLOCK) } else { (MAC_CLOCK, MAC_CLOCK) };
     let mut crossings = crossings(core, rx, tx);
     if own {
-        crossings.extend(two_clocks(core, &board.free_running.clock));
+        crossings.extend(two_clocks(&board.free_running.clock));
     }
     Timing { clocks, crossings }
 }
@@ -75,13 +75,19 @@ const FRAMES: [(&str, CrossingKind, bool); 15] = [
 ];
 
 /// Crossings of the MAC's state, common to all shells.
-const STATE: [(&str, CrossingKind, bool); 5] = [
+const STATE: [(&str, CrossingKind, bool); 9] = [
     ("link/near", Level, true),
     ("link/counts*gray_near", Gray, true),
     ("link_reset/echo_near", Level, true),
     ("link_reset/run_near", Level, false),
     ("link_reset/ask_near", Level, false),
+    ("failures/gray_near", Gray, true),
+    ("failures_reset/echo_near", Level, true),
+    ("failures_reset/run_near", Level, false),
+    ("failures_reset/ask_near", Level, false),
 ];
+/// The parts that have the transmitter's clock.
+const OF_TRANSMITTER: [&str; 2] = ["tx_cross/", "failures"];
 
 /// Crossings between the core and the MAC, whose receiver and transmitter may have a clock each.
 fn crossings(core: &str, rx: &str, tx: &str) -> Vec<Crossing> {
@@ -89,7 +95,8 @@ fn crossings(core: &str, rx: &str, tx: &str) -> Vec<Crossing> {
         .iter()
         .chain(&STATE)
         .map(|(place, kind, to_core)| {
-            let mac = if place.starts_with("tx_cross") { tx } else { rx };
+            let of_transmitter = OF_TRANSMITTER.iter().any(|part| place.starts_with(part));
+            let mac = if of_transmitter { tx } else { rx };
             let (from, to) = if *to_core { (mac, core) } else { (core, mac) };
             crossing(place, *kind, from, to)
         })
@@ -97,15 +104,11 @@ fn crossings(core: &str, rx: &str, tx: &str) -> Vec<Crossing> {
 }
 
 /// What crosses besides where receiver and transmitter have a clock each, and a watch resets the receiver.
-fn two_clocks(core: &str, init: &str) -> Vec<Crossing> {
+fn two_clocks(init: &str) -> Vec<Crossing> {
     [
         ("mac/local_near", Level, RX_CLOCK, TX_CLOCK),
         ("mac/remote_near", Level, RX_CLOCK, TX_CLOCK),
         ("sending/near", Level, RX_CLOCK, TX_CLOCK),
-        ("failed/gray_near", Gray, TX_CLOCK, core),
-        ("failed_reset/echo_near", Level, TX_CLOCK, core),
-        ("failed_reset/run_near", Level, core, TX_CLOCK),
-        ("failed_reset/ask_near", Level, core, TX_CLOCK),
         ("watch/lock/near", Level, RX_CLOCK, init),
     ]
     .map(|(place, kind, from, to)| crossing(place, kind, from, to))

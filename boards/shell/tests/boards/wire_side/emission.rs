@@ -1,6 +1,7 @@
 //! Every block of the wire side is emitted, and clean under `verilator -Wall`.
 
 use spindle_boards::hdl::pause::Pause;
+use spindle_boards::hdl::wire_64::Wire64;
 use spindle_boards::write::blocks::wire_side;
 use spindle_harness::{lint, source_of, Source};
 
@@ -16,4 +17,5 @@ fn blocks_are_lint_clean() {
         clean(&Source::from_text(name, design.to_string()));
     }
     clean(&source_of(&mut Pause::<9>::off(), "pause_off").expect("the block is emitted"));
+    clean(&source_of(&mut Wire64::with_pause(0), "wire_64_pause").expect("the block is emitted"));
 }

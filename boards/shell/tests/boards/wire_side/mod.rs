@@ -1,4 +1,4 @@
-//! Wire side of the shell: crossings, widths, pause frames.
+//! Wire side of the shell: crossings, widths, pause frames, and all of it together.
 
 mod emission;
 mod formal;

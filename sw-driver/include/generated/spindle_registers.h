@@ -707,6 +707,9 @@
 #define SPINDLE_SHELL_MAC_REMOTE_FAULT_SHIFT 3            /* lowest bit of remote_fault */
 #define SPINDLE_SHELL_MAC_HIGH_ERRORS_MASK 0x00000010u  /* the receiver reports a high rate of bit errors */
 #define SPINDLE_SHELL_MAC_HIGH_ERRORS_SHIFT 4            /* lowest bit of high_errors */
+/* the MAC's clock, that of its receiver or of its transmitter, stands still; the other bits are 0 meanwhile */
+#define SPINDLE_SHELL_MAC_CLOCK_STOPPED_MASK 0x00000020u
+#define SPINDLE_SHELL_MAC_CLOCK_STOPPED_SHIFT 5            /* lowest bit of clock_stopped */
 #define SPINDLE_SHELL_MAC_LOSSES         0x058u       /* ro, counter, 2 registers: times `up` of a MAC fell */
 /* ro, counter, 2 registers: frames that the shell dropped because its receive FIFO was full */
 #define SPINDLE_SHELL_RX_OVERFLOW        0x060u

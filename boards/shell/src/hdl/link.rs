@@ -5,13 +5,15 @@
 //! | in `levels`: up, aligned, local fault, remote fault, high error rate, in this order from bit 0 | MAC |
 //! | in `events` (pulses, also one after the other): bit 0 RX overflow, bit 1 RX bad | MAC |
 //! | in `failed`: frames that the MAC did not send whole, which an [`EventCount`] of the transmitter's clock counts | core |
+//! | in `stopped`: a clock of the MAC stands still, by the watch of the crossings | core |
 //! | out `state` | core |
 //!
 //! Each level crosses by two registers of its own, 2 to 3 cycles of the core; levels that change together may be seen in
 //! different cycles. An event is counted modulo 16 in the MAC's clock, in Gray code, and the core adds what has come since
 //! the cycle before: an event is in `counts` 4 to 5 cycles of the core after its edge of the MAC's clock. None is lost
 //! while the MAC's clock has at most 15 edges in a cycle of the core, and none that comes while the core's clock stands, if there
-//! are fewer than 16. A fall of `up` is counted in the core. Counts wrap at 2^32.
+//! are fewer than 16. A fall of `up` is counted in the core. While `stopped` is high all
+//! levels are low: what they were when the clock stopped says nothing of the link. Counts wrap at 2^32.
 
 use spindle_verilog::prelude::*;
 
@@ -31,6 +33,8 @@ pub struct MacState {
     pub remote_fault: Bit,
     /// The receiver reports many bit errors.
     pub high_errors: Bit,
+    /// The clock of the receiver or of the transmitter stands still; the levels above are 0 meanwhile.
+    pub clock_stopped: Bit,
     /// Times `up` fell.
     pub losses: Bits<32>,
     /// Frames that were dropped because the receive FIFO was full.
@@ -100,6 +104,8 @@ pub struct MacLink {
     pub events: Signal<In, Bits<EVENTS>>,
     /// Frames that the MAC did not send whole.
     pub failed: Signal<In, Bits<32>>,
+    /// A clock of the MAC stands still.
+    pub stopped: Signal<In, Bit>,
     /// What the page shows.
     pub state: Signal<Out, MacState>,
     #[domain(core)]
@@ -124,7 +130,9 @@ impl MacLink {
     fn update(&mut self) {
         self.near.d.next = self.levels.val();
         self.seen.d.next = self.near.q.val();
-        let levels = self.seen.q.val();
+        // Of a clock that stands nothing is known, and no frame passes.
+        let stopped = self.stopped.val();
+        let levels = if stopped { bits::<5>(0) } else { self.seen.q.val() };
         self.was_up.d.next = levels.get_bit(0);
         self.losses.load(self.was_up.q.val() & !levels.get_bit(0), self.losses.q.val() + 1);
         for i in 0..EVENTS {
@@ -140,6 +148,7 @@ impl MacLink {
             local_fault: levels.get_bit(2),
             remote_fault: levels.get_bit(3),
             high_errors: levels.get_bit(4),
+            clock_stopped: stopped,
             losses: self.losses.q.val(),
             rx_overflow: self.counts[0].count.val(),
             rx_bad: self.counts[1].count.val(),

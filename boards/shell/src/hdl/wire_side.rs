@@ -173,6 +173,7 @@ impl WireSide {
         self.link.levels.next = self.mac_control.levels.val();
         self.link.events.next = self.mac_control.events.val();
         self.link.failed.next = self.failures.count.val();
+        self.link.stopped.next = self.rx_cross.mac_lost.val() | self.tx_cross.mac_lost.val();
         self.state.next = self.link.state.val();
     }
 }

@@ -43,7 +43,8 @@ registers! {
         aligned 1 "the receiver is aligned, or has block lock";
         local_fault 2 "the receiver reports a local fault";
         remote_fault 3 "the other end reports a fault";
-        high_errors 4 "the receiver reports a high rate of bit errors"
+        high_errors 4 "the receiver reports a high rate of bit errors";
+        clock_stopped 5 "the MAC's clock, that of its receiver or of its transmitter, stands still; the other bits are 0 meanwhile"
     }
     counter MAC_LOSSES[2] 0x058 "times `up` of a MAC fell";
     counter RX_OVERFLOW[2] 0x060 "frames that the shell dropped because its receive FIFO was full";

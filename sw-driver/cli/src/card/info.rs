@@ -85,7 +85,9 @@ fn board_rows(shell: &Shell) -> Vec<[String; 2]> {
     for (i, mac) in shell.macs.iter().enumerate() {
         let state = mac.state;
         let mut link = vec![yes(state.up(), "up", "down")];
-        link.extend((!state.aligned()).then(|| "not aligned".to_owned()));
+        link.extend(state.clock_stopped().then(|| "MAC clock stopped".to_owned()));
+        // Nothing is known of a receiver whose clock stands.
+        link.extend((!state.aligned() && !state.clock_stopped()).then(|| "not aligned".to_owned()));
         link.extend(state.local_fault().then(|| "local fault".to_owned()));
         link.extend(state.remote_fault().then(|| "fault at the other end".to_owned()));
         link.extend(state.high_errors().then(|| "many bit errors".to_owned()));
@@ -107,6 +109,7 @@ fn board_object(shell: &Shell) -> Value {
             json!({
                 "up": mac.state.up(), "aligned": mac.state.aligned(), "local_fault": mac.state.local_fault(),
                 "remote_fault": mac.state.remote_fault(), "high_errors": mac.state.high_errors(),
+                "clock_stopped": mac.state.clock_stopped(),
                 "losses": mac.losses, "rx_overflow": mac.rx_overflow, "rx_bad": mac.rx_bad, "tx_failed": mac.tx_failed,
             })
         })

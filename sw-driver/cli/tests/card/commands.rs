@@ -90,6 +90,10 @@ fn the_board_is_shown_where_there_is_one() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains("MAC 1"), "{shown}");
+    poke(shell::MAC, shell::Mac::ZERO.with_clock_stopped(true).0);
+    let shown = card_info(&fake, false);
+    assert!(shown.contains("100 Gbit/s, down, MAC clock stopped, lost 0 times"), "{shown}");
+    assert_eq!(json(&card_info(&fake, true))["board"]["macs"][0]["clock_stopped"], true);
     poke(shell::PCIE, shell::Pcie::ZERO.with_dna_valid(true).0);
     poke(shell::BOARD, 0x999);
     let shown = json(&card_info(&fake, true));

@@ -73,6 +73,7 @@ fn every_register_has_its_value() {
                     local_fault: rng.random(),
                     remote_fault: rng.random(),
                     high_errors: rng.random(),
+                    clock_stopped: rng.random(),
                     losses: bits(u64::from(rng.random::<u32>())),
                     rx_overflow: bits(u64::from(rng.random::<u32>())),
                     rx_bad: bits(u64::from(rng.random::<u32>())),
@@ -87,7 +88,8 @@ fn every_register_has_its_value() {
                     .with_aligned(state.aligned)
                     .with_local_fault(state.local_fault)
                     .with_remote_fault(state.remote_fault)
-                    .with_high_errors(state.high_errors);
+                    .with_high_errors(state.high_errors)
+                    .with_clock_stopped(state.clock_stopped);
                 let at = 4 * i as u32;
                 wanted.insert(shell::MAC + at, mac.0);
                 wanted.insert(shell::MAC_LOSSES + at, state.losses.to_u32());
@@ -215,6 +217,7 @@ fn events_of_another_clock_are_counted() {
             dut.events.set(0);
             dut.levels.set(0);
             dut.failed.set(7);
+            dut.stopped.set(false);
             for (level, edges) in [(true, 8), (false, 6)] {
                 dut.mac_reset.set(level);
                 dut.core_reset.set(level);
@@ -264,8 +267,34 @@ fn events_of_another_clock_are_counted() {
             let state = dut.state.get();
             let flags = [state.up, state.aligned, state.local_fault, state.remote_fault, state.high_errors];
             let shown = flags.iter().rev().fold(0, |word, flag| word << 1 | u64::from(*flag));
-            assert_eq!((shown, state.losses.to_u64()), (levels, losses));
+            assert_eq!((shown, state.losses.to_u64(), state.clock_stopped), (levels, losses, false));
             assert!(losses > 10);
+
+            // A clock that stands: the link is down at once, whatever the levels are, and up again by the levels.
+            (0..200).for_each(|_| {
+                step(0, 0b11);
+            });
+            let before = dut.state.get();
+            assert!(before.up && before.aligned);
+            dut.stopped.set(true);
+            dut.eval();
+            let mac_state = |up: bool, losses: u64| MacState {
+                up,
+                aligned: up,
+                local_fault: false,
+                remote_fault: false,
+                high_errors: false,
+                clock_stopped: !up,
+                losses: bits(losses),
+                ..before
+            };
+            let lost = before.losses.to_u64();
+            assert_eq!(dut.state.get(), mac_state(false, lost));
+            (0..4).for_each(|_| rise([false, true]));
+            assert_eq!(dut.state.get(), mac_state(false, lost + 1), "one loss");
+            dut.stopped.set(false);
+            dut.eval();
+            assert_eq!(dut.state.get(), mac_state(true, lost + 1));
         }
     });
 }

@@ -12,5 +12,5 @@ mod line_rate;
 mod nic;
 mod pcie7;
 mod ports;
-mod wire;
+pub mod wire;
 mod xgmii;

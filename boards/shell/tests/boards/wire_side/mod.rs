@@ -7,3 +7,4 @@ mod pause;
 mod rx;
 mod tx;
 mod width;
+mod wire_64;

@@ -11,7 +11,9 @@ use crate::ip::{self, Port};
 pub fn rules() -> Rules {
     let why = "the pointer that says so is seen after the word was written, and the writer waits for the reader's";
     let fifo = Rules::default().held("lut_0.words", "head", "written.near", why);
-    fifo.held("block_0.words", "block_0.fetched", "written.near", why)
+    let fifo = fifo.held("block_0.words", "block_0.fetched", "written.near", why);
+    let why = "the bit that says so is seen after the quanta were written, and the next pause frame comes later";
+    fifo.held("receive_0.asked", "send_0.taken", "send_0.turned.near", why)
 }
 
 /// The rules of a board's top.

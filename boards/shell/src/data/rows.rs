@@ -146,6 +146,9 @@ pub struct Mac {
     pub refclk: String,
     /// Forward error correction (Reed-Solomon) unless the project says otherwise.
     pub rsfec: bool,
+    /// Pause frames of IEEE 802.3 are sent and obeyed; without this key they are not.
+    #[serde(default)]
+    pub pause: bool,
     /// The shell's port: exactly one is in use, and pins of others are in no constraint.
     pub used: bool,
     /// Die of the transceivers.

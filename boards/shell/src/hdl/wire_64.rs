@@ -55,9 +55,9 @@ impl Default for Wire64 {
 }
 
 impl Wire64 {
-    /// With pause frames from this address, bits 47:40 its first byte.
-    pub fn with_pause(address: u64) -> Self {
-        Self { wire_side: WireSide::with_pause(address, PauseOptions::MAC64), ..Self::blank() }
+    /// With pause frames.
+    pub fn with_pause() -> Self {
+        Self { wire_side: WireSide::with_pause(PauseOptions::MAC64), ..Self::blank() }
     }
 }
 

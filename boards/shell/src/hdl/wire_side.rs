@@ -10,7 +10,7 @@
 
 use super::link::{EventCount, MacLink, MacState};
 use super::mac_control::MacControl;
-use super::pause::{Pause, PauseOptions};
+use super::pause::{Pause, PauseOptions, ADDRESS};
 use super::reset::ResetPair;
 use super::rx_cross::RxCross;
 use super::tx_cross::TxCross;
@@ -82,7 +82,6 @@ pub struct WireSide {
     fails: DFF<Bit>,
     failures: EventCount,
     failures_reset: ResetPair,
-    _address: u64,
 }
 
 impl Default for WireSide {
@@ -93,11 +92,10 @@ impl Default for WireSide {
 }
 
 impl WireSide {
-    /// With pause frames from this address, bits 47:40 its first byte, to a MAC in which a quantum is `cycles.0 / cycles.1`
-    /// cycles ([`PauseOptions::cycles`]).
-    pub fn with_pause(address: u64, cycles: (u64, u64)) -> Self {
+    /// With pause frames, for a MAC in which a quantum is `cycles.0 / cycles.1` cycles ([`PauseOptions::cycles`]).
+    pub fn with_pause(cycles: (u64, u64)) -> Self {
         let (high, low) = MARKS;
-        Self { pause: Pause::new(PauseOptions { high, low, cycles }), _address: address, ..Self::blank() }
+        Self { pause: Pause::new(PauseOptions { high, low, cycles }), ..Self::blank() }
     }
 }
 
@@ -151,7 +149,7 @@ impl WireSide {
         self.from_nic.join(&mut self.tx_cross.core);
         self.tx_cross.mac.join(&mut self.pause.from_cross);
         self.pause.to_mac.join(&mut self.to_mac);
-        self.pause.address.next = bits::<48>(self._address);
+        self.pause.address.next = bits::<48>(ADDRESS);
         self.sending.level.next = self.mac_control.sends.val();
         self.tx_cross.link.next = self.sending.seen.val();
         self.tx_cross.hold.next = self.pause.hold.val();

@@ -129,7 +129,6 @@ pub struct AlveoShell {
 impl AlveoShell {
     /// The shell around a NIC of this (valid) configuration.
     pub fn new(config: &Config, options: &Options) -> Self {
-        let paused = |address| WireSide::with_pause(address, PauseOptions::CMAC);
         let slice = || if options.far { FrameSlice::far() } else { FrameSlice::near() };
         Self {
             nic: Nic::new(config),
@@ -137,7 +136,7 @@ impl AlveoShell {
             registers: Registers::new(&options.built, DNA_BITS),
             rx_slice: slice(),
             tx_slice: slice(),
-            wire_side: options.pause.map_or_else(WireSide::default, paused),
+            wire_side: if options.pause { WireSide::with_pause(PauseOptions::CMAC) } else { WireSide::default() },
             _rsfec: options.rsfec,
             ..Self::blank()
         }

@@ -125,6 +125,7 @@ impl Kc705Shell {
         Self {
             nic: Nic::new(config),
             registers: Registers::new(&options.built, DNA_BITS),
+            wire_64: if options.pause { Wire64::with_pause() } else { Wire64::default() },
             si5324: Si5324::new(timing),
             ..Self::blank()
         }

@@ -127,6 +127,7 @@ impl Kcu116Shell {
             host: HostBridge::new(options.outstanding, options.address_bits),
             irq: IrqBridge::new(DIVIDER, REST),
             registers: Registers::new(&options.built, DNA_BITS),
+            wire_64: if options.pause { Wire64::with_pause() } else { Wire64::default() },
             pcs_rx: PcsRx::new(rate, true),
             pcs_tx: PcsTx::new(Gearbox::Asynchronous, true),
             watch: GtyWatch::new(patience),

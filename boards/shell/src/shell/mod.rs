@@ -74,8 +74,8 @@ pub struct Options {
     pub built: Built,
     /// The MAC corrects errors (RS-FEC).
     pub rsfec: bool,
-    /// Pause frames are sent and obeyed, with this address of the port; bits 47:40 are its first byte.
-    pub pause: Option<u64>,
+    /// Pause frames are sent and obeyed.
+    pub pause: bool,
     /// MAC and PCIe are in different die regions: register slices between crossings and NIC.
     pub far: bool,
     /// Reads, and writes, that the PCIe block takes at a time.
@@ -85,7 +85,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options of a board for a NIC of a configuration: no pause frames.
+    /// Options of a board for a NIC of a configuration.
     ///
     /// # Errors
     /// A board that the contract does not know, or a hash of another form.
@@ -96,13 +96,14 @@ impl Options {
             .with_macs(1)
             .with_divider(board.core_clock.divide() as u32)
             .with_rsfec(mac.rsfec)
+            .with_pause(mac.pause)
             .with_modified(commit.modified)
             .with_dna_bits(if board.series7() { kc705::DNA_BITS as u32 } else { alveo::DNA_BITS as u32 });
         let built = Built::new(known(board)?, &commit.hash, build, mac.rate_gbps as u16);
         Ok(Self {
             built: built.map_err(|text| Issues::from(board.issue(0, text)))?,
             rsfec: mac.rsfec,
-            pause: None,
+            pause: mac.pause,
             far: mac.slr != board.pcie.slr,
             outstanding: board.limits.reads.min(board.limits.writes),
             address_bits: board.limits.address_bits,

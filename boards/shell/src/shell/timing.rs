@@ -5,7 +5,7 @@
 use crate::data::{Board, HostIp, MacKind, Pcie};
 use crate::hdl::pcs::Rate;
 use crate::write::xdc::{Crossing, CrossingKind, ShellClock, Timing};
-use CrossingKind::{Gray, Level};
+use CrossingKind::{Gray, Held, Level};
 
 /// The clock of a MAC's streams, in constraints and lists of crossings.
 pub const MAC_CLOCK: &str = "mac_user_clk";
@@ -50,6 +50,7 @@ pub fn of(board: &Board) -> Timing {
     let mut crossings = crossings(core, rx, tx);
     if own {
         crossings.extend(two_clocks(&board.free_running.clock));
+        crossings.extend(mac.pause.then(pauses).into_iter().flatten());
     }
     Timing { clocks, crossings }
 }
@@ -113,6 +114,12 @@ fn two_clocks(init: &str) -> Vec<Crossing> {
     ]
     .map(|(place, kind, from, to)| crossing(place, kind, from, to))
     .into()
+}
+
+/// What pause frames add there.
+fn pauses() -> [Crossing; 4] {
+    [("turned/near", Level), ("high/near", Level), ("low/near", Level), ("taken", Held)]
+        .map(|(place, kind)| crossing(&format!("pause/send*{place}"), kind, RX_CLOCK, TX_CLOCK))
 }
 
 fn crossing(place: &str, kind: CrossingKind, from: &str, to: &str) -> Crossing {

@@ -1,6 +1,8 @@
 //! Board files: the six of the project, and files that break a rule.
 
 use spindle_boards::data::{package, Board, Table};
+use spindle_boards::shell::{self, Commit, Options};
+use spindle_contract::params::Config;
 
 /// A breach: board, text that is replaced, its replacement, the sentence, and the text in whose line it is reported.
 type Breach = (&'static str, &'static str, &'static str, &'static str, &'static str);
@@ -51,6 +53,32 @@ fn another_port_can_be_used() {
     assert!(board.used_pins().all(|p| !p.port.starts_with("qsfp0")));
     let error = board.with_mac("qsfp2").unwrap_err().to_string();
     assert!(error.ends_with("there is no network port `qsfp2`; give one of qsfp0, qsfp1"), "{error}");
+}
+
+/// The file of a board whose port in use has a further key.
+fn with_key(name: &str, key: &str) -> String {
+    text(name).replacen("used = true\n", &format!("used = true\n{key}\n"), 1)
+}
+
+/// Pause frames are off unless the port has the key; then the page says so, and the shell has them.
+#[test]
+fn pause_frames_are_a_key_of_a_port() {
+    for name in ["u50", "kc705", "kcu116"] {
+        for (key, wanted) in [("", false), ("pause = false", false), ("pause = true", true)] {
+            let board = Board::parse("board.toml", &with_key(name, key)).unwrap_or_else(|issues| panic!("{issues}"));
+            let options = Options::of(&board, &Config::SIM, &Commit::unknown()).unwrap();
+            assert_eq!((options.pause, options.built.build.pause()), (wanted, wanted), "{name}: {key}");
+        }
+    }
+    let board = Board::parse("board.toml", &with_key("kcu116", "pause = true")).unwrap();
+    let has_pauses = |board: &Board| {
+        let shell = shell::shell(board, &Config::SIM, &Commit::unknown()).unwrap().expect("the board has a shell");
+        shell.modules.iter().any(|module| module.name == "pause_send")
+    };
+    assert_eq!((has_pauses(&board), has_pauses(&Board::named("kcu116").unwrap())), (true, false));
+    let error = Board::parse("board.toml", &with_key("kcu116", "pause = 1")).unwrap_err().to_string();
+    let line = 1 + with_key("kcu116", "pause = 1").lines().position(|line| line == "pause = 1").unwrap();
+    assert_eq!(error, format!("board.toml:{line}: invalid type: integer `1`, expected a boolean"));
 }
 
 #[test]

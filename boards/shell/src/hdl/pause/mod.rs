@@ -39,6 +39,10 @@ const OPERATION: [u64; 4] = [0x88, 0x08, 0x00, 0x01];
 /// Bytes of a pause frame, without the check sequence.
 const BYTES: usize = 60;
 
+/// Source of a shell's pause frames, bits 47:40 its first byte; of local administration. The MAC at the other end of the cable takes
+/// pause frames out (annex 31B), so no bridge learns the address, and all cards may have the same one.
+pub const ADDRESS: u64 = 0x0253_5049_4E00;
+
 /// When pauses are asked for, and how long a quantum is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseOptions {

@@ -11,6 +11,7 @@ use spindle_boards::hdl::mac64::Mac64;
 use spindle_boards::hdl::reset::{CoreReset, ResetPair};
 use spindle_boards::hdl::rx_cross::RxCross;
 use spindle_boards::hdl::tx_cross::TxCross;
+use spindle_boards::hdl::wire_64::Wire64;
 use spindle_harness::{source_of, Source};
 use spindle_verilog::prelude::*;
 
@@ -78,6 +79,16 @@ fn the_state_of_a_mac_crosses_by_levels_and_counts() {
         )
     };
     assert!(findings.is_none_or(|found| found == [0, 1].map(wanted)));
+}
+
+/// Where receiver and transmitter have a clock each: the parts above, the permission to send, and pause frames.
+#[test]
+fn a_wire_side_of_three_clocks_is_clean() {
+    let wire = emit(&mut Wire64::with_pause(), "wire_64");
+    let rules = shell::rules().independent("*link.near", "levels of a MAC, each for itself");
+    right(&wire, &rules, include_str!("golden/wire_64.txt"));
+    let findings = broken(&wire, "taken <= quanta", "taken <= quanta & {16{turn}}", &rules);
+    assert!(findings.is_none_or(|found| found.len() == 1 && found[0].contains("pause.send_0.taken")));
 }
 
 /// Only the faults of the link cross between the directions of the MAC of 64 bits.

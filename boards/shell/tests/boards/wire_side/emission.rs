@@ -17,5 +17,5 @@ fn blocks_are_lint_clean() {
         clean(&Source::from_text(name, design.to_string()));
     }
     clean(&source_of(&mut Pause::<9>::off(), "pause_off").expect("the block is emitted"));
-    clean(&source_of(&mut Wire64::with_pause(0), "wire_64_pause").expect("the block is emitted"));
+    clean(&source_of(&mut Wire64::with_pause(), "wire_64_pause").expect("the block is emitted"));
 }

@@ -4,6 +4,7 @@ use crate::shell::wire::Wire;
 use rand_chacha::ChaCha8Rng;
 use spindle_boards::hdl::heartbeat::PATIENCE;
 use spindle_boards::hdl::link::MacState;
+use spindle_boards::hdl::pause::ADDRESS;
 use spindle_boards::hdl::wire_64::Wire64;
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_shell_bench::shell::Frame as OnWire;
@@ -155,5 +156,74 @@ fn a_clock_that_stops_takes_the_link_down() {
         bench.dut.tx_reset.set(false);
         bench.run(300);
         bench.passes(9);
+    });
+}
+
+/// A pause frame by annex 31B.
+fn pause(source: u64, quanta: u16) -> Vec<u8> {
+    let mut bytes = vec![0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
+    bytes.extend(&source.to_be_bytes()[2..]);
+    bytes.extend([0x88, 0x08, 0x00, 0x01]);
+    bytes.extend(quanta.to_be_bytes());
+    bytes.resize(60, 0);
+    bytes
+}
+
+/// A received pause holds transmission for its quanta, also when the receiver's clock stops meanwhile; the NIC sees nothing of it.
+#[test]
+fn a_received_pause_holds_transmission() {
+    run_with_wave_on_failure("wire_64_hold", |wave| {
+        let mut bench = Bench::new(wave, Wire64::with_pause(), "wire_64_pause");
+        bench.passes(0);
+        for (quanta, stops) in [(100u64, false), (200, false), (200, true)] {
+            for number in 0..4000 {
+                let frame = frame(&mut bench.rng, number, 100);
+                bench.from_nic.frames.push_back(frame);
+            }
+            bench.run(100);
+            bench.wire.incoming.push_back(OnWire { bytes: pause(1, quanta as u16), bad: false, at: 0 });
+            bench.run(100);
+            bench.runs[RX] = !stops;
+            bench.run(quanta * 7);
+            bench.runs[RX] = true;
+            let longest = bench.wire.sent.windows(2).map(|pair| pair[1].at - pair[0].at).max().expect("frames leave");
+            let held = longest / PERIODS[TX];
+            // Eight cycles a quantum, of which the frame that had begun takes some.
+            assert!((quanta * 8 - 20..=quanta * 8 + 40).contains(&held), "{held} cycles for {quanta} quanta");
+            assert!(bench.to_nic.frames.is_empty());
+            bench.from_nic.frames.truncate(1);
+            bench.run(1000);
+            bench.wire.sent.clear();
+        }
+    });
+}
+
+/// A NIC that takes no frames: the other end is asked for a pause, and for its end when there is room again. No frame is lost.
+#[test]
+fn a_full_crossing_asks_for_a_pause() {
+    run_with_wave_on_failure("wire_64_ask", |wave| {
+        let mut bench = Bench::new(wave, Wire64::with_pause(), "wire_64_pause");
+        bench.passes(0);
+        bench.to_nic.pace = 0;
+        let frames: Vec<Frame> = (0..500).map(|number| frame(&mut bench.rng, number, 100)).collect();
+        let mut waiting = frames.iter();
+        let mut asked = vec![];
+        for _ in 0..40_000 {
+            // The other end obeys.
+            if asked.last() != Some(&pause(ADDRESS, 0xFFFF)) && bench.wire.incoming.is_empty() {
+                let next = waiting.next().map(|frame| OnWire { bytes: frame.bytes.clone(), bad: false, at: 0 });
+                bench.wire.incoming.extend(next);
+            }
+            bench.step();
+            asked.extend(bench.wire.sent.drain(..).map(|frame| frame.bytes));
+            if asked.len() == 1 && bench.to_nic.pace == 0 {
+                bench.run(300);
+                bench.to_nic.pace = 100;
+            }
+        }
+        assert!(waiting.next().is_none() && bench.wire.incoming.is_empty(), "all frames came");
+        assert_eq!(asked, [pause(ADDRESS, 0xFFFF), pause(ADDRESS, 0)]);
+        assert!(bench.to_nic.frames.drain(..).eq(frames), "no frame is lost");
+        assert_eq!(bench.state().rx_overflow.to_u64(), 0);
     });
 }

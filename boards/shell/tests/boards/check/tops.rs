@@ -39,15 +39,15 @@ fn a_top_is_clean_and_its_faults_are_found() {
         (
             "reset_pair",
             ["run_near <= run;", "run_near <= run & ask;"],
-            "register `shell.link_reset.run` (clock `xdma/axi_aclk`) passes logic on its way to the synchroniser register \
-             `shell.link_reset.run_near` (clock `cmac0/gt_txusrclk2`); put a register before it"
+            "register `shell.wire_side.link_reset.run` (clock `xdma/axi_aclk`) passes logic on its way to the synchroniser register \
+             `shell.wire_side.link_reset.run_near` (clock `cmac0/gt_txusrclk2`); put a register before it"
                 .into(),
         ),
         (
             "reset_pair",
             ["echo_seen <= echo_near;", "echo_seen <= echo;"],
-            "register `shell.link_reset.echo` (clock `cmac0/gt_txusrclk2`) goes into register `shell.link_reset.echo_seen` (clock \
-             `xdma/axi_aclk`), and logic reads this register; put a second one between, marked ASYNC_REG"
+            "register `shell.wire_side.link_reset.echo` (clock `cmac0/gt_txusrclk2`) goes into register \
+             `shell.wire_side.link_reset.echo_seen` (clock `xdma/axi_aclk`), and logic reads this register; put a second one between, marked ASYNC_REG"
                 .into(),
         ),
     ];

@@ -47,7 +47,8 @@ fn a_top_is_clean_and_its_faults_are_found() {
             "reset_pair",
             ["echo_seen <= echo_near;", "echo_seen <= echo;"],
             "register `shell.wire_side.link_reset.echo` (clock `cmac0/gt_txusrclk2`) goes into register \
-             `shell.wire_side.link_reset.echo_seen` (clock `xdma/axi_aclk`), and logic reads this register; put a second one between, marked ASYNC_REG"
+             `shell.wire_side.link_reset.echo_seen` (clock `xdma/axi_aclk`), and logic reads this register; \
+             put a second one between, marked ASYNC_REG"
                 .into(),
         ),
     ];

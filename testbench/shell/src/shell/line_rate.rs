@@ -8,7 +8,7 @@ use crate::line_rate::{CHECK_SEQUENCE, LONGEST, OVERHEAD, SHORTEST};
 use anyhow::{ensure, Result};
 use spindle::rule_table::Action;
 use spindle_contract::params::Config;
-use spindle_contract::reasons::{BAD_FRAME, NO_BUFFER, RULE_DROP};
+use spindle_contract::reasons::{BAD_FRAME, NO_BUFFER, NO_MESSAGE_SLOT, RULE_DROP};
 use spindle_contract::registers::{packet, shell};
 use spindle_model::frames::{udp, Ends};
 
@@ -38,7 +38,7 @@ pub struct CardRates {
     pub offered: f64,
     /// That the card treated as its rule says.
     pub accepted: f64,
-    /// That found no room, in the FIFO of the shell or in the packet buffer of the NIC.
+    /// That found no room: in the FIFO of the shell, in the packet buffer or in the message table of the NIC.
     pub dropped: f64,
     /// That are in one of the card's counters.
     pub counted: f64,
@@ -48,11 +48,12 @@ pub struct CardRates {
 type Counts = [(u64, u32); COUNTERS.len()];
 
 /// The registers that are read before and after the window.
-const COUNTERS: [u32; 6] = [
+const COUNTERS: [u32; 7] = [
     packet::BASE + packet::FRAMES_IN,
     packet::BASE + packet::FRAMES_HANDLED,
     packet::BASE + packet::DROPS + 4 * RULE_DROP as u32,
     packet::BASE + packet::DROPS + 4 * NO_BUFFER as u32,
+    packet::BASE + packet::DROPS + 4 * NO_MESSAGE_SLOT as u32,
     packet::BASE + packet::DROPS + 4 * BAD_FRAME as u32,
     shell::BASE + shell::RX_OVERFLOW,
 ];
@@ -97,12 +98,12 @@ pub fn card_rates(board: &str, config: &Config, length: usize, treatment: Treatm
         let count = after[i].1.wrapping_sub(before[i].1);
         f64::from(count) * SECOND as f64 / (after[i].0 - before[i].0) as f64
     });
-    let [received, handled, by_rule, no_buffer, cut, overflow] = rates;
+    let [received, handled, by_rule, no_buffer, no_slot, cut, overflow] = rates;
     let accepted = if treatment == Treatment::Judged { by_rule } else { handled };
     Ok(CardRates {
         offered: arrived as f64 / time,
         accepted,
-        dropped: no_buffer + overflow,
+        dropped: no_buffer + no_slot + overflow,
         // A frame that the shell cut reaches the NIC as bad.
         counted: received - cut + overflow,
     })
@@ -127,7 +128,8 @@ fn accounted(card: &ShellCard<Bench>, driver: &mut Driver<Bench>, frame: &Frame,
     let overflow = mac.map_or(0, |mac| mac.rx_overflow);
     let offered = card.bench().cmac.arrived.len() as u32;
     let reasons: Vec<_> = stats.drop_reasons().collect();
-    let [by_rule, no_buffer, cut] = [RULE_DROP, NO_BUFFER, BAD_FRAME].map(|reason| stats.drops[reason]);
+    let [by_rule, no_buffer, no_slot, cut] =
+        [RULE_DROP, NO_BUFFER, NO_MESSAGE_SLOT, BAD_FRAME].map(|reason| stats.drops[reason]);
     ensure!(
         stats.frames_in - cut + overflow == offered && stats.inside() == 0,
         "of {offered} frames {} are counted by the NIC, {cut} of them cut, {overflow} by the shell; {} are inside",
@@ -135,7 +137,7 @@ fn accounted(card: &ShellCard<Bench>, driver: &mut Driver<Bench>, frame: &Frame,
         stats.inside()
     );
     ensure!(
-        stats.dropped() == u64::from(by_rule + no_buffer + cut) && cut <= overflow,
+        stats.dropped() == u64::from(by_rule + no_buffer + no_slot + cut) && cut <= overflow,
         "frames were dropped for other reasons: {reasons:?}"
     );
     let sent = std::mem::take(&mut card.bench().cmac.sent);

@@ -25,6 +25,14 @@ fn a_handler_is_loaded_and_answers_pings() {
     answers_pings(&card, &mut driver, 32);
 }
 
+/// The card of the board's own configuration.
+#[test]
+fn the_configuration_of_the_board_answers_pings() {
+    let (card, mut driver) = opened(&Config::KINTEX7, 11);
+    assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("kintex7"));
+    answers_pings(&card, &mut driver, 8);
+}
+
 #[test]
 fn the_driver_reads_the_page_of_the_shell() {
     let (_card, mut driver) = opened(&Config::SIM, 2);

@@ -33,6 +33,27 @@ fn a_handler_is_loaded_and_answers_pings() {
     assert_eq!(card.bench().gty.resets, 0, "the receiver had lock before the watch lost its patience");
 }
 
+/// The card of the board's own configuration.
+#[test]
+fn the_configuration_of_the_board_answers_pings() {
+    let (card, mut driver) = opened(&Config::KINTEX7, 10, 12);
+    assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("kintex7"));
+    answers_pings(&card, &mut driver, 8);
+}
+
+/// A line of 25 Gb/s: the page says so, pings are answered, puts arrive, a pulled cable comes back.
+#[test]
+fn a_line_of_25_gigabits_carries_pings_and_puts() {
+    let (card, mut driver) = opened(&Config::SIM, 25, 13);
+    assert_eq!(driver.shell().unwrap().unwrap().gbps, 25);
+    cable_pulled(&card, &mut driver, |_, _| (), |_| ());
+    card.bench().set_loop(false);
+    card.bench().sent().clear();
+    // The rule of puts comes before that of datagrams.
+    answering(&mut driver);
+    answers(&card, 16, "at 25 Gb/s");
+}
+
 #[test]
 fn the_driver_reads_the_page_of_the_shell() {
     let (card, mut driver) = opened(&Config::SIM, 10, 2);

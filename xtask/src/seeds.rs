@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// Tests by package.
 type Tests = BTreeMap<String, BTreeSet<String>>;
 
-/// Names the fresh seed to the tests (that of the commit where a run must be `repeatable`, as in CI), begins the list of random tests, and has a failure printed without a backtrace.
+/// Names the fresh seed to the tests (that of the commit where a run must be `repeatable`, as in CI), begins the list of
+/// random tests, and has a failure printed without a backtrace.
 pub fn begin(repeatable: bool) -> Result<()> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if set("SPINDLE_SEED") {

@@ -62,11 +62,14 @@ fn allowed<T>(result: spindle::Result<T>) -> Result<Option<T>> {
     }
 }
 
+/// What changes the configuration of the card.
+type Change = fn(&mut Card) -> Result<()>;
+
 impl Card {
     /// One change.
     pub(super) fn change(&mut self) -> Result<()> {
         self.tally.actions += 1;
-        let changes: [(u32, &str, fn(&mut Card) -> Result<()>); 15] = [
+        let changes: [(u32, &str, Change); 15] = [
             (10, "the installation of a context", Card::install),
             (6, "the removal of a context", Card::remove),
             (6, "a change of the rules", Card::change_rules),

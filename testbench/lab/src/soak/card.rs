@@ -172,7 +172,7 @@ impl Card {
     /// Traffic for some cycles, and now and then a change.
     pub fn act(&mut self) -> Result<()> {
         while self.sim.sim().pending() < self.crowd {
-            self.enter(|rng| frames::some(rng));
+            self.enter(frames::some);
         }
         let cycles = self.rng.random_range(20..1200);
         self.sim.sim().run(cycles);

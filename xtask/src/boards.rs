@@ -8,7 +8,7 @@
 use crate::blocks::{self, Block, WHOLE};
 use crate::cache::{cached, Key};
 use crate::process::{cargo_command, target_folder, two_at_a_time, visible};
-use crate::synth::Yosys;
+use crate::synth::{self, Row, Yosys};
 use crate::yosys::{self, Area};
 use anyhow::{bail, Context, Result};
 use clap::Args;
@@ -22,8 +22,22 @@ pub const BOARDS: [&str; 6] = ["u50", "u55c", "u280", "u250", "kcu116", "kc705"]
 const QUICK: [&str; 2] = ["u50", "kc705"];
 
 /// Figures of a board in the report.
-pub const FIGURES: [&str; 7] =
-    ["shell_lut", "shell_ff", "shell_bram", "total_lut", "device_share", "clock_pairs", "crossings"];
+pub const FIGURES: [&str; 14] = [
+    "shell_lut",
+    "shell_ff",
+    "shell_bram",
+    "total_lut",
+    "total_ff",
+    "total_bram",
+    "total_uram",
+    "total_dsp",
+    "device_lut",
+    "device_bram",
+    "device_uram",
+    "device_share",
+    "clock_pairs",
+    "crossings",
+];
 
 /// What is checked.
 #[derive(Args, Default)]
@@ -104,13 +118,10 @@ pub fn run(options: &Options) -> Result<bool> {
             }
         }
     }
-    let synthesis = std::fs::read_to_string(target_folder().join("synth/synth.json")).unwrap_or_default();
-    let nic = |family: &str| whole(&serde_json::from_str(&synthesis).unwrap_or(Value::Null), family);
     let mut results = Map::new();
     for board in &boards {
         let check = &checks[*board];
-        let family = check["family"].as_str().unwrap_or_default();
-        let mut result = figures(check, areas.get(board), nic(family));
+        let mut result = figures(check, areas.get(board), nic(check)?.as_ref());
         if let Some(failure) = failures.get(board) {
             result["failure"] = failure.clone().into();
         }
@@ -189,14 +200,22 @@ impl Top {
     }
 }
 
-/// LUTs of the whole NIC in what the last synthesis wrote.
-fn whole(synthesis: &Value, family: &str) -> Option<u64> {
-    let rows = synthesis["rows"].as_array()?;
-    rows.iter().find(|row| row["block"] == WHOLE && row["family"] == family)?["lut"].as_u64()
+/// The whole NIC in the last synthesis of the board's family and configuration.
+fn nic(check: &Value) -> Result<Option<Row>> {
+    let (Some(family), Some(config)) = (check["family"].as_str(), check["config"].as_str()) else {
+        return Ok(None);
+    };
+    let path = synth::rows_path(family, config);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return Ok(None);
+    };
+    let rows: Vec<Row> =
+        serde_json::from_str(&text).with_context(|| format!("{} is no list of blocks", path.display()))?;
+    Ok(rows.into_iter().find(|row| row.block == WHOLE))
 }
 
 /// The figures of a board; null for one that is not known, and the reason in `missing`.
-fn figures(check: &Value, area: Option<&Area>, nic: Option<u64>) -> Value {
+fn figures(check: &Value, area: Option<&Area>, nic: Option<&Row>) -> Value {
     let mut result = json!({});
     let mut missing = Map::new();
     let mut enter = |figure: &str, value: Value, why: &str| {
@@ -209,12 +228,26 @@ fn figures(check: &Value, area: Option<&Area>, nic: Option<u64>) -> Value {
     enter("shell_lut", area.map(|area| area.lut).into(), why);
     enter("shell_ff", area.map(|area| area.ff).into(), why);
     enter("shell_bram", area.map(|area| area.bram36).into(), why);
-    let total = area.and_then(|area| Some(area.lut + nic?));
-    let why_total = if area.is_some() { "the last `cargo xtask synth` has no figure of the NIC" } else { why };
+    let text = |name: &str| check[name].as_str().unwrap_or_default();
+    let synthesis = format!(
+        "the NIC was not synthesised: cargo xtask synth --family {} --config {}",
+        text("family"),
+        text("config")
+    );
+    let why_total = if area.is_some() { synthesis.as_str() } else { why };
+    let both = area.zip(nic.map(|row| &row.area));
+    let total = both.map(|(shell, nic)| shell.lut + nic.lut);
     enter("total_lut", total.into(), why_total);
+    enter("total_ff", both.map(|(shell, nic)| shell.ff + nic.ff).into(), why_total);
+    enter("total_bram", both.map(|(shell, nic)| shell.bram36 + nic.bram36).into(), why_total);
+    enter("total_uram", both.map(|(shell, nic)| shell.uram + nic.uram).into(), why_total);
+    enter("total_dsp", both.map(|(shell, nic)| shell.dsp + nic.dsp).into(), why_total);
     let share =
         total.zip(check["device"]["lut"].as_f64()).map(|(lut, all)| (lut as f64 / all * 1000.0).round() / 1000.0);
     enter("device_share", share.into(), why_total);
+    for (figure, key) in [("device_lut", "lut"), ("device_bram", "bram36"), ("device_uram", "uram")] {
+        enter(figure, check["device"][key].clone(), why);
+    }
     enter("clock_pairs", check["clock_pairs"].clone(), why);
     enter("crossings", check["crossings"].clone(), why);
     result["missing"] = missing.into();
@@ -226,7 +259,8 @@ fn row(board: &str, result: &Value, findings: usize) -> String {
         Value::Null => "-".to_string(),
         value => value.to_string(),
     };
-    let cells: Vec<String> = FIGURES.iter().map(|figure| format!("{figure} {}", text(figure))).collect();
+    let shown = FIGURES.iter().filter(|figure| !figure.starts_with("device_") || **figure == "device_share");
+    let cells: Vec<String> = shown.map(|figure| format!("{figure} {}", text(figure))).collect();
     format!("boards: {board:<7} {findings} findings; {}", cells.join(", "))
 }
 
@@ -256,17 +290,29 @@ mod tests {
 
     #[test]
     fn figures_that_are_not_known_have_a_reason() {
-        let check = json!({"clock_pairs": 2, "crossings": 23, "device": {"lut": 1000}});
+        let device = json!({"lut": 1000, "bram36": 60, "uram": 8});
+        let check = json!({"clock_pairs": 2, "crossings": 23, "device": device, "family": "xc7", "config": "kintex7"});
         let area = Area { lut: 100, ff: 200, bram36: 15.5, ..Area::default() };
-        let known = figures(&check, Some(&area), Some(400));
-        let wanted = json!({"shell_lut": 100, "shell_ff": 200, "shell_bram": 15.5, "total_lut": 500, "device_share": 0.5,
-            "clock_pairs": 2, "crossings": 23, "missing": {}});
+        let nic = Row {
+            block: WHOLE.into(),
+            family: "xc7".into(),
+            config: "kintex7".into(),
+            area: Area { lut: 400, ff: 300, bram36: 20.0, uram: 4, dsp: 3, ..Area::default() },
+            levels: 9,
+            orders: 1,
+            lut_range: (400, 400),
+        };
+        let known = figures(&check, Some(&area), Some(&nic));
+        let wanted = json!({"shell_lut": 100, "shell_ff": 200, "shell_bram": 15.5, "total_lut": 500, "total_ff": 500,
+            "total_bram": 35.5, "total_uram": 4, "total_dsp": 3, "device_lut": 1000, "device_bram": 60, "device_uram": 8,
+            "device_share": 0.5, "clock_pairs": 2, "crossings": 23, "missing": {}});
         assert_eq!(known, wanted);
         let without = figures(&check, Some(&area), None);
         assert_eq!((&without["total_lut"], &without["shell_lut"]), (&Value::Null, &json!(100)));
-        assert!(without["missing"]["device_share"].as_str().unwrap().contains("cargo xtask synth"));
+        let why = without["missing"]["device_share"].as_str().unwrap();
+        assert!(why.contains("cargo xtask synth --family xc7 --config kintex7"), "{why}");
         let mut report = json!({"boards": {"u280": {"line_rate_64": 7}}}).as_object().unwrap().clone();
-        add_figures(&mut report, &json!({"u50": known, "kc705": figures(&Value::Null, None, Some(400))}));
+        add_figures(&mut report, &json!({"u50": known, "kc705": figures(&Value::Null, None, Some(&nic))}));
         assert_eq!(
             (&report["boards"]["u50"]["crossings"], &report["boards"]["u280"]["line_rate_64"]),
             (&json!(23), &json!(7))
@@ -276,13 +322,9 @@ mod tests {
     }
 
     #[test]
-    fn the_nic_is_that_of_the_family() {
-        let row = |family: &str, lut: u64| json!({"block": "nic", "family": family, "lut": lut});
-        let synthesis = json!({"rows": [row("xc7", 7), row("xcup", 9)]});
-        assert_eq!(
-            (whole(&synthesis, "xcup"), whole(&synthesis, "other"), whole(&Value::Null, "xcup")),
-            (Some(9), None, None)
-        );
+    fn a_board_that_was_not_checked_has_no_nic() {
+        assert_eq!(nic(&Value::Null).unwrap(), None);
+        assert_eq!(nic(&json!({"family": "xcup", "config": "none"})).unwrap(), None);
     }
 
     #[test]

@@ -150,10 +150,19 @@ pub fn run(options: &Options) -> Result<bool> {
     let results = Results { tool: &yosys.version, configs, rows: &rows, breaches: &breaches, failures: &failures };
     let path = target_folder().join("synth/synth.json");
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")?;
+    for (family, config, _) in &sources {
+        let own: Vec<&Row> = rows.iter().filter(|row| row.family == **family && row.config == **config).collect();
+        std::fs::write(rows_path(family, config), serde_json::to_string_pretty(&own)? + "\n")?;
+    }
     let (over, failed) = (breaches.len(), failures.len());
     let known = over - fresh;
     println!("synth: {} results, {over} over budget ({known} known), {failed} failed; {}", rows.len(), path.display());
     Ok(fresh + failed == 0)
+}
+
+/// Rows of the last synthesis of this family in this configuration: boards of one family differ in the configuration.
+pub fn rows_path(family: &str, config: &str) -> PathBuf {
+    target_folder().join(format!("synth/rows-{family}-{config}.json"))
 }
 
 impl Options {

@@ -73,6 +73,7 @@ fn one(name: &str, options: &Options, tool: &Path, root: &Path) -> Result<Value,
         "findings": checked.findings,
         "boxes": boxes,
         "family": if board.series7() { "xc7" } else { "xcup" },
+        "config": board.configuration,
         "device": {"lut": device.luts, "bram36": device.bram36, "uram": device.uram},
     }))
 }

@@ -237,7 +237,8 @@ fn a_card_in_software_has_the_identity_of_the_hardware() {
             [config.clusters, config.hpus, config.contexts, config.match_rules].map(|n| n as u8)
         );
         assert_eq!(at(global::TABLES), (config.posted_buffers << 16 | config.mailboxes) as u32);
-        let memories = config.packet_buffer_bytes / 1024 << 20 | config.l2_bytes / 1024 << 8 | config.imem_bytes / 1024;
+        let memories =
+            ((config.packet_buffer_bytes / 1024) << 20) | ((config.l2_bytes / 1024) << 8) | (config.imem_bytes / 1024);
         assert_eq!((at(global::MEMORIES), at(global::PROCESSES)), (memories as u32, config.processes as u32));
         assert_eq!((at(global::MAGIC), at(global::BLOCKS)), (registers::MAGIC, BLOCKS.len() as u32));
         for (number, block) in BLOCKS.iter().enumerate() {

@@ -151,6 +151,6 @@ differential!(counter_bank, 1000, CounterBank::<2>::default(),
 differential!(sum_bank, 1000, SumBank::<2>::default(),
     in [(reset) (add) (index) (amount) (read_index)],
     out [(read_sum) (carry) (carry_index) (clearing)], resets!());
-differential!(stream_monitor, 300, StreamMonitor::default(),
+differential!(stream_monitor, 1500, StreamMonitor::default(),
     in [(reset) (data) (keep) (last) (valid) (ready)],
     out [(violation)], resets!());

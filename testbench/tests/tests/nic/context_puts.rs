@@ -210,7 +210,7 @@ fn context_memory_over_a_faithful_wire() {
 fn context_memory_beside_host_memory_over_a_bad_wire() {
     with_seeds(|| {
         let wire = WireOptions {
-            loss: 0.05,
+            loss: 0.12,
             duplication: 0.03,
             routing: Routing::Adaptive,
             paths: 5,

@@ -26,9 +26,9 @@ pub fn seeds_of_run(name: &str) -> Vec<u64> {
 }
 
 /// The part of a long test's rounds, bytes or cycles that falls to one variation, so that the sum over the variations of a run
-/// is `whole`. The part is the same if a variation is tried alone, so a repetition does what the run did.
+/// is `whole`. A variation that is tried alone does the whole, which begins as its part did.
 pub fn share(whole: usize) -> usize {
-    whole.div_ceil(FIXED.len() + 1)
+    whole.div_ceil(variations().len())
 }
 
 /// The variations of this run.

@@ -31,4 +31,3 @@ mod large;
 mod nic;
 mod packet_engine;
 mod rvma_lut;
-mod verilog;

@@ -167,7 +167,10 @@ impl Proof {
         let log = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         write("log", &log);
         let asserts = log.lines().filter(|line| line.starts_with("Import proof for assert")).count();
-        assert!(output.status.success() && asserts > 0, "{}: yosys fails before the proof:\n{log}", self.source.top);
+        if !output.status.success() || asserts == 0 {
+            let (top, folder) = (&self.source.top, folder.keep());
+            panic!("{top}: yosys fails before the proof; {} has the question as `proof.ys`\n{log}", folder.display());
+        }
         Answer { verdict: verdict(&log), folder }
     }
 

@@ -6,6 +6,7 @@ use spindle_verilog::prelude::Block;
 mod blocks;
 mod hpu_core;
 mod packet_engine;
+mod rvma_lut;
 
 /// The law of words, which harnesses of several blocks have.
 const LAW: &str = include_str!("law.sv");

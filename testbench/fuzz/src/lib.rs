@@ -33,7 +33,7 @@ pub use watch::CASE_LIMIT;
 
 use arbtest::arbtest;
 use serde::{Deserialize, Serialize};
-use spindle_harness::seeds_of_run;
+use spindle_testing::seeds_of_run;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::Watch;

@@ -4,11 +4,12 @@
 //! of the manifests, and builds the rest there. Copy and build stay in `target/independent`, so a second run is quick.
 
 use crate::process::{cargo_command, quiet, target_folder, visible};
+use crate::tree::{self, Copied};
 use anyhow::{bail, ensure, Context, Result};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 use toml::{Table, Value as Toml};
@@ -60,7 +61,7 @@ const CRATES: &[Uses] = &[
     ("spindle-model", &["spindle-contract"], &[]),
     ("spindle-testing", &["spindle-contract"], &[]),
     ("spindle-harness", &["spindle-verilog", "spindle-testing"], &[]),
-    ("spindle-fuzz", &["spindle-harness"], &[]),
+    ("spindle-fuzz", &["spindle-testing"], &[]),
     ("spindle-proof", &["spindle-harness", "spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core"],
         &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),
@@ -140,50 +141,24 @@ fn breaches(metadata: &Value, crates: &[Uses]) -> Vec<String> {
     breaches
 }
 
-/// Copies the files that git knows or would take to `tree`, but for those below [`ABSENT`], and reduces the manifests. A file
-/// that is already there is not written again, so that cargo builds only what has changed.
-fn copy(tree: &Path) -> Result<()> {
-    let listed = quiet(Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
-    let kept =
-        |path: &str| Path::new(path).is_file() && !ABSENT.iter().any(|folder| path.starts_with(&format!("{folder}/")));
-    let files: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty() && kept(path)).collect();
-    ensure!(files.contains(&"Cargo.toml"), "git lists no Cargo.toml");
+/// Copies the files that git knows or would take to `tree`, but for those below [`ABSENT`], and reduces the manifests.
+fn copy(to: &Path) -> Result<()> {
+    let kept = |path: &str| !ABSENT.iter().any(|folder| path.starts_with(&format!("{folder}/")));
     let (workspace, absent) = reduced_workspace(&fs::read_to_string("Cargo.toml")?)?;
-    // The lock file names the absent crates too; cargo removes them.
-    let mut fresh = BTreeSet::from([tree.join("Cargo.lock")]);
-    for path in files {
-        let from = Path::new(path);
-        let contents = if path == "Cargo.toml" {
+    tree::copy(to, |path, contents| {
+        // The lock file names the absent crates too; cargo removes them.
+        if !kept(path) || path == "Cargo.lock" && to.join(path).exists() {
+            return Ok(if kept(path) { Copied::AsItIs } else { Copied::Absent });
+        }
+        let text = || String::from_utf8(contents.to_vec()).with_context(|| path.to_owned());
+        Ok(Copied::As(if path == "Cargo.toml" {
             workspace.clone().into_bytes()
         } else if path.ends_with("Cargo.toml") {
-            reduced_crate(&fs::read_to_string(from)?, &absent).with_context(|| path.to_owned())?.into_bytes()
+            reduced_crate(&text()?, &absent).with_context(|| path.to_owned())?.into_bytes()
         } else {
-            fs::read(from).with_context(|| format!("cannot read {path}"))?
-        };
-        let to = tree.join(path);
-        let is_lock = path == "Cargo.lock" && to.exists();
-        if !is_lock && fs::read(&to).ok().as_ref() != Some(&contents) {
-            fs::create_dir_all(to.parent().expect("a file has a folder"))?;
-            fs::write(&to, contents).with_context(|| format!("cannot write {}", to.display()))?;
-        }
-        fresh.insert(to);
-    }
-    sweep(tree, &fresh)
-}
-
-/// Removes files of `folder` that are not in `fresh`.
-fn sweep(folder: &Path, fresh: &BTreeSet<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            sweep(&path, fresh)?;
-            // Only an empty folder can be removed so.
-            let _ = fs::remove_dir(&path);
-        } else if !fresh.contains(&path) {
-            fs::remove_file(&path)?;
-        }
-    }
-    Ok(())
+            contents.to_vec()
+        }))
+    })
 }
 
 /// The workspace's manifest without the crates below [`ABSENT`], and their names.

@@ -20,6 +20,7 @@ mod pnr;
 mod process;
 mod python;
 mod report;
+mod rust_mutants;
 mod same;
 mod seeds;
 mod setup;
@@ -27,6 +28,7 @@ mod skips;
 mod soak;
 mod synth;
 mod test;
+mod tree;
 mod vm;
 mod yosys;
 
@@ -77,6 +79,8 @@ enum Command {
     Report(report::Options),
     /// Change the emitted Verilog of blocks in small ways and see which changes the tests notice.
     Mutants(mutants::Options),
+    /// Change the Rust sources of contract, driver and back end in small ways and see which changes the tests notice.
+    RustMutants(rust_mutants::Options),
     /// Fill the figure tables of README and docs.
     Figures(figures::Options),
     /// Draw the pictures of README and docs.
@@ -111,6 +115,7 @@ fn main() -> std::process::ExitCode {
             Command::Same(options) => same::run(&options),
             Command::Report(options) => report::run(&options),
             Command::Mutants(options) => mutants::run(&options),
+            Command::RustMutants(options) => rust_mutants::run(&options),
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
             Command::Soak(options) => soak::run(&options).map(|()| true),

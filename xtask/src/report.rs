@@ -1,7 +1,7 @@
 //! `report`: what `spindle report` measures in simulation, joined with the areas of synthesis. It fails if a bound or a budget is missed.
 
 use crate::process::{cargo, target_folder};
-use crate::{boards, mutants, pnr, setup, synth};
+use crate::{boards, mutants, pnr, rust_mutants, setup, synth};
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde_json::{json, Map, Value};
@@ -66,7 +66,9 @@ pub fn run(options: &Options) -> Result<bool> {
     let results = target_folder().join("vm/vm.json");
     add_machine(object, &if results.exists() { read(&results)? } else { Value::Null });
     // Results of mutants are kept in the repository; no report runs them again.
-    object.insert("trust".into(), mutants::figures()?);
+    let mut trust = mutants::figures()?;
+    trust["rust"] = rust_mutants::figures()?;
+    object.insert("trust".into(), trust);
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("report: {}; `cargo xtask figures --from {0}` takes it into README and docs", path.display());

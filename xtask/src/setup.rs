@@ -39,6 +39,7 @@ const MODULE: [&str; 4] = ["maturin==1.16.0", "mypy==2.4.1", "numpy==2.4.6", "py
 const PYTHON: &[&str] = &[YOSYS, "scapy==2.8.0", SPIKE, MODULE[0], MODULE[1], MODULE[2], MODULE[3]];
 
 const NEXTEST: &str = "0.9.143";
+const MUTANTS: &str = "27.1.0";
 
 /// What `setup` installs beyond the necessary.
 #[derive(Args, Default)]
@@ -46,6 +47,9 @@ pub struct Options {
     /// Also install the test runner cargo-nextest (some minutes); without it plain `cargo test` is used.
     #[arg(long)]
     pub nextest: bool,
+    /// Also install cargo-mutants (some minutes), which `rust-mutants` uses.
+    #[arg(long)]
+    pub mutants: bool,
     /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
     #[arg(long)]
     pub route: bool,
@@ -58,9 +62,10 @@ pub fn run(options: &Options) -> Result<()> {
     if options.route {
         python(&[NEXTPNR])?;
     }
-    if options.nextest && !installed("cargo-nextest") {
-        println!("setup: installing cargo-nextest {NEXTEST} (some minutes)");
-        crate::process::cargo(["install", "--locked", "cargo-nextest", "--version"], &[NEXTEST])?;
+    let programs = [(options.nextest, "cargo-nextest", NEXTEST), (options.mutants, "cargo-mutants", MUTANTS)];
+    for (_, program, version) in programs.into_iter().filter(|(wanted, program, _)| *wanted && !installed(program)) {
+        println!("setup: installing {program} {version} (some minutes)");
+        crate::process::cargo(["install", "--locked", program, "--version"], &[version])?;
     }
     println!("setup: ready");
     Ok(())

@@ -2,7 +2,9 @@
 
 use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
-use crate::{boards, book, figures, independent, install, lint, mutants, pictures, python, seeds, setup, synth};
+use crate::{
+    boards, book, figures, independent, install, lint, mutants, pictures, python, rust_mutants, seeds, setup, synth,
+};
 use anyhow::Result;
 use clap::Args;
 use std::io::{BufRead, BufReader};
@@ -60,7 +62,7 @@ pub fn run(options: &Options) -> Result<bool> {
     sum.outcome("independent", independent::run().map(|()| true));
     sum.outcome("figures", figures::run(&figures::Options::check()));
     sum.outcome("pictures", pictures::run(&pictures::Options::check()));
-    sum.outcome("page of mutants", mutants::check());
+    sum.outcome("pages of mutants", Ok(mutants::check()? & rust_mutants::check()?));
     mutants::list_designs()?;
     let nextest = installed("cargo-nextest");
     if nextest {

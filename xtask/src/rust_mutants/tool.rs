@@ -1,0 +1,148 @@
+//! Runs `cargo-mutants` on a copy of the sources.
+
+use super::results::Verdict;
+use super::sample::{self, Mutant};
+use super::Part;
+use crate::process::{cargo_command, installed, quiet};
+use anyhow::{bail, ensure, Context, Result};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Seconds that the tests of a mutant may take, for the quickest and the slowest machine alike.
+const LIMIT: &str = "300";
+
+/// `cargo-mutants`, which `cargo xtask setup --mutants` installs.
+pub struct Tool {
+    nextest: bool,
+    /// Tests that have passed without a mutant in this run.
+    sound: RefCell<BTreeSet<String>>,
+}
+
+impl Tool {
+    /// Finds it.
+    pub fn find() -> Result<Tool> {
+        ensure!(installed("cargo-mutants"), "cargo-mutants is not installed; run `cargo xtask setup --mutants`");
+        Ok(Tool { nextest: installed("cargo-nextest"), sound: RefCell::default() })
+    }
+
+    /// Every mutant of a part.
+    pub fn list(&self, tree: &Path, part: &Part) -> Result<Vec<Mutant>> {
+        let mut command = command(tree);
+        command.args(["--list", "--json", "--package", part.package]);
+        sample::read(&quiet(&mut command)?, tree)
+    }
+
+    /// What becomes of `mutants`, in their order.
+    pub fn judge(&self, folder: &Path, tree: &Path, part: &Part, mutants: &[&Mutant]) -> Result<Vec<Verdict>> {
+        let mut verdicts: BTreeMap<&str, Verdict> = BTreeMap::new();
+        for tests in part.tests {
+            let left: Vec<&Mutant> = mutants
+                .iter()
+                .copied()
+                .filter(|mutant| verdicts.get(&*mutant.name).is_none_or(|verdict| *verdict == Verdict::Survived))
+                .collect();
+            if left.is_empty() {
+                break;
+            }
+            let found = self.run(folder, tree, part, tests, &left)?;
+            for mutant in left {
+                let verdict = found.get(&mutant.name).with_context(|| format!("{} did not run", mutant.name))?;
+                verdicts.insert(&mutant.name, *verdict);
+            }
+        }
+        Ok(mutants.iter().map(|mutant| verdicts[&*mutant.name]).collect())
+    }
+
+    /// One call: the verdicts by the names of the mutants.
+    fn run(
+        &self,
+        folder: &Path,
+        tree: &Path,
+        part: &Part,
+        tests: &[&str],
+        mutants: &[&Mutant],
+    ) -> Result<BTreeMap<String, Verdict>> {
+        let configuration = folder.join("mutants.toml");
+        let names: Vec<String> = mutants.iter().map(|mutant| format!("^{}$", regex::escape(&mutant.name))).collect();
+        let text = toml::to_string(&BTreeMap::from([("examine_re", names)]))?;
+        std::fs::write(&configuration, text).with_context(|| format!("cannot write {}", configuration.display()))?;
+        let output = folder.join("output");
+        if output.exists() {
+            std::fs::remove_dir_all(&output).with_context(|| format!("cannot clear {}", output.display()))?;
+        }
+        std::fs::create_dir_all(&output)?;
+        let mut command = command(tree);
+        command.arg("--config").arg(&configuration).arg("--output").arg(&output);
+        command.args(["--in-place", "--package", part.package, "--cap-lints", "true", "--timeout", LIMIT]);
+        let tests = tests.join(",");
+        let sound = self.sound.borrow().contains(&tests);
+        command.args(["--test-package", &tests, "--baseline", if sound { "skip" } else { "run" }]);
+        if self.nextest {
+            command.args(["--test-tool", "nextest"]);
+        }
+        // Mutants that were missed end it with another status than 0, so that the outcomes say whether it ran.
+        let status = command.stdout(Stdio::null()).status().context("cannot run cargo-mutants")?;
+        let outcomes = output.join("mutants.out/outcomes.json");
+        let outcomes = std::fs::read_to_string(&outcomes)
+            .with_context(|| format!("cargo-mutants ended with {status} and left no {}", outcomes.display()))?;
+        let verdicts = verdicts(&outcomes)?;
+        self.sound.borrow_mut().insert(tests);
+        Ok(verdicts)
+    }
+}
+
+/// `cargo mutants` in the copy, with a target folder of its own beside it.
+fn command(tree: &Path) -> Command {
+    let mut command = cargo_command();
+    command.arg("mutants").arg("--dir").arg(tree).current_dir(tree);
+    command.env("CARGO_TARGET_DIR", tree.with_file_name("build"));
+    // Variables of an outer cargo name the outer workspace; tests run under one seed, so that a verdict can be repeated.
+    command.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH").env("SPINDLE_SEED", "0");
+    command
+}
+
+/// The verdicts of `outcomes.json`.
+fn verdicts(outcomes: &str) -> Result<BTreeMap<String, Verdict>> {
+    let outcomes: Value = serde_json::from_str(outcomes).context("outcomes.json is no JSON")?;
+    let mut verdicts = BTreeMap::new();
+    for outcome in outcomes["outcomes"].as_array().context("outcomes.json has no outcomes")? {
+        let summary = outcome["summary"].as_str().unwrap_or_default();
+        let Some(name) = outcome["scenario"]["Mutant"]["name"].as_str() else {
+            ensure!(summary == "Success", "the tests fail without a mutant; run them in target/rust-mutants/tree");
+            continue;
+        };
+        let verdict = match summary {
+            "CaughtMutant" => Verdict::Caught,
+            "MissedMutant" => Verdict::Survived,
+            "Timeout" => Verdict::Late,
+            "Unviable" => Verdict::Unviable,
+            other => bail!("`{other}` of {name} is no outcome that is known"),
+        };
+        verdicts.insert(name.into(), verdict);
+    }
+    Ok(verdicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_read_by_name() {
+        let outcome = |name: &str, summary: &str| {
+            format!(r#"{{"scenario": {{"Mutant": {{"name": "{name}"}}}}, "summary": "{summary}"}}"#)
+        };
+        let baseline = |summary: &str| format!(r#"{{"scenario": "Baseline", "summary": "{summary}"}}"#);
+        let all = |list: &[String]| verdicts(&format!(r#"{{"outcomes": [{}]}}"#, list.join(",")));
+        let found = all(&[baseline("Success"), outcome("a", "CaughtMutant"), outcome("b", "Timeout")]).unwrap();
+        assert_eq!(found, BTreeMap::from([("a".into(), Verdict::Caught), ("b".into(), Verdict::Late)]));
+        let found = all(&[outcome("a", "MissedMutant"), outcome("b", "Unviable")]).unwrap();
+        assert_eq!(found, BTreeMap::from([("a".into(), Verdict::Survived), ("b".into(), Verdict::Unviable)]));
+        let refused = all(&[baseline("Failure"), outcome("a", "CaughtMutant")]).unwrap_err().to_string();
+        assert!(refused.starts_with("the tests fail without a mutant"), "{refused}");
+        assert!(all(&[outcome("a", "Success")]).is_err());
+    }
+}

@@ -6,6 +6,7 @@ pub mod hart_bench;
 pub mod instructions;
 pub mod kernels;
 pub mod lockstep;
+pub mod overtaking;
 pub mod pipeline;
 pub mod pipeline_bench;
 pub mod protection;

@@ -135,7 +135,7 @@ pub struct FairShare {
     next_due: DFF<Bits<4>>,
     grant_delay: Reg<Bits<3>>,
     doublings: Reg<Bits<3>>,
-    /// The last round of grants funded a context.
+    /// The last round of grants funded a context, or there was none since reset.
     funded_one: Reg<Bit>,
 }
 
@@ -145,6 +145,7 @@ impl FairShare {
         Self {
             costs: SdpMemory::with_depth(RamStyle::sparing(config.cells()), 2, config.cells()),
             funded_now: Reg::new(bits(0xFFFF)),
+            funded_one: Reg::new(true),
             ..Self::blank()
         }
     }

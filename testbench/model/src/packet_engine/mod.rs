@@ -1,5 +1,6 @@
 //! Models of the blocks of the packet engine.
 
+pub mod fair_share;
 pub mod header_matcher;
 pub mod packet_buffer;
 pub mod parser;

@@ -2,6 +2,7 @@
 
 pub mod context_drops;
 pub mod dispatch;
+pub mod fair_share;
 pub mod hpus;
 pub mod ingress;
 pub mod intake;

@@ -3,8 +3,9 @@
 //! A ones' complement sum is kept as two 16-bit numbers, `sum` and `carry`, whose end-around sum it is. Three numbers become two
 //! by a full adder per bit, with the carries rotated instead of shifted: one logic level whatever the width. A packet is intact
 //! when its words, checksum included, add up to a multiple of 65535 that is not zero, and that is seen on the pair directly
-//! ([`balanced`]): the two numbers complement each other, or both are all ones. The byte order of the words does not matter: swapping
-//! all of them swaps the sum.
+//! ([`balanced`]): the two numbers complement each other. They are never both all ones: six words have at most six ones in a bit,
+//! and 7 would be needed in each bit of the last six. The byte order of the words does not matter: swapping all of them swaps the
+//! sum.
 
 use crate::replicate;
 use spindle_contract::params::BEAT_BYTES;
@@ -85,10 +86,10 @@ pub fn sum_of_ten(words: Bits<160>) -> Bits<32> {
     (sum_carry(more_fours, sum, carry), add_sum(more_fours, sum, carry)).cat::<32>()
 }
 
-/// The sum of what a checksum covers says "intact".
+/// The sum of what a checksum covers says "intact": for a pair that [`sum_of_ten`] or a [`Compressor`] with an adder of six made.
 #[hdl_fn]
 pub fn balanced(sum: Bits<16>, carry: Bits<16>) -> Bit {
-    (sum ^ carry).all() | (sum & carry).all()
+    (sum ^ carry).all()
 }
 
 /// Adds N words, combinational. Six words become three at each step, the last few go through full adders.

@@ -2,5 +2,6 @@
 
 mod arbiter;
 mod async_fifo;
+mod checksum;
 mod csr;
 mod words;

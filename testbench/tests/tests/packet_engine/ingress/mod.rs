@@ -1,5 +1,6 @@
 //! From the wire to the packet buffer: each block against a naive model, with exact cycle counts, then all of them together.
 
+pub mod cell_list;
 pub mod common;
 pub mod frames;
 pub mod header_matcher;

@@ -13,7 +13,8 @@
 //! hole of that acknowledgement: if that packet was the last one, the sender would learn of it only by a timeout. A source with an
 //! acknowledgement due takes its turn in a queue; the same acknowledgement covers what it sends until then, and the echoed fields
 //! are those of its last report. A **refusal** is about one packet and goes before acknowledgements; it is withheld if the last
-//! refusal to that source is not `control.nack_gap` times 64 cycles ago. Both carry what has been accepted, if the packet is sequenced.
+//! refusal to that source is not `control.nack_gap` times 64 cycles ago; time begins again every 2^22 cycles, so a refusal that
+//! comes so many cycles after the last one, or up to the gap more, is withheld as well. Both carry what has been accepted, if the packet is sequenced.
 //! Nothing is sent while `control.enable` is low.
 //!
 //! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source

@@ -161,6 +161,23 @@ impl Bench {
         Ok(())
     }
 
+    /// Reports a refused packet and waits so many cycles: the cycles to its refusal, or `None` if there is none.
+    fn refuse(&mut self, rng: &mut ChaCha8Rng, node: u8, psn: u32, cycles: u64) -> Option<u64> {
+        let report = Report { node, psn, code: nack::NO_MAILBOX, ..Report::default() };
+        let (start, from) = (self.now, self.jobs.len());
+        let mut before = self.model.clone();
+        self.step(rng, Some(report), None, true).unwrap();
+        for _ in 0..cycles {
+            self.step(rng, None, None, true).unwrap();
+        }
+        if self.jobs.len() == from {
+            // Nothing was due after all.
+            std::mem::swap(&mut self.model, &mut before);
+            return None;
+        }
+        Some(self.jobs[from].0 - start)
+    }
+
     fn drain(&mut self, rng: &mut ChaCha8Rng) {
         for _ in 0..200_000 {
             if self.model.settled() {
@@ -283,27 +300,51 @@ fn refusals_are_limited_by_source() {
     run_with_wave_on_failure("responder_refusals", |wave| {
         let mut rng = wave.rng();
         let mut bench = Bench::new(wave, 4, 8);
-        let refuse = |bench: &mut Bench, rng: &mut ChaCha8Rng, node: u8, psn: u32| {
-            let report = Report { node, psn, code: nack::NO_MAILBOX, ..Report::default() };
-            let (start, from) = (bench.now, bench.jobs.len());
-            let mut before = bench.model.clone();
-            bench.step(rng, Some(report), None, true).unwrap();
-            for _ in 0..63 {
-                bench.step(rng, None, None, true).unwrap();
-            }
-            if bench.jobs.len() == from {
-                // Nothing was due after all.
-                std::mem::swap(&mut bench.model, &mut before);
-                return None;
-            }
-            Some(bench.jobs[from].0 - start)
-        };
-        let answers: Vec<bool> = (0..24).map(|psn| refuse(&mut bench, &mut rng, 5, psn).is_some()).collect();
+        let answers: Vec<bool> = (0..24).map(|psn| bench.refuse(&mut rng, 5, psn, 63).is_some()).collect();
         let sent = answers.iter().filter(|sent| **sent).count();
         assert!(answers[0] && (3..=4).contains(&sent), "{answers:?}: one in 8 units, 24 units");
         assert_eq!(bench.withheld, 24 - sent);
-        assert_eq!(refuse(&mut bench, &mut rng, 6, 100), Some(3), "another source; cycles to its refusal");
+        assert_eq!(bench.refuse(&mut rng, 6, 100, 63), Some(3), "another source; cycles to its refusal");
         bench.dut.control.enable.set(false);
-        assert_eq!(refuse(&mut bench, &mut rng, 7, 101), None, "switched off");
+        assert_eq!(bench.refuse(&mut rng, 7, 101, 63), None, "switched off");
+    });
+}
+
+/// Time has 22 bits and begins in their middle. The limit is the same before, while and after time begins again.
+#[test]
+fn the_limit_holds_when_time_begins_again() {
+    const GAP: u64 = 8;
+    const HALF: u64 = 1 << 21;
+    /// Units of the time.
+    const TURN: u64 = 1 << 16;
+    run_with_wave_on_failure("responder_time_begins_again", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 4, GAP);
+        // Some gaps before time begins again.
+        let idle = HALF - bench.now - 5 * 64 * GAP;
+        bench.dut.ticks(idle);
+        bench.now += idle;
+        // A source that was never refused counts as one that was refused at time 0.
+        let mut last = [0; 4];
+        let mut sent_withheld = [[0; 2]; 2];
+        for psn in 0.. {
+            let unit = (HALF + bench.now) / 64 % TURN;
+            let (node, begins_again) = (rng.random_range(0..last.len()), bench.now > HALF);
+            let since = (unit + TURN - last[node]) % TURN;
+            let cycles = rng.random_range(8..200);
+            let answer = bench.refuse(&mut rng, node as u8, psn, cycles);
+            let expected = (since >= GAP).then_some(3);
+            assert_eq!(answer, expected, "{since} units after the last refusal of source {node}, in unit {unit}");
+            if expected.is_some() {
+                last[node] = unit;
+            }
+            sent_withheld[usize::from(begins_again)][usize::from(expected.is_none())] += 1;
+            if bench.now > HALF + 20 * 64 * GAP {
+                break;
+            }
+        }
+        println!("sent and withheld, before and after: {sent_withheld:?}");
+        assert!(sent_withheld.as_flattened().iter().all(|count| *count > 5), "{sent_withheld:?}");
+        assert_eq!(bench.withheld, sent_withheld[0][1] + sent_withheld[1][1]);
     });
 }

@@ -50,9 +50,9 @@ fn port(node: u64) -> u16 {
     4795 + node as u16
 }
 
-/// What lies in host memory, and in context memory from address 0 on.
+/// What lies in host memory, and in context memory from address 0 on: different on both sides of a multiple of 4 GiB.
 fn host_byte(address: u64) -> u8 {
-    (address ^ address >> 7 ^ address >> 19) as u8
+    (address ^ address >> 7 ^ address >> 19 ^ address >> 32) as u8
 }
 
 /// A put or a get, and what is known of it.
@@ -453,9 +453,9 @@ impl Bench {
 
 /// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context.
 fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool) -> Job {
-    // Close below a multiple of 4 GiB: the address of a later segment carries into the high half.
+    // Close below a multiple of 4 GiB: the address of a later segment carries into the high half, and not into BROKEN.
     let low = 0xFFFF_FFFF - rng.random_range(0..5000u64);
-    let in_host = rng.random_range(0..256u64) << 32 | low | if broken { BROKEN } else { 0 };
+    let in_host = rng.random_range(0..255u64) << 32 | low | if broken { BROKEN } else { 0 };
     let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
     let payload = match kind {
         0 => (0..length).map(|_| rng.random()).collect(),

@@ -90,6 +90,61 @@ fn epochs_follow_the_oldest_buffer() {
     });
 }
 
+/// Each of the eight buffers of a full history is posted again, and then is no history any more, wherever the history begins.
+#[test]
+fn any_buffer_of_the_history_is_posted_again() {
+    run_with_wave_on_failure("rvma_posted_again", |context| {
+        let mut twin = twin(context, 100);
+        let base = |which: u64| 0x1_0000 + 0x1000 * which;
+        let mut count = 0;
+        let mut next = |twin: &mut Twin, which: u64| {
+            // The order of its old record and its new data means nothing.
+            twin.buffers.iter_mut().filter(|buffer| buffer.0 == base(which)).for_each(|buffer| buffer.1 = 0);
+            twin.post(1, ADDR, base(which), 100, 0x8000 + 16 * count);
+            count += 1;
+        };
+        (0..8).for_each(|which| next(&mut twin, which));
+        let mut id = 0;
+        let mut complete = |twin: &mut Twin, buffers: u32| {
+            for _ in 0..buffers {
+                id += 1;
+                for put in parts(context, id, 100, 60) {
+                    twin.put(&put, 90);
+                }
+            }
+            twin.bench.drain();
+        };
+        complete(&mut twin, 8);
+        // The order in which they are the history, the first one first.
+        let mut history: Vec<u64> = (0..8).collect();
+        for round in 0..16 {
+            let back = (5 * round + round / 8) % 8;
+            let which = history.remove(7 - back);
+            next(&mut twin, which);
+            for i in 0..9 {
+                let found = twin.buf_ptr(1, ADDR, i as u32);
+                let expected = match i {
+                    _ if i == back || i == 8 => Err(doorbell_error::NOTHING),
+                    _ => Ok((base(history[if i < back { 6 - i } else { 7 - i }]), 100)),
+                };
+                assert_eq!(found, expected, "{i} back, after the one {back} back was posted again");
+            }
+            complete(&mut twin, 1);
+            // What is complete for the second time is the last one; the place of the first time stays empty.
+            history.push(which);
+            // In the second half the history begins at another of its places each time.
+            let others = if round < 8 { 7 } else { 8 };
+            for _ in 0..others {
+                let oldest = history.remove(0);
+                next(&mut twin, oldest);
+                complete(&mut twin, 1);
+                history.push(oldest);
+            }
+        }
+        twin.finish();
+    });
+}
+
 /// INC_EPOCH ends the oldest buffer with what has been placed; the rest of its messages is stale, the next buffer is not
 /// touched.
 #[test]

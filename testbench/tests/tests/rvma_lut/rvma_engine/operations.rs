@@ -37,6 +37,8 @@ struct Player {
     /// Bytes of long puts that may still be sent.
     long: usize,
     operations: usize,
+    /// Buffers that were posted again.
+    again: usize,
     next_base: u64,
     next_record: u64,
     messages: u32,
@@ -46,8 +48,18 @@ struct Player {
 impl Player {
     fn post(&mut self, which: usize, size: u32) {
         let (pid, addr, _, threshold, _) = self.mailboxes[which];
-        let (base, size) = (self.next_base + self.rng.random_range(0..200), size.max(threshold));
-        self.next_base = base + u64::from(size) + 300;
+        // Some are posted again: one of the history, with its old size.
+        let back = self.rng.random_range(0..32);
+        let again = self.twin.model.get_buf_ptr(pid, addr, back).ok();
+        let (base, size) = match again {
+            Some((base, _)) => {
+                self.again += 1;
+                let buffer = self.twin.buffers.iter().rfind(|buffer| buffer.0 == base).expect("it was posted");
+                (base, buffer.1)
+            }
+            None => (self.next_base + self.rng.random_range(0..200), size.max(threshold)),
+        };
+        self.next_base = self.next_base.max(base + u64::from(size) + 300);
         self.twin.post(pid, addr, base, size, self.next_record);
         self.next_record += 16;
         self.operations += 1;
@@ -182,6 +194,7 @@ fn play(name: &str, pace: Pace, timing: Timing) {
             mailboxes,
             long: share(mebibytes << 20),
             operations: 0,
+            again: 0,
             next_base,
             next_record,
             messages: 0,
@@ -190,7 +203,8 @@ fn play(name: &str, pace: Pace, timing: Timing) {
         while player.operations < share(OPERATIONS) || (player.long > 0 && player.packets < share(MOST_PACKETS)) {
             player.round();
         }
-        let Player { twin, operations, packets, .. } = player;
+        let Player { twin, operations, packets, again, .. } = player;
+        assert!(again > operations / 100, "only {again} buffers were posted again");
         for reason in [UNSUPPORTED, NO_MAILBOX, BAD_KEY, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH, CLOSED] {
             assert!(twin.expected.values().any(|e| *e == Err(reason)), "no packet was refused for reason {reason}");
         }

@@ -84,13 +84,15 @@ fn flash(board: &Board, issues: &mut Vec<Issue>) {
 fn host(board: &Board, issues: &mut Vec<Issue>) {
     let (pcie, limits) = (&board.pcie, &board.limits);
     // Payload bits per nanosecond of a lane: 5 GT/s with 8b/10b, 8 GT/s with 128b/130b.
-    let lane = match pcie.gen {
+    let lane: u128 = match pcie.gen {
         1 => 2,
         2 => 4,
         3 => 8,
         _ => 0,
     };
-    let (wire, user) = (lane * pcie.lanes * 1000, pcie.width_bits * pcie.user_clock_mhz as usize);
+    // A file may have any numbers; products of three of them fit 128 bits.
+    let wire = lane * pcie.lanes as u128 * 1000;
+    let user = pcie.width_bits as u128 * u128::from(pcie.user_clock_mhz);
     if wire != user {
         let text = format!(
             "generation {} with {} lanes brings {} Mb/s, but {} bits at {} MHz are {user} Mb/s",

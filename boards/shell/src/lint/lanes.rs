@@ -31,12 +31,18 @@ const CMACS: [(&str, u32, &str); 7] = [
 fn site(part: &str, quad: u32, channel: u32) -> Option<String> {
     let columns = COLUMNS.iter().filter(|(p, first, _)| part.starts_with(p) && *first <= quad);
     let (_, first, column) = columns.max_by_key(|(_, first, _)| *first)?;
-    Some(format!("X{column}Y{}", 4 * (quad - first) + channel))
+    // A file may name any quad.
+    let row = (quad - first).checked_mul(4)?.checked_add(channel)?;
+    Some(format!("X{column}Y{row}"))
 }
 
 pub(super) fn check(board: &Board, table: &Table) -> Vec<Issue> {
     let mut issues = Vec::new();
     let pcie = &board.pcie;
+    if pcie.lanes == 0 {
+        issues.push(board.issue(board.line_of(pcie.line, "lanes"), "PCI Express has 0 lanes; give 1 to 16"));
+        return issues;
+    }
     if pcie.quads.len() != pcie.lanes.div_ceil(4) {
         let text =
             format!("{} lanes need {} quads, but quads has {}", pcie.lanes, pcie.lanes.div_ceil(4), pcie.quads.len());

@@ -2,7 +2,7 @@
 //!
 //! The language is the part of Tcl that constraints use: one command per line, words in braces or quotes, and commands
 //! in brackets. A `$variable`, a continued line or a command of control is refused, so that nothing is read as other
-//! than Vivado would.
+//! than Vivado would. So are brackets that are deeper than any constraint needs.
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,17 +60,24 @@ impl Command {
     }
 }
 
+/// Depth of brackets.
+const DEEPEST: usize = 32;
+
 /// The commands of a text; an error is a sentence with the line.
 pub fn commands(text: &str) -> Result<Vec<Command>, String> {
     let mut all = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line_number = i + 1;
         let line = line.trim();
+        let mut reader = Reader { rest: line, line: line_number };
         if line.is_empty() || line.starts_with('#') {
+            if line.ends_with('\\') {
+                return reader
+                    .error("the comment ends in a backslash, which makes the next line a comment too; remove it");
+            }
             continue;
         }
-        let mut reader = Reader { rest: line, line: line_number };
-        let words = reader.words(false)?;
+        let words = reader.words(0)?;
         all.push(Command { line: line_number, words });
     }
     Ok(all)
@@ -86,8 +93,12 @@ impl Reader<'_> {
         Err(format!("line {}: {what}", self.line))
     }
 
-    /// Words up to the end of the line, or up to the closing bracket.
-    fn words(&mut self, inner: bool) -> Result<Vec<Word>, String> {
+    /// Words up to the end of the line or, inside brackets, up to the one that closes.
+    fn words(&mut self, depth: usize) -> Result<Vec<Word>, String> {
+        if depth > DEEPEST {
+            return self.error(&format!("brackets are more than {DEEPEST} deep; write a command for each"));
+        }
+        let inner = depth > 0;
         let mut words = Vec::new();
         loop {
             self.rest = self.rest.trim_start();
@@ -101,13 +112,25 @@ impl Reader<'_> {
                 }
                 '[' => {
                     self.rest = &self.rest[1..];
-                    let words_inside = self.words(true)?;
+                    let words_inside = self.words(depth + 1)?;
                     words.push(Word::Query(Command { line: self.line, words: words_inside }));
                 }
                 '{' => words.push(Word::Text(self.braces()?)),
                 '"' => words.push(Word::Text(self.quotes()?)),
                 _ => words.push(Word::Text(self.bare(inner)?)),
             }
+            self.word_ends(inner)?;
+        }
+    }
+
+    /// After a word comes white space or an end. Tcl takes what follows a bracket for the same word, and refuses what follows
+    /// a brace or a quote.
+    fn word_ends(&self, inner: bool) -> Result<(), String> {
+        match self.rest.chars().next() {
+            Some(next) if !next.is_whitespace() && !(inner && next == ']') => {
+                self.error(&format!("`{next}` follows a closed word; put a space before it"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -122,6 +145,9 @@ impl Reader<'_> {
             if depth == 0 {
                 let text = self.rest[1..at].to_owned();
                 self.rest = &self.rest[at + 1..];
+                if text.contains('\\') {
+                    return self.error("a backslash in braces changes which brace closes them; remove it");
+                }
                 return Ok(text);
             }
         }

@@ -49,6 +49,14 @@ impl Format {
         }
     }
 
+    /// Whether a time stamp of nanoseconds can be this one: pcap has 32 bits for seconds, pcapng 64 for nanoseconds.
+    fn holds(self, time: Duration) -> bool {
+        match self {
+            Format::Pcap => time.as_secs() <= u64::from(u32::MAX),
+            Format::PcapNg => time.as_nanos() <= u128::from(u64::MAX),
+        }
+    }
+
     /// `pcap` or `pcapng`.
     pub fn name(self) -> &'static str {
         match self {
@@ -241,15 +249,27 @@ pub fn write(path: &Path, packets: &[Captured]) -> Result<()> {
 /// only.
 ///
 /// # Errors
-/// The output cannot be written, or a packet is longer than a capture may hold.
+/// The output cannot be written, or a packet is longer or later than the format can hold.
 pub fn write_to<'a>(
     output: &mut dyn Write,
     format: Format,
     comment: Option<&str>,
     packets: impl IntoIterator<Item = Annotated<'a>>,
 ) -> Result<()> {
-    match format {
+    let mut late = None;
+    let packets = packets.into_iter().enumerate().map_while(|(at, packet)| {
+        late = (!format.holds(packet.time)).then_some(at + 1);
+        late.is_none().then_some(packet)
+    });
+    let written = match format {
         Format::Pcap => classic::write(output, packets),
         Format::PcapNg => pcapng::write(output, comment, packets),
+    };
+    match late {
+        Some(number) => bail!(
+            "the time of packet {number} is later than a {} file can hold; give times that begin with the run",
+            format.name()
+        ),
+        None => written,
     }
 }

@@ -40,14 +40,16 @@ impl FromStr for Numbered {
             Some((number, addresses)) => (number, Some(addresses)),
             None => (text, None),
         };
-        let number = number.parse().map_err(|_| wrong())?;
+        // Parsers of the library take a sign too.
+        let plain = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+        let number = number.parse().ok().filter(|_| plain(number)).ok_or_else(wrong)?;
         let mut node = Node::numbered(number);
         if let Some((mac, ip)) = addresses.map(|addresses| addresses.split_once(',').ok_or_else(wrong)).transpose()? {
             node.mac = parse_mac(mac).ok_or_else(wrong)?;
             let (ip, port) = ip.split_once(':').map_or((ip, None), |(ip, port)| (ip, Some(port)));
             node.ip = ip.parse::<std::net::Ipv4Addr>().map_err(|_| wrong())?.octets();
             if let Some(port) = port {
-                node.port = port.parse().map_err(|_| wrong())?;
+                node.port = port.parse().ok().filter(|_| plain(port)).ok_or_else(wrong)?;
             }
         }
         Ok(Numbered { number, node })
@@ -57,7 +59,10 @@ impl FromStr for Numbered {
 fn parse_mac(text: &str) -> Option<[u8; 6]> {
     let bytes: Vec<u8> = text
         .split(':')
-        .map(|byte| (byte.len() == 2).then(|| u8::from_str_radix(byte, 16).ok()).flatten())
+        .map(|byte| {
+            let digits = byte.len() == 2 && byte.bytes().all(|digit| digit.is_ascii_hexdigit());
+            digits.then(|| u8::from_str_radix(byte, 16).ok()).flatten()
+        })
         .collect::<Option<_>>()?;
     bytes.try_into().ok()
 }

@@ -2,12 +2,18 @@
 
 /// A number: decimal, or hexadecimal with 0x; underscores between digits.
 pub fn number(text: &str) -> Result<u64, String> {
-    let plain = text.replace('_', "");
-    let parsed = match plain.strip_prefix("0x").or(plain.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => plain.parse(),
+    let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (text, 10),
     };
-    parsed.map_err(|_| format!("`{text}` is no number; give one such as 4096 or 0x1000"))
+    digits_of(digits, radix).ok_or_else(|| format!("`{text}` is no number; give one such as 4096 or 0x1000"))
+}
+
+/// A number of digits and underscores; the library's own parsers take a sign too.
+pub(crate) fn digits_of(text: &str, radix: u32) -> Option<u64> {
+    let digits = text.replace('_', "");
+    let plain = digits.chars().all(|digit| digit.is_digit(radix));
+    plain.then(|| u64::from_str_radix(&digits, radix).ok()).flatten()
 }
 
 /// A number of 32 bits.

@@ -5,7 +5,7 @@
 //! on to serve their packets. Checksums are offloaded both ways: the card inserts those that the system leaves out, and the
 //! system does not check those that the card has found right.
 
-mod header;
+pub mod header;
 
 use crate::card::live::Stop;
 use anyhow::{bail, Context, Result};

@@ -21,9 +21,11 @@ pub use faults::FaultCount;
 pub use files::Found;
 pub use load::Loads;
 pub use order::OutOfOrder;
+pub use pacing::PacingArguments;
+pub use rate::Rate;
 pub use record::Record;
 pub use signals::Interrupted;
-pub use variables::Shown;
+pub use variables::{Shown, VariableArguments};
 
 use crate::fates;
 use crate::fpspin_host::{self, FpspinHost};

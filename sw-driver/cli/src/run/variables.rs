@@ -1,5 +1,6 @@
 //! Variables of the handler: set before the run, shown after it. Address and size come from the symbols of the image.
 
+use crate::card::values::digits_of;
 use crate::session::Session;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use object::{Object, ObjectSymbol};
@@ -156,13 +157,14 @@ fn place(handler: &Handler, text: &str) -> Result<Place> {
 /// A number in decimal, hexadecimal (0x) or binary (0b), or a negative decimal one.
 fn number(text: &str) -> Result<i128> {
     let text = text.trim();
-    let digits = text.replace('_', "");
-    let parsed = match digits.get(..2) {
-        Some("0x" | "0X") => i128::from_str_radix(&digits[2..], 16),
-        Some("0b" | "0B") => i128::from_str_radix(&digits[2..], 2),
-        _ => digits.parse(),
+    let (digits, radix, sign) = match (text.get(..2), text.strip_prefix('-')) {
+        (Some("0x" | "0X"), _) => (&text[2..], 16, 1),
+        (Some("0b" | "0B"), _) => (&text[2..], 2, 1),
+        (_, Some(digits)) => (digits, 10, -1),
+        _ => (text, 10, 1),
     };
-    parsed.map_err(|_| anyhow!("`{text}` is no number; give one such as 7, -1 or 0x1f"))
+    let value = digits_of(digits, radix).map(|value| sign * i128::from(value));
+    value.ok_or_else(|| anyhow!("`{text}` is no number of 64 bits; give one such as 7, -1 or 0x1f"))
 }
 
 /// The bytes of a number of so many bytes, lowest first.

@@ -6,6 +6,7 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::{Device, Error, Node, Result, Rule, SharedCard};
 use spindle_contract::registers::{doorbell, PAGE};
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
@@ -70,12 +71,19 @@ impl Card {
     /// Sets who the card is, and begins to receive, to answer and to send reliably. A packet and its acknowledgement take about
     /// `round_trip` cycles.
     pub fn set_station(&mut self, station: Station, round_trip: u64) -> Result<()> {
+        if station.nid as usize >= NODE_TABLE_ENTRIES {
+            return Err(Error::Argument(format!(
+                "a station with the number {} cannot be put to: the node table ends at {}; choose a number from there",
+                station.nid,
+                NODE_TABLE_ENTRIES - 1
+            )));
+        }
         let units = |cycles: u64| cycles.div_ceil(64).clamp(1, 4095) as u16;
         self.device.set_identity(station.nid, station.mac, station.ip)?;
         self.device.set_sequence_filter(true)?;
         self.device.set_responses(Some(Responses { ack_every: 1, ..Responses::default() }))?;
         self.device.set_reliability(Some(Reliability {
-            timeout: units(4 * round_trip),
+            timeout: units(round_trip.saturating_mul(4)),
             hole_time: units(round_trip),
             retries: 15,
             incarnation: station.nid + 1,

@@ -97,7 +97,12 @@ impl Request {
 
 /// A MAC address in the usual form.
 pub fn parse_mac(text: &str) -> Result<[u8; 6], String> {
-    let bytes: Option<Vec<u8>> = text.split(':').map(|byte| u8::from_str_radix(byte, 16).ok()).collect();
+    let byte = |text: &str| {
+        // The library's parser takes a sign too.
+        let plain = (1..=2).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        plain.then(|| u8::from_str_radix(text, 16).ok()).flatten()
+    };
+    let bytes: Option<Vec<u8>> = text.split(':').map(byte).collect();
     bytes
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| format!("`{text}` is no MAC address; give one such as 02:00:00:00:00:01"))

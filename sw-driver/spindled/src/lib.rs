@@ -26,8 +26,10 @@
 //! | [`bell`] | the doorbell page of a client: commands, and what has to be closed |
 //! | [`quota`] | limits |
 //! | [`control`] | requests in JSON |
+//! | [`arguments`] | values of the command line |
 #![warn(missing_docs)]
 
+pub mod arguments;
 pub mod bell;
 pub mod card;
 pub mod control;

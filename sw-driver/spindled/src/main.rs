@@ -3,9 +3,8 @@
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 use spindle::Node;
-use spindle_contract::params::SPINDLE_PORT;
+use spindled::arguments::{node, station};
 use spindled::card::Station;
-use spindled::control::{parse_ip, parse_mac};
 use spindled::{Daemon, Options, Quota};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,10 +25,10 @@ struct Arguments {
     #[arg(long, default_value = "/run/spindle")]
     socket: PathBuf,
     /// Number, MAC and IPv4 address of the card: 1,02:00:00:00:00:01,10.0.0.1. Without it, `set_station` sets them later.
-    #[arg(long, value_parser = parse_station)]
+    #[arg(long, value_parser = station)]
     station: Option<Station>,
     /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2; a UDP port may follow. May be given several times.
-    #[arg(long, value_parser = parse_node)]
+    #[arg(long, value_parser = node)]
     node: Vec<(usize, Node)>,
     /// Cycles of a packet and its acknowledgement: a put that is not acknowledged for four times as long is sent again.
     #[arg(long, default_value_t = 4096)]
@@ -49,26 +48,6 @@ struct Arguments {
     /// Cycles of the card for each INC_EPOCH and CLOSE of a client.
     #[arg(long, default_value_t = Quota::default().reclaim_cycles)]
     reclaim_cycles: u64,
-}
-
-fn parse_station(text: &str) -> Result<Station, String> {
-    let parts: Vec<&str> = text.split(',').collect();
-    let [nid, mac, ip] = parts[..] else {
-        return Err("give number, MAC and IPv4 address, such as 1,02:00:00:00:00:01,10.0.0.1".into());
-    };
-    let nid = nid.parse().map_err(|_| format!("`{nid}` is no number of a node"))?;
-    Ok(Station { nid, mac: parse_mac(mac)?, ip: parse_ip(ip)? })
-}
-
-fn parse_node(text: &str) -> Result<(usize, Node), String> {
-    let parts: Vec<&str> = text.split(',').collect();
-    let ([number, mac, ip], port) = match parts[..] {
-        [number, mac, ip] => ([number, mac, ip], Ok(SPINDLE_PORT)),
-        [number, mac, ip, port] => ([number, mac, ip], port.parse().map_err(|_| format!("`{port}` is no UDP port"))),
-        _ => return Err("give number, MAC and IPv4 address, such as 2,02:00:00:00:00:02,10.0.0.2".into()),
-    };
-    let number = number.parse().map_err(|_| format!("`{number}` is no number of a node"))?;
-    Ok((number, Node { mac: parse_mac(mac)?, ip: parse_ip(ip)?, port: port? }))
 }
 
 impl Arguments {

@@ -99,6 +99,17 @@ pub unsafe fn given<'a, T>(pointer: *mut T, what: &str) -> Result<&'a mut T> {
     unsafe { pointer.as_mut() }.ok_or_else(|| argument(format!("{what} is NULL")))
 }
 
+/// Checks the number of bytes of the caller's memory.
+///
+/// # Errors
+/// No memory has so many.
+pub fn bytes_of_memory(size: usize, what: &str) -> Result<usize> {
+    match isize::try_from(size) {
+        Ok(_) => Ok(size),
+        Err(_) => Err(argument(format!("{what} has {size} bytes, which no memory has; give its size"))),
+    }
+}
+
 /// A number of the caller that fits 32 bits.
 pub fn small(number: impl TryInto<u32> + Copy + std::fmt::Display, what: &str) -> Result<u32> {
     number.try_into().map_err(|_| argument(format!("{what} is {number}; it must fit 32 bits without a sign")))

@@ -42,7 +42,7 @@ fn reliability(place: &Place) -> Reliability {
     const MOST: u64 = 4095;
     let units = |cycles: u64| cycles.div_ceil(64).min(MOST) as u16;
     Reliability {
-        timeout: units(4 * place.round_trip),
+        timeout: units(place.round_trip.saturating_mul(4)),
         hole_time: units(place.round_trip),
         retries: 15,
         incarnation: place.incarnation,

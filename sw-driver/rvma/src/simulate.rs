@@ -71,6 +71,10 @@ fn wire_options(wire: &Wire) -> Result<WireOptions> {
     }
     let routing = if wire.paths > 1 { Routing::Adaptive } else { Routing::Ordered };
     let (latency, step, paths) = (wire.latency.into(), wire.step.into(), wire.paths.max(1).into());
+    let longest = u64::from(wire.step) * (u64::from(wire.paths.max(1)) - 1);
+    if longest > u64::from(u32::MAX) {
+        return Err(argument(format!("the longest path takes {longest} cycles; give fewer paths or a smaller step")));
+    }
     Ok(WireOptions { loss: wire.loss, duplication: wire.duplication, routing, paths, latency, step, seed: wire.seed })
 }
 

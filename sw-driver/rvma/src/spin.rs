@@ -1,7 +1,7 @@
 //! The calls of `include/spin.h`.
 
 use crate::contexts::{Context, Event};
-use crate::failure::{argument, given, guard, status};
+use crate::failure::{argument, bytes_of_memory, given, guard, status};
 use crate::handles::{self, ContextHandle, NicHandle, WindowHandle};
 use crate::receiving::window_options;
 use anyhow::{Context as _, Result};
@@ -92,6 +92,7 @@ pub unsafe extern "C" fn SPIN_Load(
             if image.is_null() {
                 return Err(argument("the image is NULL"));
             }
+            let size = bytes_of_memory(size, "the image")?;
             // SAFETY: as the caller promises.
             let (image, options) = unsafe { (std::slice::from_raw_parts(image.cast(), size), options.as_ref()) };
             load(nic, image, options)
@@ -199,6 +200,7 @@ pub unsafe extern "C" fn SPIN_Read_state(
         if bytes.is_null() {
             return Err(argument("the room for the state is NULL"));
         }
+        let size = bytes_of_memory(size, "the room for the state")?;
         // SAFETY: as the caller promises.
         context.read_state(offset, unsafe { std::slice::from_raw_parts_mut(bytes.cast(), size) })
     })
@@ -220,6 +222,7 @@ pub unsafe extern "C" fn SPIN_Write_state(
         if bytes.is_null() {
             return Err(argument("the state to write is NULL"));
         }
+        let size = bytes_of_memory(size, "the state to write")?;
         // SAFETY: as the caller promises.
         context.write_state(offset, unsafe { std::slice::from_raw_parts(bytes.cast(), size) })
     })

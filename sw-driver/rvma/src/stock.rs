@@ -51,6 +51,10 @@ impl WindowStock {
     /// # Errors
     /// There is no memory, region or slot for them.
     pub fn new(window: Arc<OpenWindow>, count: usize, size: u32) -> Result<WindowStock> {
+        let most = window.nic().node().driver().info().posted_buffers;
+        if count > most {
+            return Err(argument(format!("a stock of {count} buffers; the card has {most} that are posted")));
+        }
         let memory = Pages::new(spindle::Stock::bytes(count, size))?;
         window.nic().register(memory.0.clone())?;
         let stock = Mutex::new(spindle::Stock::layout(memory.0.start, count, size));

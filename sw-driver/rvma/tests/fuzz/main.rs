@@ -1,0 +1,8 @@
+//! Fuzzing of the calls that C programs make. See `docs/trust.md`.
+#![allow(non_snake_case, reason = "the names of the RVMA paper")]
+
+mod c;
+mod calls;
+mod card;
+mod directed;
+mod handles;

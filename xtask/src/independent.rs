@@ -69,8 +69,8 @@ const CRATES: &[Uses] = &[
     ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model",
         "spindle-nic", "spindle-sdk", "spindle-shell-bench", "spindle-sim"], &[]),
     ("spindle-tests", &["spindle", "spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core",
-        "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-hart", "spindle-sdk", "spindle-sim",
-        "spindle-testing"], &[]),
+        "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-fuzz", "spindle-hart", "spindle-sdk",
+        "spindle-sim", "spindle-testing"], &[]),
     ("spindle-guest", DRIVER, &[]),
     ("xtask", &[], &[]),
 ];

@@ -9,8 +9,13 @@
 //! ```
 //!
 //! A placeholder is `{key}`, or `{key:N}` with N decimals. `{budget.FAMILY.BLOCK.FIGURE}` is a bound of `xtask/budgets.toml`.
-//! `{synth.FAMILY.BLOCK.FIGURE}` is a row of the synthesis, of any block; other keys are those of `report.json`.
+//! `{synth.FAMILY.BLOCK.FIGURE}` is a row of the synthesis, of any block; other keys are those of `report.json`. Figures of
+//! fuzzing, `{trust.fuzz_…}`, are those of `docs/fuzz.json`, with their own commits.
+//!
+//! A table with `each = "KEY"` has its rows once for each figure below the key: `*` in a row is the figure's name, and the
+//! row of the sum, `all`, is the last.
 
+use crate::fuzz;
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -40,6 +45,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Fills the tables from the figures that are there.
+    pub fn fill() -> Self {
+        Self { check: false, from: None, commit: None }
+    }
+
     /// What `cargo xtask test` asks for.
     pub fn check() -> Self {
         Self { check: true, from: None, commit: None }
@@ -58,7 +68,13 @@ struct Table {
     name: String,
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// The rows are there for each figure below this key.
+    #[serde(default)]
+    each: Option<String>,
 }
+
+/// What keys of fuzzing begin with.
+const FUZZ: &str = "trust.fuzz_";
 
 /// `docs/figures.json`: the figures that tables use.
 #[derive(Default, Serialize, Deserialize)]
@@ -83,6 +99,7 @@ pub fn run(options: &Options) -> Result<bool> {
         figures.update(&report, &commit, &declarations.keys());
         std::fs::write(FIGURES, serde_json::to_string_pretty(&figures)? + "\n")?;
     }
+    figures.add_fuzzing(&fuzz::Results::load()?);
     let mut rendered = BTreeMap::new();
     for table in &declarations.table {
         let text = table.render(&figures, &budgets).with_context(|| format!("table `{}` of {TABLES}", table.name))?;
@@ -116,15 +133,29 @@ impl Declarations {
     fn keys(&self) -> BTreeSet<String> {
         let cells = self.table.iter().flat_map(|table| table.rows.iter().flatten());
         let keys = cells.flat_map(|cell| placeholders(cell)).map(|(_, key, _)| key.to_string());
-        keys.filter(|key| !key.starts_with("budget.")).collect()
+        keys.filter(|key| !key.starts_with("budget.") && !key.starts_with(FUZZ)).collect()
     }
 }
 
 impl Table {
+    /// The rows, once for each figure where this is asked for.
+    fn rows(&self, figures: &Figures) -> Vec<Vec<String>> {
+        let Some(each) = &self.each else { return self.rows.clone() };
+        let prefix = format!("{each}.");
+        let names = figures.figures.keys().filter_map(|key| key.strip_prefix(&prefix));
+        let (sum, names): (Vec<&str>, Vec<&str>) = names.partition(|name| *name == "all");
+        let row = |name: &str| {
+            let cells = move |row: &Vec<String>| row.iter().map(|cell| cell.replace('*', name)).collect::<Vec<_>>();
+            self.rows.iter().map(cells).collect::<Vec<_>>()
+        };
+        names.into_iter().chain(sum).flat_map(row).collect()
+    }
+
     fn render(&self, figures: &Figures, budgets: &toml::Table) -> Result<String> {
         let mut text = format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
         let mut fresh = 0;
-        for row in &self.rows {
+        let rows = self.rows(figures);
+        for row in &rows {
             ensure!(row.len() == self.columns.len(), "the row `{}` has {} cells", row.join(" | "), row.len());
             let mut cells = Vec::new();
             let mut older = BTreeSet::new();
@@ -139,7 +170,7 @@ impl Table {
             }
             text += &format!("| {} |\n", cells.join(" | "));
         }
-        let rest = if fresh == self.rows.len() { "" } else { ", except where a row names another" };
+        let rest = if fresh == rows.len() { "" } else { ", except where a row names another" };
         if fresh > 0 {
             text += &format!("\nMeasured at commit {}{rest}.\n", figures.commit);
         }
@@ -219,6 +250,20 @@ fn format_number(value: f64, decimals: Option<usize>) -> String {
 }
 
 impl Figures {
+    /// Adds the figures of fuzzing, which have a file of their own.
+    fn add_fuzzing(&mut self, results: &fuzz::Results) {
+        let mut found = BTreeMap::new();
+        flatten("trust", &Value::Object(results.figures()), &mut found);
+        for (key, number) in found {
+            let commits = results.commits(key.rsplit('.').next().unwrap_or_default());
+            let older: Vec<&str> = commits.into_iter().filter(|commit| *commit != self.commit).collect();
+            if !older.is_empty() {
+                self.older.insert(key.clone(), older.join(", "));
+            }
+            self.figures.insert(key, number);
+        }
+    }
+
     /// Takes the figures `keys` of a report that was measured at `commit`. What the report lacks stays, with its own commit.
     fn update(&mut self, report: &Value, commit: &str, keys: &BTreeSet<String>) {
         let mut found = BTreeMap::new();
@@ -304,7 +349,7 @@ fn markdown(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The short hash of the checked-out commit.
-fn present_commit() -> Result<String> {
+pub fn present_commit() -> Result<String> {
     let output = Command::new("git").args(["rev-parse", "--short=7", "HEAD"]).output().context("cannot run `git`")?;
     ensure!(output.status.success(), "git knows no commit here; name it with --commit");
     Ok(String::from_utf8_lossy(&output.stdout).trim().into())
@@ -320,6 +365,7 @@ mod tests {
             name: "t".into(),
             columns: vec!["figure".into(), "evidence".into()],
             rows: vec![vec![cell.into(), "simulated".into()]],
+            each: None,
         }
     }
 
@@ -365,6 +411,34 @@ mod tests {
         assert_eq!(fill(&filled, &tables, &mut used).unwrap(), filled);
         assert!(fill("<!-- figures: u -->\n<!-- end of figures -->\n", &tables, &mut used).is_err());
         assert!(fill("<!-- figures: t -->\nopen\n", &tables, &mut used).is_err());
+    }
+
+    #[test]
+    fn a_table_has_a_row_for_each_figure_and_the_sum_last() {
+        let mut figures = Figures { commit: "new".into(), ..Default::default() };
+        for (key, number) in [("a.all", 9), ("a.x", 4), ("a.y", 5), ("b.x", 1), ("b.y", 2), ("b.all", 3), ("ab.z", 7)] {
+            figures.figures.insert(key.into(), number.into());
+        }
+        figures.older.insert("b.y".into(), "old".into());
+        let row = ["`*`", "{a.*} of {b.*}"].map(String::from).to_vec();
+        let table = Table { each: Some("a".into()), rows: vec![row], ..table("") };
+        let rows = table.render(&figures, &toml::Table::new()).unwrap();
+        let wanted = "| `x` | 4 of 1 |\n| `y` | 5 of 2; measured at old |\n| `all` | 9 of 3 |\n";
+        assert!(rows.contains(wanted), "{rows}");
+    }
+
+    #[test]
+    fn figures_of_fuzzing_keep_their_commits() {
+        let results: fuzz::Results = serde_json::from_value(json!({"parsers": {
+            "pcap": {"cases": 5, "taken": 2, "seconds": 1.0, "commit": "old"},
+            "rule": {"cases": 6, "taken": 2, "seconds": 1.0, "commit": "new"},
+        }}))
+        .unwrap();
+        let mut figures = Figures { commit: "new".into(), ..Default::default() };
+        figures.add_fuzzing(&results);
+        assert_eq!(figures.figures["trust.fuzz_cases.all"], 11.into());
+        let of = |parser: &str| figures.older.get(&format!("trust.fuzz_taken.{parser}")).map(String::as_str);
+        assert_eq!((of("pcap"), of("rule"), of("all")), (Some("old"), None, Some("old")));
     }
 
     #[test]

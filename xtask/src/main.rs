@@ -9,6 +9,7 @@ mod cache;
 mod compat;
 mod dist;
 mod figures;
+mod fuzz;
 mod independent;
 mod install;
 mod lint;
@@ -81,6 +82,8 @@ enum Command {
     Mutants(mutants::Options),
     /// Change the Rust sources of contract, driver and back end in small ways and see which changes the tests notice.
     RustMutants(rust_mutants::Options),
+    /// Give each parser of outside data many random cases, and fill the table of their numbers in docs/trust.md.
+    Fuzz(fuzz::Options),
     /// Fill the figure tables of README and docs.
     Figures(figures::Options),
     /// Draw the pictures of README and docs.
@@ -116,6 +119,7 @@ fn main() -> std::process::ExitCode {
             Command::Report(options) => report::run(&options),
             Command::Mutants(options) => mutants::run(&options),
             Command::RustMutants(options) => rust_mutants::run(&options),
+            Command::Fuzz(options) => fuzz::run(&options),
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
             Command::Soak(options) => soak::run(&options).map(|()| true),

@@ -179,6 +179,16 @@ impl Contexts {
             l2_bytes: info.l2_bytes,
         }
     }
+
+    /// Whether the card has such places. What another program says of them may be any numbers.
+    pub(crate) fn has(&self, placement: &Placement) -> bool {
+        let inside = |(start, bytes): (usize, usize), memory: Range<usize>| {
+            bytes == 0 || (memory.start <= start && start.checked_add(bytes).is_some_and(|end| end <= memory.end))
+        };
+        inside(placement.code, 0..self.imem_bytes)
+            && inside(placement.state, 0..self.l2_bytes)
+            && inside(placement.scratch, SCRATCHPADS)
+    }
 }
 
 /// Bytes that a piece takes: hardware ORs the base into an address, so a piece is a power of two, aligned to itself.

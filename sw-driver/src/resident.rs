@@ -244,7 +244,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             bytes.extend(self.bar.read32(hpu::BASE + hpu::L2_DATA)?.to_le_bytes());
         }
         bytes.truncate(length);
-        let valid = list::checksum(&bytes) == checksum;
-        Ok(if valid { list::parse(&String::from_utf8_lossy(&bytes), self.info.contexts) } else { None })
+        if list::checksum(&bytes) != checksum {
+            return Ok(None);
+        }
+        let list = list::parse(&String::from_utf8_lossy(&bytes), self.info.contexts);
+        Ok(list.filter(|list| list.contexts.iter().all(|resident| self.contexts.has(&resident.placement))))
     }
 }

@@ -1,6 +1,7 @@
 //! What fuzzing has found, one test each: cards and servers that report what cannot be are errors, not panics or endless
 //! waits.
 
+use crate::residents::Table;
 use spindle::resident::{Effect, ResidentRule};
 use spindle::rule_table::Action;
 use spindle::transport::vfio_user::UserCard;
@@ -9,7 +10,7 @@ use spindle::vfio_user::Client;
 use spindle::{Bar, ContextId, ContextOptions, Device, Error, HostMemory, Image, Result};
 use spindle_contract::events::{self, Head};
 use spindle_contract::memory_map::{base, CODE};
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
 use spindle_contract::registers::{self, doorbell, global, hpu, packet, trace, PAGE};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +25,7 @@ type ByReads = fn(u32) -> u32;
 
 /// A card whose registers have fixed values, but for one that a function of the number of its reads gives.
 #[derive(Default)]
-struct Table {
+struct Registers {
     registers: HashMap<u32, u32>,
     changing: Option<(u32, ByReads)>,
     reads: u32,
@@ -34,11 +35,11 @@ struct Table {
 }
 
 #[derive(Clone)]
-struct Card(Rc<RefCell<Table>>);
+struct Card(Rc<RefCell<Registers>>);
 
 impl Card {
     fn new(lies: &[(u32, u32)]) -> Card {
-        let mut table = Table { next: 0x1_0000, ..Table::default() };
+        let mut table = Registers { next: 0x1_0000, ..Registers::default() };
         table.registers.extend(registers::identity(&Config::SIM));
         table.registers.extend(lies.iter().copied());
         Card(Rc::new(RefCell::new(table)))
@@ -271,5 +272,26 @@ fn vectors_and_windows_that_no_server_has_are_errors() {
     for window in [[u64::MAX - 1, u64::MAX], [8 << 30, 4 << 30]] {
         let mut card = card_of(opening(window, 16)).unwrap();
         assert!(matches!(card.alloc(100, 64), Err(Error::Full { .. })), "{window:x?}");
+    }
+}
+
+/// The list of residents says where a context lies; sums of places and sizes did not fit a number.
+#[test]
+fn a_resident_that_the_card_cannot_have_is_none() {
+    let image = Image { code: vec![0x13; 64], entries: [Some(base(CODE)), None, None], ..Image::default() };
+    let most = usize::MAX;
+    for pieces in [
+        format!("0\t{most}\t0\t64\t0\t0"),
+        format!("{most}\t1\t0\t64\t0\t0"),
+        format!("0\t64\t{most}\t{most}\t0\t0"),
+        format!("0\t64\t0\t64\t{most}\t{most}"),
+        format!("0\t64\t0\t64\t{}\t64", L1_SCRATCH_BASE + L1_SCRATCH_BYTES),
+        format!("0\t64\t{}\t64\t0\t0", Config::SIM.l2_bytes),
+    ] {
+        let table = Table::new(&Config::SIM, &format!("context\t0\t0\t{pieces}\tx\n"), 1);
+        let mut device = Device::attach(&table, &table).unwrap();
+        assert!(device.residents().is_empty() && device.strangers() == [ContextId(0)], "{pieces}");
+        assert!(device.read_state(ContextId(0), 0, &mut [0; 4]).is_err());
+        device.install(&image, &ContextOptions::default()).unwrap();
     }
 }

@@ -1,12 +1,14 @@
-//! Fuzzing of what the driver reads from outside: images, rules, events and records of a card, everything a card answers,
-//! and vfio-user on both sides. See `docs/trust.md`.
+//! Fuzzing of what the driver reads from outside: images, rules, addresses, lists of residents, events and records of a card,
+//! everything a card answers, and vfio-user on both sides. See `docs/trust.md`.
 
+mod address;
 mod calls;
 mod card;
 mod directed;
 mod elf;
 mod events;
 mod image;
+mod residents;
 mod rule;
 mod user_client;
 mod user_server;

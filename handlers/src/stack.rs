@@ -5,6 +5,9 @@
 //! bounded is named instead of guessed: recursion, frames whose size is computed. A call through a pointer is a call of any function whose
 //! address the image holds; if there is none, or the call could recurse, it has no bound. An HPU has no compressed instructions, so every
 //! instruction is one word.
+//!
+//! An image may come from anyone, so the walk is bounded: calls are followed so many functions deep, and code in which functions overlap
+//! only some times over.
 
 mod pointers;
 mod walk;
@@ -15,6 +18,7 @@ use serde::Serialize;
 use spindle::image::ENTRY_SYMBOLS;
 use spindle::Image;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Stack of a handler.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
@@ -55,12 +59,50 @@ pub struct Code {
 /// The function of lib/pspin.c that calls PsPIN handlers: an image that holds no function's address has none, and never gets there.
 const PSPIN_CALL: &str = "spindle_pspin_call";
 
+/// Functions that a chain of calls has at most.
+const DEEPEST: usize = 64;
+/// Sentences that are kept.
+const MOST_SENTENCES: usize = 32;
+/// Times that each instruction is walked at most, on average: labels of assembly are functions that overlap.
+const OVERLAPS: usize = 16;
+
 /// What a function and all that it calls do.
 #[derive(Clone, Default)]
 struct Total {
     depth: u32,
     path: Vec<String>,
     unbounded: Vec<String>,
+}
+
+impl Total {
+    /// One with a sentence.
+    fn without_bound(sentence: String) -> Rc<Total> {
+        Rc::new(Total { unbounded: vec![sentence], ..Total::default() })
+    }
+
+    /// Adds a call at this depth.
+    fn calls(&mut self, depth: u32, below: &Total) {
+        let sum = depth.saturating_add(below.depth);
+        if sum > self.depth || (self.path.is_empty() && sum == self.depth) {
+            self.depth = sum;
+            self.path.clone_from(&below.path);
+        }
+        for sentence in &below.unbounded {
+            if self.unbounded.len() < MOST_SENTENCES && !self.unbounded.contains(sentence) {
+                self.unbounded.push(sentence.clone());
+            }
+        }
+    }
+}
+
+/// What is known while the handlers of an image are followed.
+struct Search {
+    known: HashMap<u32, Rc<Total>>,
+    above: Vec<u32>,
+    /// A call through a pointer.
+    pointer: Option<Rc<Total>>,
+    /// Instructions that may still be walked.
+    steps: usize,
 }
 
 impl Code {
@@ -71,9 +113,13 @@ impl Code {
         let sections = header.sections(endian, file)?;
         let mut words = HashMap::new();
         let mut ends = Vec::new();
+        // Sections that a linker makes do not overlap in the file.
+        let mut left = file.len();
         for section in sections.iter().filter(|s| s.sh_flags(endian) & elf::SHF_EXECINSTR != 0) {
             let start = section.sh_addr(endian);
             let bytes = section.data(endian, file)?;
+            let Some(rest) = left.checked_sub(bytes.len()) else { continue };
+            left = rest;
             ends.push((start, start.wrapping_add(bytes.len() as u32)));
             let word = |chunk: &[u8]| u32::from_le_bytes(chunk.try_into().expect("chunks of four"));
             words.extend((0..).map(|i: u32| start.wrapping_add(4 * i)).zip(bytes.chunks_exact(4).map(word)));
@@ -97,13 +143,16 @@ impl Code {
         let starts: Vec<u32> = found.keys().copied().collect();
         for (start, (_, end)) in &mut found {
             let section = ends.iter().find(|(from, to)| (from..to).contains(&start)).map_or(*start, |(_, to)| *to);
-            let next = starts.iter().copied().find(|next| next > start).unwrap_or(section);
+            let next = starts.get(starts.partition_point(|next| next <= start)).copied().unwrap_or(section);
             *end = section.min(if end == start { next } else { *end });
         }
         let mut data = Vec::new();
         let holds_data = |flags: u32| flags & (elf::SHF_ALLOC | elf::SHF_EXECINSTR) == elf::SHF_ALLOC;
         for section in sections.iter().filter(|section| holds_data(section.sh_flags(endian))) {
-            data.extend_from_slice(section.data(endian, file)?);
+            let bytes = section.data(endian, file)?;
+            let Some(rest) = left.checked_sub(bytes.len()) else { continue };
+            left = rest;
+            data.extend_from_slice(bytes);
         }
         let data = data.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("chunks of four")));
         let taken = pointers::taken(&words, &found, data);
@@ -112,10 +161,11 @@ impl Code {
 
     /// The handlers that the image has.
     pub fn handlers(&self, image: &Image) -> Vec<HandlerStack> {
-        let mut known = HashMap::new();
+        let steps = OVERLAPS * self.words.len();
+        let mut search = Search { known: HashMap::new(), above: Vec::new(), pointer: None, steps };
         let entries = ENTRY_SYMBOLS.into_iter().zip(image.entries);
         let stack = |(handler, entry): (&'static str, Option<u32>)| {
-            let mut total = self.total(entry?, &mut known, &mut Vec::new());
+            let mut total = Total::clone(&self.total(entry?, &mut search));
             // Two handlers may be one function.
             total.path.splice(..1.min(total.path.len()), [handler.to_owned()]);
             Some(HandlerStack {
@@ -130,50 +180,56 @@ impl Code {
     }
 
     /// A function and everything below it.
-    fn total(&self, start: u32, known: &mut HashMap<u32, Total>, above: &mut Vec<u32>) -> Total {
-        if let Some(total) = known.get(&start) {
+    fn total(&self, start: u32, search: &mut Search) -> Rc<Total> {
+        if let Some(total) = search.known.get(&start) {
             return total.clone();
         }
-        let Some((name, _)) = self.functions.get(&start) else {
-            let unbounded = vec![format!("{start:#010x} is called and has no symbol")];
-            return Total { unbounded, ..Total::default() };
+        let Some((name, end)) = self.functions.get(&start) else {
+            return Total::without_bound(format!("{start:#010x} is called and has no symbol"));
         };
-        if above.contains(&start) {
-            return Total { unbounded: vec![format!("{name} is recursive")], ..Total::default() };
+        if search.above.contains(&start) {
+            return Total::without_bound(format!("{name} is recursive"));
         }
-        above.push(start);
-        let body = walk::body(&self.words, start, self.functions[&start].1);
+        if search.above.len() >= DEEPEST {
+            return Total::without_bound(format!("{name} is called more than {DEEPEST} functions deep"));
+        }
+        search.above.push(start);
+        let body = walk::body(&self.words, start, *end, &mut search.steps);
         let mut total = Total {
             depth: body.depth,
             path: Vec::new(),
             unbounded: body.unbounded.iter().map(|what| format!("{name} {what}")).collect(),
         };
-        let mut calls = body.calls;
+        for (target, depth) in body.calls {
+            total.calls(depth, &self.total(target, search));
+        }
         if let Some(depth) = body.pointers.into_iter().max() {
             let none = self.taken.is_empty() && name != PSPIN_CALL;
-            if none || self.taken.iter().any(|target| above.contains(target)) {
+            if none || search.above.iter().any(|start| self.taken.contains(start)) {
                 total.unbounded.push(format!("{name} calls through a pointer"));
             } else {
-                calls.extend(self.taken.iter().map(|target| (*target, depth)));
-            }
-        }
-        for (target, depth) in calls {
-            let below = self.total(target, known, above);
-            let sum = depth.saturating_add(below.depth);
-            if sum > total.depth || (total.path.is_empty() && sum == total.depth) {
-                total.depth = sum;
-                total.path = below.path;
-            }
-            for sentence in below.unbounded {
-                if !total.unbounded.contains(&sentence) {
-                    total.unbounded.push(sentence);
-                }
+                total.calls(depth, &self.through_pointer(search));
             }
         }
         total.path.insert(0, name.clone());
-        above.pop();
-        known.insert(start, total.clone());
+        search.above.pop();
+        let total = Rc::new(total);
+        search.known.insert(start, total.clone());
         total
+    }
+
+    /// A call of any function that a pointer can point at.
+    fn through_pointer(&self, search: &mut Search) -> Rc<Total> {
+        if let Some(pointer) = &search.pointer {
+            return pointer.clone();
+        }
+        let mut all = Total::default();
+        for target in &self.taken {
+            all.calls(0, &self.total(*target, search));
+        }
+        let all = Rc::new(all);
+        search.pointer = Some(all.clone());
+        all
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::walk::{immediate, upper_immediate, AUIPC, BRANCH, LUI, OP_IMM, STORE};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 /// Starts of those functions. `functions` maps a start to name and end, `data` holds the words of initialised sections.
 pub fn taken(
@@ -13,11 +14,11 @@ pub fn taken(
     data: impl Iterator<Item = u32>,
 ) -> BTreeSet<u32> {
     let mut taken: BTreeSet<u32> = data.filter(|word| functions.contains_key(word)).collect();
-    for (start, (_, end)) in functions {
+    for range in ranges(functions) {
         let (mut uppers, mut additions) = (BTreeSet::new(), BTreeSet::new());
         // An addition of zero is mostly a move: it counts only if the last write of its register was a LUI or AUIPC.
         let mut last = HashMap::new();
-        for at in (*start..*end).step_by(4) {
+        for at in range.step_by(4) {
             let Some(word) = words.get(&at).copied() else { continue };
             let (rd, rs1) = (word >> 7 & 31, word >> 15 & 31);
             let upper = match word & 0x7f {
@@ -49,4 +50,16 @@ pub fn taken(
         }
     }
     taken
+}
+
+/// Where functions lie; those that overlap are one, so that each instruction is looked at once.
+fn ranges(functions: &BTreeMap<u32, (String, u32)>) -> Vec<Range<u32>> {
+    let mut ranges: Vec<Range<u32>> = Vec::new();
+    for (start, (_, end)) in functions {
+        match ranges.last_mut() {
+            Some(last) if *start < last.end => last.end = last.end.max(*end),
+            _ => ranges.push(*start..*end),
+        }
+    }
+    ranges
 }

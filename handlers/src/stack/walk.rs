@@ -15,21 +15,27 @@ pub struct Body {
     pub unbounded: Vec<&'static str>,
 }
 
-/// Walks the function from `start` to `end` along all of its branches; `words` holds the code.
-pub fn body(words: &HashMap<u32, u32>, start: u32, end: u32) -> Body {
+/// Walks the function from `start` to `end` along all of its branches; `words` holds the code. Each instruction takes one of `steps`.
+pub fn body(words: &HashMap<u32, u32>, start: u32, end: u32, steps: &mut usize) -> Body {
     let body = Body::default();
-    let mut walk = Walk { words, start, end, body, seen: HashSet::new(), jumps: Vec::new(), frame_pointer: None };
+    let mut walk =
+        Walk { words, start, end, body, seen: HashSet::new(), jumps: Vec::new(), frame_pointer: None, steps };
     walk.follow(vec![(start, 0)]);
     // A jump through a register with a frame open, or beside code that nothing else reaches, goes through a table of the function's own
     // labels. Otherwise the jump is a tail call.
     if let Some(depth) = walk.jumps.iter().copied().max() {
-        let rest = |walk: &Walk| (start..end).step_by(4).find(|at| !walk.seen.contains(at));
-        if depth == 0 && rest(&walk).is_none() {
+        let rest = |walk: &Walk, from: u32| (from..end).step_by(4).find(|at| !walk.seen.contains(at));
+        if depth == 0 && rest(&walk, start).is_none() {
             walk.body.pointers.push(depth);
         }
-        while let Some(at) = rest(&walk) {
+        let mut next = start;
+        while let Some(at) = rest(&walk, next).filter(|_| *walk.steps > 0) {
             walk.follow(vec![(at, depth)]);
+            next = at;
         }
+    }
+    if *walk.steps == 0 {
+        walk.problem("lies in code that overlaps too often to be followed");
     }
     walk.body
 }
@@ -45,6 +51,8 @@ struct Walk<'a> {
     jumps: Vec<u32>,
     /// Depth of the frame pointer.
     frame_pointer: Option<u32>,
+    /// Instructions that may still be walked.
+    steps: &'a mut usize,
 }
 
 const RA: u32 = 1;
@@ -62,9 +70,10 @@ impl Walk<'_> {
 
     fn follow(&mut self, mut work: Vec<(u32, u32)>) {
         while let Some((at, depth)) = work.pop() {
-            if at >= self.end || !self.seen.insert(at) {
+            if at >= self.end || *self.steps == 0 || !self.seen.insert(at) {
                 continue;
             }
+            *self.steps -= 1;
             let Some(word) = self.words.get(&at).copied() else { continue };
             let next = self.step(at, word, depth, &mut work);
             if let Some(depth) = next {

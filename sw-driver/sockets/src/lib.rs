@@ -24,6 +24,6 @@ mod calls;
 mod card;
 mod connection;
 mod listener;
-mod message;
+pub mod message;
 mod next;
 mod table;

@@ -154,7 +154,7 @@ impl Results {
         self.parsers.extend(done.into_iter().map(|(parser, counts)| (parser, at(counts))));
     }
 
-    /// Figures of the report: `fuzz_cases.PARSER`, `fuzz_taken.PARSER` and `fuzz_seconds.PARSER`, and the sums, `….all`.
+    /// Figures of the report: cases, taken cases and seconds of each parser, and their sums, `all`.
     pub fn figures(&self) -> Map<String, Value> {
         let mut figures = json!({"fuzz_cases": {}, "fuzz_taken": {}, "fuzz_seconds": {}});
         let (mut cases, mut taken, mut seconds) = (0, 0, 0.0);

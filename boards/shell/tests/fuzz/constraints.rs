@@ -46,14 +46,25 @@ fn word(source: &mut Source, line: usize, depth: usize) -> Word {
     Word::Text((*source.pick(&texts)).into())
 }
 
+/// Where a word stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// At the begin of a line, where `#` begins a comment.
+    First,
+    Later,
+    /// In brackets.
+    Inner,
+}
+
 /// One of the forms in which Tcl takes the text as it stands; none if it has no such form.
-fn quoted(text: &str, inner: bool, source: Option<&mut Source>) -> Option<String> {
+fn quoted(text: &str, place: Place, source: Option<&mut Source>) -> Option<String> {
     let plain = !text.contains(['$', '\\', ';', '[', ']']);
     let bare = plain
         && !text.is_empty()
         && !text.contains(char::is_whitespace)
-        && !text.starts_with(['{', '"', '#'])
-        && !(inner && text.contains(']'));
+        && !text.starts_with(['{', '"'])
+        && !(place == Place::First && text.starts_with('#'))
+        && !(place == Place::Inner && text.contains(']'));
     let mut depth = 0i32;
     let closes = text.chars().all(|c| {
         depth += i32::from(c == '{') - i32::from(c == '}');
@@ -73,8 +84,11 @@ fn quoted(text: &str, inner: bool, source: Option<&mut Source>) -> Option<String
 
 /// A command as text; none if a word has no form.
 fn line(words: &[Word], inner: bool, source: &mut Option<&mut Source>) -> Option<String> {
-    let words = words.iter().map(|word| match word {
-        Word::Text(text) => quoted(text, inner, source.as_deref_mut()),
+    let words = words.iter().enumerate().map(|(at, word)| match word {
+        Word::Text(text) => {
+            let place = if at == 0 { Place::First } else { Place::Later };
+            quoted(text, if inner { Place::Inner } else { place }, source.as_deref_mut())
+        }
         Word::Query(query) => Some(format!("[{}]", line(&query.words, true, source)?)),
     });
     Some(words.collect::<Option<Vec<_>>>()?.join(" "))

@@ -90,7 +90,8 @@ fn fuzz_size() {
     spindle_fuzz::run("size", 5000, |source| {
         let units = [("", 0), ("K", 10), ("k", 10), ("M", 20), ("m", 20), ("G", 30), ("g", 30)];
         let (unit, shift) = *source.pick(&units);
-        let value = source.number() >> (8 * source.below(8));
+        let value =
+            if source.chance(3) { source.number() >> (8 * source.below(8)) } else { 1 + source.below(4095) as u64 };
         let text = format!("{}{unit}", spaced(&value.to_string(), source));
         let wanted =
             value.checked_mul(1 << shift).and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes > 0);

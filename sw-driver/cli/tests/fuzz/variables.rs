@@ -73,7 +73,8 @@ fn handler(source: &mut Source) -> (Handler, Vec<(String, usize, usize)>) {
 fn setting(source: &mut Source, variables: &[(String, usize, usize)]) -> (String, Option<(usize, Vec<u8>)>) {
     let (name, offset, bytes) = source.pick(variables);
     let stated = source.chance(2).then(|| *source.pick(&[1usize, 2, 4, 8]));
-    let index = source.chance(2).then(|| source.below(9));
+    let most = if source.chance(4) { 9 } else { 2 };
+    let index = source.chance(2).then(|| source.below(most));
     // As the manual says: a variable of the size of a number is one, any other is an array of words.
     let whole = matches!(bytes, 1 | 2 | 4 | 8) && index.is_none();
     let width = stated.unwrap_or(if whole { *bytes } else { 4 });
@@ -85,11 +86,15 @@ fn setting(source: &mut Source, variables: &[(String, usize, usize)]) -> (String
         text += &format!("[{index}]");
     }
     text += "=";
-    let count = 1 + source.below(3);
+    let count = if source.chance(3) { 1 + source.below(3) } else { 1 };
     let mut content = Vec::new();
     let mut fits = true;
     for at in 0..count {
-        let value = if source.chance(2) { i128::from(source.number()) } else { -i128::from(source.word()) };
+        let value = match source.below(4) {
+            0 => i128::from(source.number()),
+            1 => -i128::from(source.word()),
+            _ => i128::from(source.number() >> (64 - 8 * width)),
+        };
         let limit = 1i128 << (8 * width);
         fits &= (-limit / 2..limit).contains(&value);
         content.extend(&value.to_le_bytes()[..width]);

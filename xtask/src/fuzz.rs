@@ -10,6 +10,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
@@ -50,10 +51,8 @@ struct Counts {
 pub fn run(options: &Options) -> Result<bool> {
     let tests = chosen(&all()?, &options.parser)?;
     let commit = unchanged_commit()?;
-    let folder = std::path::absolute(target_folder().join("fuzz"))?;
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
-    }
+    // Another run may be under way.
+    let folder = std::path::absolute(target_folder().join(format!("fuzz/{}", std::process::id())))?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     println!("fuzz: {} parsers, {} cases each", tests.len(), options.cases);
     // Not by the runner of the other tests, which ends what takes long.
@@ -71,12 +70,15 @@ pub fn run(options: &Options) -> Result<bool> {
             println!("fuzz: {parser}: FAILED, or skipped");
         }
     }
+    std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     let sum: u64 = done.values().map(|counts| counts.cases).sum();
     println!("fuzz: {} of {} parsers passed, {sum} cases", done.len(), tests.len());
     match commit {
         _ if options.dry_run || done.is_empty() => {}
         None => println!("fuzz: sources differ from the commit; commit them before a run whose results are kept"),
         Some(commit) => {
+            let lock = File::create(target_folder().join("fuzz/results.lock"))?;
+            lock.lock().context("cannot lock the results")?;
             let mut results = Results::load()?;
             results.take(done, &commit);
             results.save()?;

@@ -1,25 +1,26 @@
 //! The mutants of one block: sampled, run against the tests, and what survives is tried to be proved equal.
 
-use super::design::{loaded, Design};
+use super::design::{loaded_by, Design};
 use super::netlist::{Netlist, Proof, Sampling};
 use super::results::{BlockResult, Mutant, Verdict};
-use super::suite::{Outcome, Suite};
+use super::suite::{Limit, Outcome, Suite};
 use super::table::{Block, Table};
 use crate::process::two_at_a_time;
 use crate::synth::Yosys;
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A test that runs without a mutant may take this long, the compilation of a large model included.
-const BASE: Duration = Duration::from_secs(1200);
+/// A test that runs without a mutant may take this long, the compilation of a large model on a busy machine included.
+const BASE: Duration = Duration::from_secs(3600);
 
 /// A test that loads the block, and what is known of it.
 pub struct Timed {
     pub name: String,
+    /// Of processor time.
     seconds: f64,
     /// Mutants that it has caught: what catches many is tried early.
     caught: AtomicU64,
@@ -27,8 +28,8 @@ pub struct Timed {
 
 impl Timed {
     /// A mutant that makes a test take much longer than this is caught: no bench waits for ever.
-    fn limit(&self) -> Duration {
-        Duration::from_secs_f64(20.0 + 6.0 * self.seconds)
+    fn limit(&self) -> Limit {
+        Limit::cpu(Duration::from_secs_f64(10.0 + 6.0 * self.seconds))
     }
 
     fn cost(&self) -> f64 {
@@ -36,28 +37,32 @@ impl Timed {
     }
 }
 
-/// The design with the block that its tests load first; they list their designs in the empty folder `models`.
+/// The design with the block that its tests load first. They list their designs in the folder `models`, where tests of
+/// other blocks may have listed theirs.
 pub fn design(suite: &Suite, table: &Table, block: &Block, models: &Path) -> Result<Design> {
     let tests = suite.beginning_with(&block.tests);
     if tests.is_empty() {
         bail!("no test's name begins with {}", block.tests.join(" or "));
     }
-    let mut seen = 0;
     for test in &tests {
-        suite.run(test, &[("SPINDLE_MODELS", models.as_os_str())], BASE)?;
-        let designs = loaded(models);
-        for folder in &designs[seen..] {
-            if let Some(design) = Design::read(folder, block, table)? {
+        if loaded_by(models, test).is_empty() {
+            suite.run(test, &[("SPINDLE_MODELS", models.as_os_str())], Limit::wall(BASE))?;
+        }
+        for folder in loaded_by(models, test) {
+            if let Some(design) = Design::read(&folder, block, table)? {
                 return Ok(design);
             }
         }
-        seen = designs.len();
     }
-    bail!("none of its {} tests loads a design with the module `{}`", tests.len(), block.module)
+    bail!(
+        "none of its {} tests loads a design with the module `{}`; correct `module` or `tests` in xtask/mutants.toml",
+        tests.len(),
+        block.module
+    )
 }
 
 /// Runs `test` under a mutant; 0 is none.
-pub fn run(suite: &Suite, folder: &Path, test: &str, mutant: usize, limit: Duration) -> Result<(Outcome, Duration)> {
+pub fn run(suite: &Suite, folder: &Path, test: &str, mutant: usize, limit: Limit) -> Result<(Outcome, Duration)> {
     let number = mutant.to_string();
     let variables: [(&str, &OsStr); 2] = [("SPINDLE_MUTANTS", folder.as_os_str()), ("SPINDLE_MUTANT", number.as_ref())];
     suite.run(test, &variables, limit)
@@ -69,7 +74,7 @@ pub fn loads(folder: &Path, test: &str, block: &Block) -> bool {
     used.lines().any(|line| line.split_once('\t') == Some((test, &block.module)))
 }
 
-/// Runs of tests without a mutant: the time of each that passes.
+/// Runs of tests without a mutant: the processor time of each that passes.
 #[derive(Default)]
 struct Baseline(BTreeMap<String, Option<f64>>);
 
@@ -78,11 +83,7 @@ impl Baseline {
     fn of(&mut self, suite: &Suite, folder: &Path, tests: &[&str], block: &Block) -> Result<Vec<Timed>> {
         let fresh: Vec<&str> = tests.iter().copied().filter(|test| !self.0.contains_key(*test)).collect();
         let time = |test: &&str| -> Result<Option<f64>> {
-            let (mut outcome, mut took) = run(suite, folder, test, 0, BASE)?;
-            if outcome == Outcome::Passed && took > Duration::from_secs(2) {
-                // Once more, since a model may have been compiled.
-                (outcome, took) = run(suite, folder, test, 0, BASE)?;
-            }
+            let (outcome, took) = run(suite, folder, test, 0, Limit::wall(BASE))?;
             if outcome != Outcome::Passed {
                 println!("mutants: {test} fails without a mutant, and is left out");
             }
@@ -138,7 +139,8 @@ fn sift(
     Ok(survivors)
 }
 
-/// Runs the mutants of the blocks of a group, in its empty folder; each result goes to `done`.
+/// Runs the mutants of the blocks of a group, in its empty folder; each result goes to `done`, and so does an error of one
+/// block, after which the others run.
 pub fn results(
     suite: &Suite,
     yosys: &Yosys,
@@ -146,45 +148,64 @@ pub fn results(
     designs: &[(&Block, Design)],
     sampling: Sampling,
     folder: &Path,
-    mut done: impl FnMut(&Block, BlockResult) -> Result<()>,
+    mut done: impl FnMut(&Block, Result<BlockResult>) -> Result<()>,
 ) -> Result<()> {
     let mut netlists = Vec::new();
     let mut next = 1;
     for (block, design) in designs {
         let sampling = Sampling { count: sampling.count * block.times, ..sampling };
-        let netlist = Netlist::make(yosys, design, folder, sampling, next).with_context(|| block.name.clone())?;
-        next += netlist.mutations.len();
-        netlists.push(netlist);
+        match Netlist::make(yosys, design, folder, sampling, next) {
+            Ok(netlist) => {
+                next += netlist.mutations.len();
+                netlists.push((*block, design, netlist));
+            }
+            Err(error) => done(block, Err(error))?,
+        }
     }
     let mut baseline = Baseline::default();
-    for ((block, design), netlist) in designs.iter().zip(&netlists) {
-        let start = Instant::now();
-        let own = baseline.of(suite, folder, &suite.beginning_with(&block.tests), block)?;
-        if own.is_empty() {
-            bail!("{}: no test of its own loads the block and passes without a mutant", block.name);
-        }
-        let build_seconds = start.elapsed().as_secs();
-        let count = netlist.mutations.len();
-        println!("mutants: {}: {count} mutants, {} tests, {build_seconds} s until they run", block.name, own.len());
-        let verdicts = judge(suite, yosys, table, block, netlist, folder, &own, &mut baseline)?;
-        let mutants = netlist.mutations.iter().zip(verdicts).map(|(mutation, verdict)| {
-            let at = mutation.at().to_string();
-            let rust = design.rust_source(at.split(':').next().unwrap_or_default()).map(String::from);
-            Mutant { what: mutation.what(), at, rust, verdict }
-        });
-        let result = BlockResult {
-            engine: block.engine.clone(),
-            hash: design.hash(),
-            tool: yosys.version.clone(),
-            seed: sampling.seed,
-            wanted: sampling.count * block.times,
-            build_seconds,
-            mutants: mutants.collect(),
-            seconds: start.elapsed().as_secs(),
-        };
-        done(block, result)?;
+    for (block, design, netlist) in &netlists {
+        done(block, result(suite, yosys, table, block, design, netlist, sampling, folder, &mut baseline))?;
     }
     Ok(())
+}
+
+/// Runs the mutants of one block of a group.
+#[allow(clippy::too_many_arguments)]
+fn result(
+    suite: &Suite,
+    yosys: &Yosys,
+    table: &Table,
+    block: &Block,
+    design: &Design,
+    netlist: &Netlist,
+    sampling: Sampling,
+    folder: &Path,
+    baseline: &mut Baseline,
+) -> Result<BlockResult> {
+    let start = Instant::now();
+    let own = baseline.of(suite, folder, &suite.beginning_with(&block.tests), block)?;
+    if own.is_empty() {
+        bail!("no test of its own loads the block and passes without a mutant");
+    }
+    let build_seconds = start.elapsed().as_secs();
+    let count = netlist.mutations.len();
+    println!("mutants: {}: {count} mutants, {} tests, {build_seconds} s until they run", block.name, own.len());
+    let verdicts = judge(suite, yosys, table, block, netlist, folder, &own, baseline)?;
+    let mutants = netlist.mutations.iter().zip(verdicts).map(|(mutation, verdict)| {
+        let at = mutation.at().to_string();
+        let rust = design.rust_source(at.split(':').next().unwrap_or_default()).map(String::from);
+        Mutant { what: mutation.what(), at, rust, verdict }
+    });
+    Ok(BlockResult {
+        engine: block.engine.clone(),
+        hash: design.hash(),
+        tool: yosys.version.clone(),
+        seed: sampling.seed,
+        wanted: sampling.count * block.times,
+        build_seconds,
+        mutants: mutants.collect(),
+        seconds: start.elapsed().as_secs(),
+    })
 }
 
 /// What becomes of every mutant of a block: its own tests run, then proofs, then tests of larger designs.

@@ -75,7 +75,8 @@ impl Design {
         Ok(())
     }
 
-    /// Writes what yosys reads into `folder`; the script that reads it and flattens the block.
+    /// Writes what yosys reads into `folder`; the script that reads it and flattens the block. Own modules are read as for
+    /// a proof and not as for a synthesis, which would leave out the start values of memories.
     pub fn write(&self, folder: &Path) -> Result<String> {
         let write = |name: &str, text: &str| {
             let path = folder.join(format!("{name}.sv"));
@@ -92,7 +93,7 @@ impl Design {
         }
         for (name, text) in &self.own {
             write(name, text)?;
-            script += &format!("read_verilog -sv {name}.sv; ");
+            script += &format!("read_verilog -sv -formal {name}.sv; ");
         }
         Ok(script
             + &format!(
@@ -130,10 +131,20 @@ impl Design {
 
 /// Folders of the designs in `folder`, in the order in which tests have loaded them first, without repetitions.
 pub fn loaded(folder: &Path) -> Vec<PathBuf> {
+    listed(folder, |_| true)
+}
+
+/// Those that `test` has loaded.
+pub fn loaded_by(folder: &Path, test: &str) -> Vec<PathBuf> {
+    listed(folder, |name| name == test)
+}
+
+fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let loads = std::fs::read_to_string(folder.join("loads")).unwrap_or_default();
     let mut designs: Vec<PathBuf> = Vec::new();
-    for design in loads.lines().filter_map(|line| Some(folder.join(line.split_once('\t')?.1))) {
-        if !designs.contains(&design) {
+    for (test, design) in loads.lines().filter_map(|line| line.split_once('\t')) {
+        let design = folder.join(design);
+        if wanted(test) && !designs.contains(&design) {
             designs.push(design);
         }
     }

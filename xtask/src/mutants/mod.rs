@@ -38,8 +38,11 @@ pub struct Options {
     /// Run blocks again whose results stand.
     #[arg(long)]
     again: bool,
+    /// Leave out the tests of larger designs: what only they catch survives until a run with `--again`.
+    #[arg(long)]
+    own: bool,
     /// Run, for at most two minutes, some mutants that were caught; fail if one is not caught any more.
-    #[arg(long, conflicts_with_all = ["block", "again"])]
+    #[arg(long, conflicts_with_all = ["block", "again", "own"])]
     sample: bool,
     /// Run nothing; write docs/mutants.md of the results.
     #[arg(long, conflicts_with_all = ["block", "again", "sample"])]
@@ -55,31 +58,56 @@ pub fn run(options: &Options) -> Result<bool> {
         return check();
     }
     if options.page {
-        return Results::load()?.save().map(|()| true);
+        let mut results = Results::load()?;
+        let stale = results.explain(&Table::load()?.survivor);
+        results.save()?;
+        return Ok(no_stale_reason(&stale));
     }
     if options.sample {
         return sample::run();
     }
-    let (table, yosys, suite) = (Table::load()?, Yosys::find()?, Suite::build()?);
+    let (mut table, yosys, suite) = (Table::load()?, Yosys::find()?, Suite::build(&programs())?);
+    if options.own {
+        table.engine.values_mut().for_each(|engine| engine.broad.clear());
+    }
     let mut failed = 0;
     for group in table.find(&options.block)? {
-        if let Err(error) = run_group(options, &table, &yosys, &suite, &group) {
-            println!("mutants: {}: {error:#}", group[0].group);
+        let mut fail = |name: &str, error: anyhow::Error| {
+            println!("mutants: {name}: {error:#}");
             failed += 1;
+        };
+        if let Err(error) = run_group(options, &table, &yosys, &suite, &group, &mut fail) {
+            fail(&group[0].group, error);
         }
     }
-    let figures = Results::load()?.figures();
-    println!("mutants: {} in all, score {}, {failed} groups failed", figures["total"], figures["score"]);
-    Ok(failed == 0)
+    let mut results = Results::load()?;
+    let stale = results.explain(&table.survivor);
+    let figures = results.figures();
+    println!("mutants: {} in all, score {}, {failed} blocks failed", figures["total"], figures["score"]);
+    Ok(no_stale_reason(&stale) && failed == 0)
 }
 
-/// Runs the blocks of a group whose results do not stand.
-fn run_group(options: &Options, table: &Table, yosys: &Yosys, suite: &Suite, group: &[&Block]) -> Result<()> {
+/// Runs the blocks of a group whose results do not stand. A block that cannot be run goes to `fail`.
+fn run_group(
+    options: &Options,
+    table: &Table,
+    yosys: &Yosys,
+    suite: &Suite,
+    group: &[&Block],
+    fail: &mut impl FnMut(&str, anyhow::Error),
+) -> Result<()> {
     let sampling = Sampling { count: options.number, seed: options.seed };
     let kept = Results::load()?;
+    let models = empty_folder(&format!("designs-{}", group[0].group))?;
     let mut designs = Vec::new();
     for block in group {
-        let design = block::design(suite, table, block, &empty_folder(&format!("designs-{}", block.group))?)?;
+        let design = match block::design(suite, table, block, &models) {
+            Ok(design) => design,
+            Err(error) => {
+                fail(&block.name, error);
+                continue;
+            }
+        };
         let wanted = (design.hash(), yosys.version.clone(), options.seed, options.number * block.times);
         let stands = kept
             .blocks
@@ -93,6 +121,13 @@ fn run_group(options: &Options, table: &Table, yosys: &Yosys, suite: &Suite, gro
     }
     let folder = empty_folder(&format!("group-{}", group[0].group))?;
     block::results(suite, yosys, table, &designs, sampling, &folder, |block, result| {
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => {
+                fail(&block.name, error);
+                return Ok(());
+            }
+        };
         for mutant in result.mutants.iter().filter(|mutant| matches!(mutant.verdict, Verdict::Survived(_))) {
             println!("mutants: {}: survived: {} at {}", block.name, mutant.what, mutant.at);
         }
@@ -106,17 +141,31 @@ fn run_group(options: &Options, table: &Table, yosys: &Yosys, suite: &Suite, gro
         lock.lock().context("cannot lock the results")?;
         let mut results = Results::load()?;
         results.blocks.insert(block.name.clone(), result);
+        results.explain(&table.survivor);
         results.save()
     })
 }
 
-/// Whether the page is that of the results.
+/// Whether every reason of the table is that of a survivor.
+fn no_stale_reason(stale: &[String]) -> bool {
+    for reason in stale {
+        println!(
+            "mutants: xtask/mutants.toml has a reason of a mutant that has not survived: {reason}; delete the reason"
+        );
+    }
+    stale.is_empty()
+}
+
+/// Whether the page is that of the results, with the reasons of the table.
 pub fn check() -> Result<bool> {
-    let current = Results::load()?.page_is_current()?;
+    let kept = Results::load()?;
+    let mut results = kept.clone();
+    let stale = results.explain(&Table::load()?.survivor);
+    let current = results == kept && results.page_is_current()?;
     if !current {
         println!("mutants: docs/mutants.md is out of date; run `cargo xtask mutants --page`");
     }
-    Ok(current)
+    Ok(no_stale_reason(&stale) && current)
 }
 
 /// The sample of `cargo xtask test`.
@@ -142,6 +191,11 @@ pub fn figures() -> Result<serde_json::Value> {
 
 fn folder() -> PathBuf {
     target_folder().join("mutants")
+}
+
+/// Where the executables of runs are.
+fn programs() -> PathBuf {
+    folder().join("programs")
 }
 
 /// A folder of this name, without what an earlier run has left; its absolute path.

@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::list::{self, Mutation};
-use super::suite::{wait, Outcome};
+use super::suite::{wait, Limit, Outcome};
 use crate::process::quiet;
 use crate::synth::Yosys;
 use anyhow::{ensure, Context, Result};
@@ -15,8 +15,8 @@ use std::time::Duration;
 const SELECT: &str = "spindle_mutant";
 const SELECT_BITS: u32 = 16;
 
-/// Longest time of one question to the solver.
-const PROOF: Duration = Duration::from_secs(20);
+/// Processor time of one question to the solver.
+const PROOF: Duration = Duration::from_secs(8);
 
 /// How many mutants of a block, and which.
 #[derive(Clone, Copy)]
@@ -55,7 +55,8 @@ impl Netlist {
         // More than wanted, since mutations of clocks are left out: a derived clock is another design.
         let listed = count + count / 4 + 8;
         let script = format!(
-            "{}write_rtlil base.il; select {module}; mutate -list {listed} -seed {seed} -o list.txt",
+            "{}write_rtlil base.il; select {module}; select -del {module}/t:$meminit*; \
+             mutate -list {listed} -seed {seed} -o list.txt",
             design.write(&work)?
         );
         run(yosys, &work, &script)?;
@@ -122,7 +123,7 @@ impl Netlist {
         let mut command = Command::new(yosys.program());
         command.current_dir(self.folder.join("work")).args(["-q", "-p", script]);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        Ok(wait(child, PROOF)? == Outcome::Passed)
+        Ok(wait(child, Limit::cpu(PROOF))?.0 == Outcome::Passed)
     }
 }
 
@@ -134,7 +135,7 @@ fn run(yosys: &Yosys, folder: &Path, script: &str) -> Result<()> {
 /// Turns the input that chooses the mutant into a register that reads its value from the environment when the model
 /// starts: the ports stay those of the block, so that every test and every larger design takes the module.
 fn with_own_select(text: &str) -> Result<String> {
-    let port = Regex::new(&format!(r",\s*{SELECT}\)"))?;
+    let port = Regex::new(&format!(r",\s*{SELECT}\s*\)"))?;
     let input = format!("  input [{}:0] {SELECT};\n", SELECT_BITS - 1);
     let wire = format!("  wire [{}:0] {SELECT};\n", SELECT_BITS - 1);
     for part in [input.as_str(), &wire] {
@@ -161,6 +162,9 @@ mod tests {
         let own = with_own_select(text).unwrap();
         assert!(own.contains("module m(a, y);") && !own.contains("input [15:0]"), "{own}");
         assert!(own.contains("  initial spindle_mutant = $c32(\"(std::getenv(\\\"SPINDLE_MUTANT\\\")"), "{own}");
+        // A long list of ports.
+        let own = with_own_select(&text.replace("mutant)", "mutant\n)")).unwrap();
+        assert!(own.contains("module m(a, y);"), "{own}");
         assert!(with_own_select("module m(a);\nendmodule\n").is_err());
     }
 

@@ -1,6 +1,7 @@
 //! `docs/mutants.json`: what became of every mutant, and the page and the figures that are made of it.
 
 use super::list::Mutation;
+use super::table::Survivor;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
@@ -24,12 +25,13 @@ induction from a reset. Any other mutant has *survived*. The score is the caught
   one for each commit, and names the blocks whose Verilog has changed since.
 * `cargo xtask mutants --block NAME` runs a block again, `-n N` with more mutants, `--seed S` with others. Every mutant
   with the test that caught it is in [mutants.json](mutants.json). This page is generated of it.
+* A survivor is a missing test, or has its reason in `xtask/mutants.toml`. A reason of a mutant that is caught is refused.
 ";
 const BEGIN: &str = "<!-- figures: mutants -->\n";
 const END: &str = "<!-- end of figures -->\n";
 
 /// All results.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     pub blocks: BTreeMap<String, BlockResult>,
 }
@@ -124,6 +126,21 @@ impl Results {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Results::default()),
             Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
         }
+    }
+
+    /// Gives each survivor its reason; the reasons that are of none.
+    pub fn explain(&mut self, reasons: &[Survivor]) -> Vec<String> {
+        let mut used = vec![false; reasons.len()];
+        for (name, block) in &mut self.blocks {
+            for mutant in &mut block.mutants {
+                let Verdict::Survived(reason) = &mut mutant.verdict else { continue };
+                let found = reasons.iter().position(|r| (&r.block, &r.what, &r.at) == (name, &mutant.what, &mutant.at));
+                *reason = found.map_or(String::new(), |index| reasons[index].reason.clone());
+                found.into_iter().for_each(|index| used[index] = true);
+            }
+        }
+        let stale = reasons.iter().zip(used).filter(|(_, used)| !used);
+        stale.map(|(reason, _)| format!("{}: {} at {}", reason.block, reason.what, reason.at)).collect()
     }
 
     /// Writes the file and its page.
@@ -250,6 +267,33 @@ mod tests {
         let figures = results().figures();
         assert_eq!((&figures["score"], &figures["engines"]["hpu_core"]["score"]), (&json!(0.75), &json!(0.75)));
         assert_eq!((&figures["mutants"]["a"]["equivalent"], &figures["total"]), (&json!(1), &json!(5)));
+    }
+
+    #[test]
+    fn a_survivor_has_the_reason_of_the_table_and_a_reason_of_another_mutant_is_stale() {
+        let reason = |block: &str, at: &str, reason: &str| Survivor {
+            block: block.into(),
+            what: "inv of Y[0] of xor".into(),
+            at: at.into(),
+            reason: reason.into(),
+        };
+        let mut explained = results();
+        let stale =
+            explained.explain(&[reason("a", "a.sv:3", "new"), reason("a", "a.sv:4", ""), reason("b", "a.sv:3", "")]);
+        assert_eq!(stale, ["a: inv of Y[0] of xor at a.sv:4", "b: inv of Y[0] of xor at a.sv:3"]);
+        let verdicts = |results: &Results| -> Vec<Verdict> {
+            results.blocks["a"].mutants.iter().map(|mutant| mutant.verdict.clone()).collect()
+        };
+        let mut wanted = verdicts(&results());
+        wanted[3] = Verdict::Survived("new".into());
+        assert_eq!(verdicts(&explained), wanted);
+        // A reason that the table has no more is gone.
+        assert!(explained.explain(&[]).is_empty());
+        assert_eq!(verdicts(&explained)[3], Verdict::Survived(String::new()));
+        for mutant in &mut explained.blocks.get_mut("a").unwrap().mutants {
+            mutant.verdict = Verdict::Caught("a::test".into());
+        }
+        assert_eq!(explained.explain(&[reason("a", "a.sv:3", "new")]).len(), 1, "what is caught needs no reason");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use super::block;
 use super::design::{loaded, Design};
 use super::netlist::{Netlist, Sampling};
-use super::results::{BlockResult, Results, Verdict};
-use super::suite::{Outcome, Suite};
+use super::results::{BlockResult, Mutant, Results, Verdict};
+use super::suite::{Limit, Outcome, Suite};
 use super::table::{Block, Table};
 use crate::synth::Yosys;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use sha2::{Digest, Sha256};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ const BUILD_SECONDS: u64 = 60;
 pub fn run() -> Result<bool> {
     let start = Instant::now();
     let (table, yosys, results) = (Table::load()?, Yosys::find()?, Results::load()?);
-    let suite = Suite::build()?;
+    let suite = Suite::build(&super::programs())?;
     let commit = Command::new("git").args(["rev-parse", "HEAD"]).output();
     let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let mut blocks: Vec<&Block> = table.block.iter().collect();
@@ -39,7 +40,8 @@ pub fn run() -> Result<bool> {
         if start.elapsed() > BEGIN || kept.build_seconds > BUILD_SECONDS {
             continue;
         }
-        let sampled = sample(&suite, &yosys, block, kept, &design, &commit, start)?;
+        let place = super::empty_folder("sample")?;
+        let sampled = sample(&suite, &yosys, block, kept, &design, &commit, &place, start)?;
         ran += sampled.0;
         lost.extend(sampled.1);
     }
@@ -63,7 +65,9 @@ fn listed(table: &Table, block: &Block, kept: &BlockResult) -> Result<Option<Des
     Ok(None)
 }
 
-/// Runs some mutants of a block with the tests that caught them: how many ran, and which are not caught.
+/// Runs some mutants of a block with the tests that caught them, in the empty folder `place`: how many ran, and which are
+/// not caught. A result of another mutant or of a test that does not exist is none.
+#[allow(clippy::too_many_arguments)]
 fn sample(
     suite: &Suite,
     yosys: &Yosys,
@@ -71,35 +75,50 @@ fn sample(
     kept: &BlockResult,
     design: &Design,
     commit: &str,
+    place: &Path,
     start: Instant,
 ) -> Result<(usize, Vec<String>)> {
-    let place = super::empty_folder("sample")?;
-    let netlist = Netlist::make(yosys, design, &place, Sampling { count: kept.wanted, seed: kept.seed }, 1)?;
-    let mut chosen: Vec<(usize, &str)> = Vec::new();
+    if kept.tool != yosys.version {
+        // Another yosys lists other mutations.
+        return Ok((0, vec![]));
+    }
+    let netlist = Netlist::make(yosys, design, place, Sampling { count: kept.wanted, seed: kept.seed }, 1)?;
+    let mut lost = Vec::new();
+    let mut lose = |mutant: &Mutant, why: &str| {
+        lost.push(format!("{}: {} at {}: {why}", block.name, mutant.what, mutant.at));
+    };
+    let mut chosen: Vec<(usize, &Mutant, &str)> = Vec::new();
     for (index, mutant) in kept.mutants.iter().enumerate() {
-        let same = netlist.mutations.get(index).is_some_and(|mutation| mutant.is(mutation));
-        if let (true, Verdict::Caught(test)) = (same, &mutant.verdict) {
+        let Verdict::Caught(test) = &mutant.verdict else { continue };
+        let name = test.split(' ').next().unwrap_or(test);
+        if !netlist.mutations.get(index).is_some_and(|mutation| mutant.is(mutation)) {
+            lose(mutant, "the block has no such mutant; run the block again");
+        } else if !suite.has(name) {
+            lose(mutant, &format!("there is no test `{name}`"));
+        } else if block.tests.iter().any(|prefix| test.starts_with(prefix)) && name == test {
             // A test of a larger design would compile that first.
-            if block.tests.iter().any(|prefix| test.starts_with(prefix)) && !test.ends_with(')') {
-                chosen.push((index, test));
-            }
+            chosen.push((index, mutant, test));
         }
     }
-    chosen.sort_by_key(|(index, _)| order(commit, &format!("{} {index}", block.name)));
-    let (mut ran, mut lost) = (0, Vec::new());
-    for (index, test) in chosen.into_iter().take(EACH) {
+    chosen.sort_by_key(|(index, ..)| order(commit, &format!("{} {index}", block.name)));
+    let mut ran = 0;
+    for (index, mutant, test) in chosen.into_iter().take(EACH) {
         let left = || END.saturating_sub(start.elapsed());
         // Without the mutant first: compiles the model, and shows that the test still loads the block.
-        let without = block::run(suite, &place, test, 0, left())?.0;
-        if without != Outcome::Passed || !block::loads(&place, test, block) {
+        let without = block::run(suite, place, test, 0, Limit::wall(left()))?.0;
+        if without != Outcome::Passed {
+            // The time is over, or the run of all tests has shown the failure.
             break;
         }
-        let outcome = block::run(suite, &place, test, index + 1, left())?.0;
+        if !block::loads(place, test, block) {
+            lose(mutant, &format!("{test} does not load the block"));
+            continue;
+        }
+        let outcome = block::run(suite, place, test, index + 1, Limit::wall(left()))?.0;
         let timely = !left().is_zero();
         ran += usize::from(timely);
         if outcome == Outcome::Passed && timely {
-            let mutant = kept.mutants.get(index).context("a chosen mutant is one of the kept")?;
-            lost.push(format!("{}: {} at {}, by {test}", block.name, mutant.what, mutant.at));
+            lose(mutant, &format!("{test} passes"));
         }
     }
     Ok((ran, lost))
@@ -112,8 +131,78 @@ fn order(commit: &str, name: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::order;
+    use super::super::suite::tests::script;
+    use super::*;
 
+    const BLOCK: &str = "module top (input logic a, b, output logic y);\nassign y = a ^ b;\nendmodule\n";
+
+    /// A sample of the block whose kept results say that `test` has caught every mutant; `falsify` changes them.
+    fn lost(test: &str, falsify: impl Fn(&mut Vec<Mutant>)) -> Option<(usize, Vec<String>)> {
+        std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap();
+        let Ok(yosys) = Yosys::find() else {
+            crate::skips::skip("there is no yosys; run `cargo xtask setup`");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("top.sv"), BLOCK).unwrap();
+        std::fs::write(folder.path().join("filelist.f"), "top.sv\n").unwrap();
+        let table: Table = toml::from_str("[[block]]\nname = 'top'\nengine = 'e'\ntests = ['a::']\n").unwrap();
+        let block = &table.block[0];
+        let design = Design::read(folder.path(), block, &table).unwrap().unwrap();
+        let place = |name: &str| {
+            let place = folder.path().join(name);
+            std::fs::create_dir(&place).unwrap();
+            place
+        };
+        let made = Netlist::make(&yosys, &design, &place("made"), Sampling { count: 4, seed: 1 }, 1).unwrap();
+        let mutants = made.mutations.iter().map(|mutation| Mutant {
+            what: mutation.what(),
+            at: mutation.at().into(),
+            rust: None,
+            verdict: Verdict::Caught(test.into()),
+        });
+        let mut kept = BlockResult {
+            engine: "e".into(),
+            hash: design.hash(),
+            tool: yosys.version.clone(),
+            seed: 1,
+            wanted: 4,
+            build_seconds: 0,
+            seconds: 0,
+            mutants: mutants.collect(),
+        };
+        falsify(&mut kept.mutants);
+        let suite = script(folder.path());
+        Some(sample(&suite, &yosys, block, &kept, &design, "1", &place("place"), Instant::now()).unwrap())
+    }
+
+    #[test]
+    fn a_result_that_names_a_test_that_passes_is_lost() {
+        // The test fails under odd mutants alone: the kept results of the even ones are false.
+        let Some((ran, lost)) = lost("a::odd", |_| ()) else { return };
+        assert_eq!((ran, lost.len()), (4, 2), "{lost:?}");
+        assert!(lost.iter().all(|line| line.ends_with(": a::odd passes")), "{lost:?}");
+        let true_results = |mutants: &mut Vec<Mutant>| {
+            for index in [1, 3] {
+                mutants[index].verdict = Verdict::Survived(String::new());
+            }
+        };
+        assert_eq!(super::tests::lost("a::odd", true_results), Some((2, vec![])));
+    }
+
+    #[test]
+    fn a_result_of_another_mutant_or_of_no_test_is_lost() {
+        let Some((_, lines)) = lost("a::odd", |mutants| {
+            mutants.truncate(1);
+            mutants[0].what = "inv of Y[7] of mul".into();
+        }) else {
+            return;
+        };
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("inv of Y[7] of mul") && lines[0].contains("no such mutant"), "{lines:?}");
+        let (_, lines) = lost("a::removed", |mutants| mutants.truncate(1)).unwrap();
+        assert!(lines.len() == 1 && lines[0].ends_with("there is no test `a::removed`"), "{lines:?}");
+    }
     #[test]
     fn another_commit_has_another_order() {
         let first = |commit: &str| ["a", "b", "c", "d", "e"].into_iter().min_by_key(|name| order(commit, name));

@@ -18,6 +18,19 @@ pub struct Table {
     pub engine: BTreeMap<String, Engine>,
     #[serde(default)]
     pub block: Vec<Block>,
+    #[serde(default)]
+    pub survivor: Vec<Survivor>,
+}
+
+/// Why no test can notice a mutant, although there is no proof that nothing changes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Survivor {
+    pub block: String,
+    /// As docs/mutants.json has them.
+    pub what: String,
+    pub at: String,
+    pub reason: String,
 }
 
 /// What the blocks of an engine have in common.

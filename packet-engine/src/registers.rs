@@ -83,7 +83,7 @@ pub struct PacketRegisters {
     /// Free cells.
     pub cells_free: Signal<In, Bits<11>>,
     page: PacketPage,
-    drops: CounterBank<5>,
+    drops: CounterBank<5, 32>,
     context_drops: ContextDrops,
     /// Step of the access; 0 = none.
     step: Reg<Bits<3>>,

@@ -3,7 +3,7 @@
 use crate::ram::LutRam;
 use spindle_verilog::prelude::*;
 
-/// `2^A` counters of 32 bits, at most two events per cycle.
+/// `2^A` counters of `W` bits, at most two events per cycle.
 ///
 /// | ports | meaning |
 /// |---|---|
@@ -12,10 +12,10 @@ use spindle_verilog::prelude::*;
 /// | out `clearing` | high for `2^A` cycles after reset, while the counters are set to zero: events are lost then |
 ///
 /// Each event port has its own half of every count, so there is no conflict; the halves are added when read. Counts
-/// wrap at 2^32. Never stalls: an event is read, added and written in three stages, and an event that finds its counter
+/// wrap at `2^W`. Never stalls: an event is read, added and written in three stages, and an event that finds its counter
 /// in a later stage takes the value from there. Levels: 10 with carry cells; all outputs are registers.
 #[block(no_default)]
-pub struct CounterBank<const A: usize> {
+pub struct CounterBank<const A: usize, const W: usize> {
     /// First event of the cycle.
     pub a_valid: Signal<In, Bit>,
     /// Its counter.
@@ -27,10 +27,10 @@ pub struct CounterBank<const A: usize> {
     /// Counter to read.
     pub read_index: Signal<In, Bits<A>>,
     /// Its count.
-    pub read_count: Signal<Out, Bits<32>>,
+    pub read_count: Signal<Out, Bits<W>>,
     /// The counters are being cleared.
     pub clearing: Signal<Out, Bit>,
-    halves: [LutRam<A, 32, 2>; 2],
+    halves: [LutRam<A, W, 2>; 2],
     /// Stage 1 reads the counter.
     hit: [Reg<Bit>; 2],
     index: [DFF<Bits<A>>; 2],
@@ -38,19 +38,19 @@ pub struct CounterBank<const A: usize> {
     adding: [Reg<Bit>; 2],
     add_index: [DFF<Bits<A>>; 2],
     follows: [DFF<Bit>; 2],
-    old: [DFF<Bits<32>>; 2],
+    old: [DFF<Bits<W>>; 2],
     /// Stage 3 writes.
     writing: [Reg<Bit>; 2],
     write_index: [DFF<Bits<A>>; 2],
-    new: [DFF<Bits<32>>; 2],
+    new: [DFF<Bits<W>>; 2],
     read_at: DFF<Bits<A>>,
-    read_half: [DFF<Bits<32>>; 2],
-    sum: DFF<Bits<32>>,
+    read_half: [DFF<Bits<W>>; 2],
+    sum: DFF<Bits<W>>,
     clear_at: Reg<Bits<A>>,
     cleared: Reg<Bit>,
 }
 
-impl<const A: usize> Default for CounterBank<A> {
+impl<const A: usize, const W: usize> Default for CounterBank<A, W> {
     fn default() -> Self {
         assert!((1..=8).contains(&A), "CounterBank: it has 2^1 to 2^8 counters, not 2^{A}; choose another A");
         Self::blank()
@@ -58,7 +58,7 @@ impl<const A: usize> Default for CounterBank<A> {
 }
 
 #[hdl]
-impl<const A: usize> CounterBank<A> {
+impl<const A: usize, const W: usize> CounterBank<A, W> {
     fn update(&mut self) {
         self.hit[0].d.next = self.a_valid.val();
         self.index[0].d.next = self.a_index.val();
@@ -82,7 +82,7 @@ impl<const A: usize> CounterBank<A> {
             let base = if self.follows[i].q.val() { self.new[i].q.val() } else { self.old[i].q.val() };
             self.writing[i].d.next = self.adding[i].q.val() | walking;
             self.write_index[i].d.next = if walking { self.clear_at.q.val() } else { self.add_index[i].q.val() };
-            self.new[i].d.next = if walking { bits::<32>(0) } else { base + 1 };
+            self.new[i].d.next = if walking { bits::<W>(0) } else { base + 1 };
 
             self.halves[i].write(self.writing[i].q.val(), self.write_index[i].q.val(), self.new[i].q.val());
             self.halves[i].read_address[0].next = index;

@@ -165,13 +165,14 @@ fn longest_job() {
     run_with_wave_on_failure("longest_job", |wave| {
         let mut rng = wave.rng();
         let dut = aligner(wave);
-        let jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)].map(|(src_offset, dst_offset)| Job {
-            src_offset,
-            dst_offset,
-            length: 16384,
-            surplus: 0,
-        });
-        run(&dut, &mut rng, &jobs, 1.0, 1.0);
+        for surplus in [0, 2] {
+            let mut jobs = [(0, 0), (63, 0), (0, 63), (63, 63), (1, 63), (63, 1)]
+                .map(|(src_offset, dst_offset)| Job { src_offset, dst_offset, length: 16384, surplus })
+                .to_vec();
+            jobs.push(Job { src_offset: 0, dst_offset: 0, length: 1, surplus: 0 });
+            let cost: usize = jobs.iter().map(Job::cost).sum();
+            assert_eq!(run(&dut, &mut rng, &jobs, 1.0, 1.0), (2, cost + 2), "surplus {surplus}");
+        }
     });
 }
 

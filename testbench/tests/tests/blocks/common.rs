@@ -111,6 +111,52 @@ pub fn queue_equivalence<B: WordPorts>(dut: &Dut<B>, port: WordPort, rng: &mut C
     assert!(moved > cycles as u64 / 8, "only {moved} words moved in {cycles} cycles");
 }
 
+/// A reset empties the block, whatever is in it: nothing comes out, and the block takes as many words as ever.
+pub fn reset_empties<B: WordPorts>(dut: &Dut<B>, port: WordPort) {
+    let (write, read) = B::words(dut);
+    write.valid.set(false);
+    dut.reset();
+    for words in 0..=port.capacity.min(9) as u64 {
+        read.ready.set(false);
+        for n in 0..words {
+            write.valid.set(true);
+            write.set(n);
+            dut.eval();
+            assert!(write.ready.is_high(), "word {n} of {words} had to wait");
+            dut.tick();
+        }
+        write.valid.set(false);
+        // Once while words are under way, once at rest.
+        if words % 2 == 0 {
+            (0..port.latency + 2).for_each(|_| dut.tick());
+        }
+        dut.reset();
+        for _ in 0..port.latency + 4 {
+            dut.eval();
+            assert!(!read.valid.is_high(), "a word came out after a reset of {words} words");
+            assert_eq!(B::level(dut).unwrap_or(0), 0, "level after a reset of {words} words");
+            dut.tick();
+        }
+        let mut taken = 0;
+        while write.ready.is_high() && taken <= port.capacity as u64 {
+            write.valid.set(true);
+            write.set(100 + taken);
+            dut.tick();
+            taken += 1;
+            write.valid.set(false);
+            dut.eval();
+        }
+        assert_eq!(taken, port.capacity as u64, "capacity after a reset of {words} words");
+        read.ready.set(true);
+        for n in 0..taken {
+            dut.eval();
+            assert!(read.valid.is_high() && read.number() == 100 + n, "word {n} after a reset of {words} words");
+            dut.tick();
+        }
+        dut.reset();
+    }
+}
+
 /// Exact latency, capacity, and one word per cycle when empty and when full.
 pub fn word_port_timing<B: WordPorts>(dut: &Dut<B>, port: WordPort) {
     let (write, read) = B::words(dut);

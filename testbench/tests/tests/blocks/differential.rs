@@ -78,7 +78,7 @@ macro_rules! has_reset {
 }
 has_reset! {
     Skid<Beat> Slice<Beat> Fifo<Bits<40>, 2> Fifo<Bits<40>, 7> RoundRobin<5> StreamArbiter ByteAligner CsrBlock
-    CounterBank<2> SumBank<2> StreamMonitor
+    CounterBank<2, 32> SumBank<2> StreamMonitor
 }
 
 differential!(sdp_ram_1, 1500, SdpRam::<3, 40>::new(RamStyle::Block, 1),
@@ -145,7 +145,7 @@ differential!(csr_block, 1000, CsrBlock::default(),
         (bar.bready) (bar.araddr) (bar.arvalid) (bar.rready) (csr_answer)],
     out [(bar.awready) (bar.wready) (bar.bresp) (bar.bvalid) (bar.arready)
         (bar.rdata) (bar.rresp) (bar.rvalid) (csr)], resets!());
-differential!(counter_bank, 1000, CounterBank::<2>::default(),
+differential!(counter_bank, 1000, CounterBank::<2, 32>::default(),
     in [(reset) (a_valid) (a_index) (b_valid) (b_index) (read_index)],
     out [(read_count) (clearing)], resets!());
 differential!(sum_bank, 1000, SumBank::<2>::default(),

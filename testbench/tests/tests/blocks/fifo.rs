@@ -1,6 +1,6 @@
 //! `Fifo` over depths and kinds of memory.
 
-use crate::blocks::common::{queue_equivalence, word_port_timing, WordPort};
+use crate::blocks::common::{queue_equivalence, reset_empties, word_port_timing, WordPort};
 use spindle_blocks::{Fifo, RamStyle};
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_verilog::prelude::Bits;
@@ -16,6 +16,7 @@ fn check_depth<const A: usize>(wave: &WaveContext, style: RamStyle, depth: usize
     let dut = Dut::new(wave, Fifo::<Bits<32>, A>::with_depth(style, depth), name);
     queue_equivalence(&dut, port, &mut rng, 6_000 + (20 << A));
     word_port_timing(&dut, port);
+    reset_empties(&dut, port);
 }
 
 #[test]

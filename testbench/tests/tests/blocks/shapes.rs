@@ -55,8 +55,8 @@ shapes! {
     byte_aligner: ByteAligner::default();
     csr_block: CsrBlock::default();
     count_memory: CountMemory::new(15);
-    counter_bank_1: CounterBank::<1>::default();
-    counter_bank_8: CounterBank::<8>::default();
+    counter_bank_1: CounterBank::<1, 32>::default();
+    counter_bank_8: CounterBank::<8, 32>::default();
     sum_bank_1: SumBank::<1>::default();
     sum_bank_8: SumBank::<8>::new(RamStyle::Block);
     stream_monitor: StreamMonitor::default();

@@ -1,6 +1,6 @@
 //! `Skid` and `Slice`.
 
-use crate::blocks::common::{queue_equivalence, random_bytes, word_port_timing, WordPort};
+use crate::blocks::common::{queue_equivalence, random_bytes, reset_empties, word_port_timing, WordPort};
 use spindle_blocks::{Beat, Skid, Slice};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_verilog::prelude::Bits;
@@ -20,7 +20,9 @@ fn skid_equals_queue() {
 #[test]
 fn skid_timing() {
     run_with_wave_on_failure("skid_timing", |wave| {
-        word_port_timing(&Dut::new(wave, Skid::<Bits<32>>::default(), "skid_32"), SKID);
+        let dut = Dut::new(wave, Skid::<Bits<32>>::default(), "skid_32");
+        word_port_timing(&dut, SKID);
+        reset_empties(&dut, SKID);
     });
 }
 
@@ -36,7 +38,9 @@ fn slice_equals_queue() {
 #[test]
 fn slice_timing() {
     run_with_wave_on_failure("slice_timing", |wave| {
-        word_port_timing(&Dut::new(wave, Slice::<Bits<32>>::default(), "slice_32"), SLICE);
+        let dut = Dut::new(wave, Slice::<Bits<32>>::default(), "slice_32");
+        word_port_timing(&dut, SLICE);
+        reset_empties(&dut, SLICE);
     });
 }
 

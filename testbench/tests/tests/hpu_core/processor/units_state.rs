@@ -264,18 +264,22 @@ fn atomics_compute() {
                 0x10 => (old as i32).min(operand as i32) as u32,
                 0x14 => (old as i32).max(operand as i32) as u32,
                 0x18 => old.min(operand),
-                _ => old.max(operand),
+                0x1C => old.max(operand),
+                // A store under a condition; what no instruction chooses keeps the word or clears it.
+                0x03 => operand,
+                0x05 => old,
+                _ => 0,
             };
             assert_eq!((unit.result.number() as u32), expected, "operation {f5:02x} of {old:08x}, {operand:08x}");
         };
-        let operations = [0x00, 0x01, 0x04, 0x08, 0x0C, 0x10, 0x14, 0x18, 0x1C];
+        let operations = [0x00, 0x01, 0x03, 0x04, 0x05, 0x08, 0x0C, 0x0D, 0x10, 0x14, 0x18, 0x1C];
         for f5 in operations {
             CORNERS.into_iter().for_each(|old| CORNERS.into_iter().for_each(|operand| check(f5, old, operand)));
         }
         for i in 0..100_000 {
             let old = operand(&mut rng, 0);
             let other = operand(&mut rng, old);
-            check(operations[i % 9], old, other);
+            check(operations[i % operations.len()], old, other);
         }
     });
 }

@@ -2,11 +2,12 @@
 
 use rand::Rng;
 use rvma_lut::commands::put_arbiter::PutArbiter;
-use spindle_blocks::desc::{CommandIssuer, PutDesc, PutDone};
+use spindle_blocks::desc::{PutDesc, PutDone};
 use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
 use spindle_harness::{run_with_wave_on_failure, Dut};
-use spindle_verilog::prelude::{bits, SinkPorts};
+use spindle_verilog::ports::from_bytes;
+use spindle_verilog::prelude::{bits, Packed, SinkPorts};
 use std::collections::VecDeque;
 
 /// By what the test knows answers to GETs.
@@ -17,27 +18,15 @@ fn sources(dut: &Dut<PutArbiter>) -> [&SinkPorts<PutDesc>; 3] {
     [&dut.process_put, &dut.array_put, &dut.get_answer]
 }
 
-fn issuer(handle: u64) -> CommandIssuer {
-    CommandIssuer { handle: bits(handle), ..CommandIssuer::default() }
+/// Random bits in every field.
+fn random<T: Packed>(rng: &mut impl Rng) -> T {
+    from_bytes(&std::array::from_fn::<u8, 64, _>(|_| rng.random()))
 }
 
 fn random_put(handle: u64, rng: &mut impl Rng) -> PutDesc {
-    PutDesc {
-        op: bits(rng.random_range(0..4u64)),
-        from_host: rng.random(),
-        node: bits(rng.random::<u8>()),
-        dst_pid: bits(rng.random::<u16>()),
-        src_pid: bits(rng.random::<u16>()),
-        addr: bits(rng.random::<u64>()),
-        key: bits(rng.random::<u32>()),
-        buf_off: bits(rng.random::<u32>()),
-        length: bits(rng.random::<u32>()),
-        host_address: bits(rng.random::<u64>()),
-        reply_off: bits(rng.random::<u32>()),
-        issuer: issuer(handle),
-        frame: bits(rng.random::<u16>()),
-        ..PutDesc::default()
-    }
+    let mut put: PutDesc = random(rng);
+    put.issuer.handle = bits(handle);
+    put
 }
 
 #[test]
@@ -48,6 +37,8 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
         let mut offered: [Option<PutDesc>; 3] = Default::default();
         let mut inside: [VecDeque<PutDesc>; 3] = Default::default();
         let (mut taken, mut left) = ([0u64; 3], [0; 3]);
+        // Puts of the command unit, which get a number; those of the rings have theirs.
+        let (mut ring, mut numbered) = (false, 0u64);
         let (mut expected, mut seen) = ([0u64; 2], [0u64; 2]);
         const CYCLES: u64 = 20_000;
         for cycle in 0..CYCLES {
@@ -60,6 +51,10 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                         2 => random_put(ANSWER_HANDLE, &mut rng),
                         _ => random_put(rng.random_range(0..4), &mut rng),
                     });
+                    if source == 0 {
+                        ring = rng.random_ratio(1, 4);
+                        dut.from_ring.set(ring);
+                    }
                 }
                 port.offer(offered[source]);
             }
@@ -67,8 +62,11 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
             dut.host_put.ready.set(quiet || cycle % 500 > 200 && rng.random_ratio(1, 2));
             let ends = !quiet && rng.random_ratio(1, 4);
             let (host, error) = (rng.random_bool(0.5), rng.random_bool(0.3));
-            let handle: u64 = if host { HOST_HANDLE.into() } else { rng.random_range(0..4) };
-            dut.put_done.offer(ends.then(|| PutDone { issuer: issuer(handle), error, ..PutDone::default() }));
+            // Every other one is that of a handler.
+            let handle = if host { 0 } else { rng.random_range(1..16) } ^ u64::from(HOST_HANDLE);
+            let mut done: PutDone = random(&mut rng);
+            (done.issuer.handle, done.error) = (bits(handle), error);
+            dut.put_done.offer(ends.then_some(done));
             if ends && host {
                 expected[0] += 1;
                 expected[1] += u64::from(error);
@@ -79,9 +77,12 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
                     let mut put = offered[source].take().expect("it is offered");
                     taken[source] += 1;
                     if source == 0 {
-                        assert_eq!(dut.number.number(), taken[0] & 0xFFFF);
+                        numbered += u64::from(!ring);
                         put.issuer.handle = bits(HOST_HANDLE);
-                        put.frame = bits(taken[0] & 0xFFFF);
+                        if !ring {
+                            assert_eq!(dut.number.number(), numbered & 0xFFFF);
+                            put.frame = bits(numbered);
+                        }
                     }
                     inside[source].push_back(put);
                     // Four wait and one leaves; two places are for processes only.
@@ -108,6 +109,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
         assert!(inside.iter().all(VecDeque::is_empty), "{inside:?}");
         assert_eq!((taken, seen), (left, expected));
         assert!(taken.iter().all(|taken| *taken > 500) && seen[1] > 500, "{taken:?} {seen:?}");
+        assert!(numbered > 400 && taken[0] - numbered > 100, "{numbered} of {}", taken[0]);
     });
 }
 

@@ -20,6 +20,7 @@ struct Question {
     key: Key,
     secret: u32,
     mode: u64,
+    window: u64,
     number: u64,
     generation: u64,
 }
@@ -32,7 +33,7 @@ impl Question {
             addr: bits(self.key.1),
             key: bits(self.secret),
             mode: bits(self.mode),
-            window: bits(0),
+            window: bits(self.window),
             mailbox: bits(self.number),
             generation: bits(self.generation),
         }
@@ -48,6 +49,7 @@ struct Answer {
     busy: bool,
     number: u64,
     mode: u64,
+    window: u64,
     generation: u64,
 }
 
@@ -60,6 +62,7 @@ impl Answer {
             busy: result.busy,
             number: result.mailbox.to_u64(),
             mode: result.mode.to_u64(),
+            window: result.window.to_u64(),
             generation: result.generation.to_u64(),
         }
     }
@@ -71,7 +74,8 @@ struct Mailbox {
     number: u64,
     generation: u64,
     secret: u32,
-    closing: bool,
+    mode: u64,
+    window: u64,
 }
 
 /// The table and what must be in it.
@@ -118,6 +122,15 @@ impl Pair {
         (self.rng.random_range(0..16), self.rng.random())
     }
 
+    /// A key that is most likely of no mailbox; also that of an empty place.
+    fn other_key(&mut self) -> Key {
+        if self.rng.random_ratio(1, 4) {
+            (0, 0)
+        } else {
+            self.fresh_key()
+        }
+    }
+
     /// One cycle: this question if the table takes it, else a packet's at random. The answer of `LATENCY` cycles ago, if it
     /// was to a command.
     fn step(&mut self, command: Option<Question>, packets: bool) -> (bool, Option<Answer>) {
@@ -126,10 +139,10 @@ impl Pair {
             let key = if !self.keys.is_empty() && self.rng.random_ratio(7, 8) {
                 self.keys[self.rng.random_range(0..self.keys.len())]
             } else {
-                self.fresh_key()
+                self.other_key()
             };
             // A process that there is not has no mailboxes.
-            let pid = if self.rng.random_ratio(1, 16) { key.0 + 64 } else { key.0 };
+            let pid = key.0 | u16::from(self.rng.random_ratio(1, 16)) << self.rng.random_range(6..16);
             let secret = self.open.get(&key).map_or(1, |m| m.secret) ^ u32::from(self.rng.random_ratio(1, 8));
             (packets && self.rng.random_ratio(15, 16)).then_some(Question {
                 op: LOOKUP,
@@ -161,7 +174,8 @@ impl Pair {
                         answer.hit
                             && answer.number == m.number
                             && answer.key_fits == (question.secret == m.secret)
-                            && (answer.mode == MODE_CLOSING) == m.closing
+                            && (answer.mode, answer.window) == (m.mode, m.window)
+                            && answer.generation == m.generation
                     }
                     None => !answer.hit,
                 });
@@ -201,13 +215,17 @@ impl Pair {
                     number: question.number,
                     generation: question.generation,
                     secret: question.secret,
-                    closing: false,
+                    mode: question.mode,
+                    window: question.window,
                 };
                 assert!(self.open.values().all(|m| m.number != question.number), "{question:?}: a number twice");
                 self.open.insert(question.key, mailbox);
                 self.keys.push(question.key);
             }
-            CLOSING => self.open.get_mut(&question.key).expect("it is open").closing = true,
+            CLOSING => {
+                let open = self.open.get_mut(&question.key).expect("it is open");
+                (open.mode, open.window, open.generation) = (question.mode, question.window, question.generation);
+            }
             REMOVE => {
                 self.open.remove(&question.key);
                 self.keys.retain(|key| *key != question.key);
@@ -220,6 +238,7 @@ impl Pair {
     /// Opens a mailbox, or hears that there is no room.
     fn open(&mut self, key: Key) -> bool {
         let secret = self.rng.random();
+        let (mode, window) = (self.rng.random_range(0..MODE_CLOSING), self.rng.random_range(0..512));
         let mut answer = Answer { full: true, busy: true, ..Default::default() };
         for _ in 0..2000 {
             answer = self.command(Question { op: PROBE, key, ..Default::default() });
@@ -234,15 +253,15 @@ impl Pair {
         }
         let Answer { number, generation, .. } = answer;
         assert!(self.generations.get(&number).is_none_or(|next| *next == generation), "{answer:?}");
-        self.command(Question { op: INSERT, key, secret, number, generation, ..Default::default() });
+        self.command(Question { op: INSERT, key, secret, mode, window, number, generation });
         self.pause();
         true
     }
 
     fn close(&mut self, key: Key) {
-        let Mailbox { number, generation, secret, .. } = self.open[&key];
+        let Mailbox { number, generation, secret, window, .. } = self.open[&key];
         let generation = (generation + 1) & 0xF;
-        let question = Question { op: CLOSING, key, secret, mode: MODE_CLOSING, number, generation };
+        let question = Question { op: CLOSING, key, secret, mode: MODE_CLOSING, window, number, generation };
         self.command(question);
         self.pause();
         self.command(Question { op: REMOVE, ..question });

@@ -176,7 +176,43 @@ fn the_quota_of_messages_is_exact() {
             bench.ends(kind::HEADER, bench.tasks[0].msg_slot.to_u64(), 0, code::SPIN_DROP);
             bench.send(&whole(7, 7));
             assert_eq!(bench.tasks.len(), 5);
+            for (context, alive) in [(1, 3), (2, 1), (3, 0)] {
+                bench.dut.live_index.set(context);
+                bench.cycles(2);
+                assert_eq!(bench.dut.live.number(), alive, "context {context}");
+            }
         }
+    });
+}
+
+/// Sums of bytes go on beyond 64 KiB, up and down.
+#[test]
+fn bytes_of_a_long_message_are_counted() {
+    const LENGTH: u64 = 0xC000;
+    let part = |pkt| packet(pkt, action::CONTEXT, 1, 9, LENGTH, 3 * LENGTH);
+    run_with_wave_on_failure("bytes_of_a_long_message_are_counted", |wave| {
+        // Its handlers drop every packet.
+        let mut bench = limited(wave, PAYLOAD | COMPLETION, ContextPolicy::default());
+        (1..4).for_each(|pkt| bench.send(&part(pkt)));
+        let slot = bench.tasks[0].msg_slot.to_u64();
+        (1..4).for_each(|pkt| bench.ends(kind::PAYLOAD, slot, pkt, code::SPIN_DROP));
+        let last = bench.tasks.last().expect("tasks");
+        assert_eq!((last.kind.to_u64() as u8, last.dropped_bytes.to_u64()), (kind::COMPLETION, 3 * LENGTH));
+
+        // The second packet is refused: its bytes are missing again.
+        let fields = ContextPolicy { packets: bits(1), overload: bits(overload::PAUSE), ..ContextPolicy::default() };
+        let mut bench = limited(wave, PAYLOAD | COMPLETION, fields);
+        (1..3).for_each(|pkt| bench.send(&part(pkt)));
+        assert_eq!(bench.drops, [reasons::PAUSED as u64]);
+        for pkt in [1, 3, 4] {
+            if pkt > 1 {
+                bench.send(&part(pkt));
+            }
+            assert_eq!(bench.asked().last(), Some(&(kind::PAYLOAD, pkt)));
+            bench.ends(kind::PAYLOAD, slot, pkt, code::SPIN_SUCCESS);
+        }
+        let kinds: Vec<u8> = bench.asked().into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [kind::PAYLOAD, kind::PAYLOAD, kind::PAYLOAD, kind::COMPLETION]);
     });
 }
 

@@ -228,9 +228,15 @@ impl<B: HasPorts> Dut<B> {
     /// Holds `reset` high for three cycles where there is one, and forgets what was under way.
     #[track_caller]
     pub fn reset(&self) {
+        self.reset_for(3);
+    }
+
+    /// The same for so many cycles.
+    #[track_caller]
+    pub fn reset_for(&self, cycles: u64) {
         let mut model = self.model_mut();
         if self.reset.is_some() {
-            model.reset(3);
+            model.reset(cycles);
         }
         model.eval();
         for watched in self.shared.channels.borrow_mut().iter_mut() {

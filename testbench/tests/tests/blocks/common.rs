@@ -111,7 +111,7 @@ pub fn queue_equivalence<B: WordPorts>(dut: &Dut<B>, port: WordPort, rng: &mut C
     assert!(moved > cycles as u64 / 8, "only {moved} words moved in {cycles} cycles");
 }
 
-/// A reset empties the block, whatever is in it: nothing comes out, and the block takes as many words as ever.
+/// A reset of a single cycle empties the block, whatever is in it: nothing comes out, and the block takes as many words as ever.
 pub fn reset_empties<B: WordPorts>(dut: &Dut<B>, port: WordPort) {
     let (write, read) = B::words(dut);
     write.valid.set(false);
@@ -130,7 +130,7 @@ pub fn reset_empties<B: WordPorts>(dut: &Dut<B>, port: WordPort) {
         if words % 2 == 0 {
             (0..port.latency + 2).for_each(|_| dut.tick());
         }
-        dut.reset();
+        dut.reset_for(1);
         for _ in 0..port.latency + 4 {
             dut.eval();
             assert!(!read.valid.is_high(), "a word came out after a reset of {words} words");

@@ -498,6 +498,31 @@ fn cycles_are_as_promised() {
     });
 }
 
+/// Answers of other nodes end here if they are taken, whatever is open; what is malformed, and what asks, is no answer.
+#[test]
+fn answers_are_taken() {
+    run_with_wave_on_failure("psn_filter_answers", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        let answers = [opcode::ACK, opcode::NACK].map(|opcode| Packet { opcode, ..Packet::put(3, 9) });
+        for (takes, enable) in [(true, true), (true, false), (false, true)] {
+            bench.dut.take_responses.set(takes);
+            bench.dut.enable.set(enable);
+            let wanted = if takes { Answer::Dropped(reasons::CONTROL) } else { Answer::Untouched };
+            for packet in answers {
+                assert_eq!(bench.send(packet), wanted, "{packet:?}");
+                assert_eq!(bench.send(Packet { malformed: true, ..packet }), Answer::Untouched, "{packet:?}");
+            }
+            let put = bench.send(Packet::put(4, 0));
+            if enable {
+                assert_eq!(put, Answer::Held);
+                bench.commit((4, 0, false));
+            } else {
+                assert_eq!(put, Answer::Untouched);
+            }
+        }
+    });
+}
+
 /// While the tables are cleared after reset nothing sequenced passes; switched off, everything does.
 #[test]
 fn reset_and_switch() {

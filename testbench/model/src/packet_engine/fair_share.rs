@@ -143,7 +143,7 @@ impl FairShare {
             } else {
                 self.meetings[0] += usize::from(charged.is_some());
                 left &= !(1 << account);
-                self.under_way.push((self.now + GRANT, account, self.weights[account] * QUANTUM << self.doublings));
+                self.under_way.push((self.now + GRANT, account, (self.weights[account] * QUANTUM) << self.doublings));
             }
         }
         self.first_due = if left == 0 { 0 } else { left.trailing_zeros() as usize };

@@ -1,4 +1,5 @@
-/* Ends of puts: each is waited for once, a limit ends those that find no buffer, and a timeout names the last refusal. */
+/* Ends of puts: each is waited for once, a limit ends those that find no buffer, and a timeout names the last refusal. A put
+ * that the card does not take has no place in its stream. */
 #include "check.h"
 
 enum { PROCESS = 3, SIZE = 3000 };
@@ -8,6 +9,42 @@ static struct {
     RVMA_Record record;
     unsigned char bytes[SIZE];
 } received;
+
+/* A message of a stream, of one byte repeated, arrives, and is the next of the stream. */
+static void arrives(RVMA_Nic *sender, RVMA_Nic *receiver, RVMA_Win win, RVMA_Stream *stream, int byte) {
+    uint16_t next = stream->next;
+    RVMA_Op op;
+    memset(sent, byte, sizeof sent);
+    memset(&received, 0, sizeof received);
+    CHECK(RVMA_Post_buffer(received.bytes, SIZE, &received.record, win) == RVMA_SUCCESS);
+    CHECK(RVMA_Put_next(sender, sent, SIZE, stream, &op) == RVMA_SUCCESS);
+    CHECK(stream->next == (uint16_t)(next + 1));
+    CHECK(RVMA_Wait(receiver, &received.record, 800000) == RVMA_SUCCESS);
+    CHECK(received.record.status == RVMA_DONE && memcmp(received.bytes, sent, SIZE) == 0);
+    CHECK(RVMA_Wait_put(sender, op, 800000) == RVMA_SUCCESS);
+}
+
+/* A put into a stream that the call or the card refuses takes no number: the next one arrives, and the window waits for none. */
+static void failing_puts_of_a_stream(RVMA_Nic *sender, RVMA_Nic *receiver, RVMA_Addr to) {
+    static unsigned char unregistered[SIZE + 2 * 4096];
+    unsigned char *outside = unregistered + 4096;
+    RVMA_Win win = RVMA_Init_window_as(receiver, MAILBOX + 2, 5, SIZE, RVMA_EPOCH_BYTES, RVMA_STREAM);
+    CHECK(win != NULL);
+    RVMA_Stream stream = {to, 5, MAILBOX + 2, 0};
+    RVMA_Op op;
+    for (int message = 1; message <= 3; message++) {
+        uint16_t next = stream.next;
+        FAILS(RVMA_Put_next(sender, outside, SIZE, &stream, &op), RVMA_ERR_REFUSED, "registered");
+        FAILS(RVMA_Put_next(sender, sent, -1, &stream, &op), RVMA_ERR_ARGUMENT, "size");
+        FAILS(RVMA_Put_next(sender, sent, (int64_t)1 << 32, &stream, &op), RVMA_ERR_ARGUMENT, "size");
+        FAILS(RVMA_Put_next(NULL, sent, SIZE, &stream, &op), RVMA_ERR_ARGUMENT, "NULL");
+        stream.dest_addr.nid = 2;
+        FAILS(RVMA_Put_next(sender, sent, SIZE, &stream, &op), RVMA_ERR_ARGUMENT, "the network has 2");
+        stream.dest_addr.nid = to.nid;
+        CHECK(stream.next == next);
+        arrives(sender, receiver, win, &stream, message);
+    }
+}
 
 int main(void) {
     RVMA_Network *network = RVMA_Simulate(2, NULL);
@@ -30,6 +67,7 @@ int main(void) {
     RVMA_Stream stream = {nowhere, 5, MAILBOX, 0};
     FAILS(RVMA_Put_next(sender, sent, SIZE, &stream, &first), RVMA_ERR_ARGUMENT, "the network has 2");
     CHECK(stream.next == 0);
+    failing_puts_of_a_stream(sender, receiver, to);
 
     /* No operation has been posted. */
     FAILS(RVMA_Wait_put(sender, 0, 4000), RVMA_ERR_ARGUMENT, "unknown");

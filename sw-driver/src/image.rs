@@ -247,3 +247,77 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
     functions.sort();
     Ok((entries, functions))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spindle_fuzz::Program;
+
+    /// A program of so many bytes of code and variables, and one entry point.
+    fn program(code: usize, state: usize, kind: usize, entry: u32) -> Vec<u8> {
+        let program = Program {
+            code: (base(map::CODE), vec![0x13; code]),
+            data: (base(map::CONTEXT), vec![1; state]),
+            globals: vec![(entry, ENTRY_SYMBOLS[kind].into())],
+            ..Program::default()
+        };
+        program.file()
+    }
+
+    /// The most that a configuration has of a memory.
+    fn most(bytes: fn(&Config) -> usize) -> usize {
+        Config::ALL.iter().fold(0, |most, config| most.max(bytes(config)))
+    }
+
+    #[test]
+    fn an_entry_point_lies_in_the_code() {
+        for (code, kind) in [4, 8, 64, 4096, most(|config| config.imem_bytes)].into_iter().zip([0, 1, 2, 0, 1]) {
+            let read = |address: u32| Image::parse(&program(code, 4, kind, address));
+            let end = base(map::CODE) + code as u32;
+            for inside in [base(map::CODE), end - 4] {
+                assert_eq!(read(inside).map(|image| image.entries[kind]), Ok(Some(inside)), "{code} bytes of code");
+            }
+            for outside in [end, end + 4, end - 1, end - 2, end - 3, base(map::CODE) - 4, base(map::CONTEXT), 0] {
+                let what = format!("the entry point {}", ENTRY_SYMBOLS[kind]);
+                let refused = ImageError::Outside { what, address: outside, region: "code" };
+                assert_eq!(read(outside), Err(refused), "{code} bytes of code");
+            }
+        }
+    }
+
+    #[test]
+    fn an_image_fills_the_largest_memory_and_no_more() {
+        let (code, state) = (most(|config| config.imem_bytes), most(|config| config.l2_bytes));
+        let read = |code: usize, state: usize| {
+            let image = Image::parse(&program(code, state, 0, base(map::CODE)))?;
+            Ok((image.code.len(), image.state.len()))
+        };
+        for (bytes, other) in [(code - 1, state - 1), (code, state)] {
+            assert_eq!(read(bytes, 4), Ok((bytes, 4)));
+            assert_eq!(read(4, other), Ok((4, other)));
+        }
+        let refused = |what, bytes, limit| Err(ImageError::TooLarge { what, bytes, limit });
+        assert_eq!(read(code + 1, 4), refused("code", code + 1, code));
+        assert_eq!(read(4, state + 1), refused("state", state + 1, state));
+        assert_eq!(read(code + 1, state), refused("code", code + 1, code));
+    }
+
+    /// Zeroed variables lie in memory and not in the file.
+    #[test]
+    fn zeroed_variables_count() {
+        let state = most(|config| config.l2_bytes);
+        let read = |bytes: usize| {
+            let mut file = program(4, 8, 0, base(map::CODE));
+            // The size in memory, in the second program header.
+            let at = size_of::<FileHeader32<Endianness>>() + 32 + 20;
+            file[at..at + 4].copy_from_slice(&(bytes as u32).to_le_bytes());
+            Image::parse(&file).map(|image| image.state)
+        };
+        let filled = |bytes: usize| [vec![1; 8], vec![0; bytes - 8]].concat();
+        for bytes in [8, 9, state] {
+            assert!(read(bytes) == Ok(filled(bytes)), "{bytes} bytes of variables");
+        }
+        let refused = ImageError::TooLarge { what: "state", bytes: state + 1, limit: state };
+        assert_eq!(read(state + 1).map(|state| state.len()), Err(refused));
+    }
+}

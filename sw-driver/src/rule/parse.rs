@@ -483,3 +483,86 @@ pub(super) fn join(left: &Conjunction, right: &Conjunction) -> Option<Conjunctio
     };
     (!joined.positive.iter().any(|literal| joined.negative.contains(literal))).then_some(joined)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{Headers, Rule};
+
+    /// Every number of the language: its name, the name of its header's flag, its bits.
+    fn numbers() -> Vec<(String, Option<&'static str>, usize)> {
+        let flags = || MATCH_FIELDS.iter().filter(|field| matches!(field.place, MatchPlace::Flag(_)));
+        let flag = |name: &str| {
+            let header = name.split(['.', '[']).next().expect("a name");
+            let header = if header == "ip" { "ipv4" } else { header };
+            let flag = flags().find(|flag| flag.name == header).map(|flag| flag.name);
+            // These are parts of every frame.
+            assert!(flag.is_some() != ["eth", "frame"].contains(&header), "a header without a flag: `{name}`");
+            flag
+        };
+        let fields = MATCH_FIELDS.iter().filter(|field| !matches!(field.place, MatchPlace::Flag(_)));
+        let fields = fields.map(|field| (field.name.to_owned(), field.bits));
+        let wide = WIDE_FIELDS.iter().map(|wide| (wide.0.to_owned(), wide.3 as usize));
+        let bytes = HEADERS.iter().flat_map(|header| {
+            [(String::new(), 1), (":2".to_owned(), 2), (":4".to_owned(), 4)]
+                .map(|(count, bytes)| (format!("{}[2{count}]", header.0), 8 * bytes))
+        });
+        let all: Vec<_> = fields.chain(wide).chain(bytes).map(|(name, bits)| (flag(&name), name, bits)).collect();
+        for header in flags() {
+            assert!(all.iter().any(|number| number.0 == Some(header.name)), "no number of `{}`", header.name);
+        }
+        all.into_iter().map(|(flag, name, bits)| (name, flag, bits)).collect()
+    }
+
+    /// A test of a number is false on a frame without its header, whatever lies in the number's place, and its negation is
+    /// true; on other frames both say what they mean.
+    #[test]
+    fn a_test_is_false_without_its_header_and_its_negation_true() {
+        for ((name, header, bits), fill) in
+            numbers().into_iter().flat_map(|number| [(number.clone(), 0), (number, 0xFF)])
+        {
+            let flag = header.map(|header| match field(header).at {
+                MatchPlace::Flag(number) => 1 << number,
+                _ => unreachable!("a flag"),
+            });
+            let frame = vec![fill; 128];
+            let most = u64::MAX >> (64 - bits);
+            let number = match name.as_str() {
+                "frame.len" => frame.len() as u64,
+                _ => u64::from(fill & 1) * most,
+            };
+            for value in [0, 1, most - 1, most, number] {
+                let mut tests = vec![
+                    (format!("{name} == {value}"), number == value),
+                    (format!("{name} != {value}"), number != value),
+                ];
+                if bits <= 32 {
+                    tests.push((format!("{name} in {value}..{value}"), number == value));
+                    tests.push((format!("{name} in 0..{value}"), number <= value));
+                    tests.push((format!("{name} <= {value}"), number <= value));
+                    tests.push((format!("{name} >= {value}"), number >= value));
+                }
+                if bits <= 32 && value > 0 {
+                    tests.push((format!("{name} < {value}"), number < value));
+                }
+                if bits <= 32 && value < most {
+                    tests.push((format!("{name} > {value}"), number > value));
+                }
+                for (text, holds) in tests {
+                    let [rule, negation, twice] = [text.clone(), format!("!({text})"), format!("!!{text}")]
+                        .map(|text| text.parse::<Rule>().unwrap_or_else(|error| panic!("{error}")));
+                    for flags in 0..1 << 5 {
+                        let headers = Headers { frame: &frame, flags };
+                        let holds = holds && flag.is_none_or(|flag| flags & flag != 0);
+                        let found = [&rule, &negation, &twice].map(|rule| rule.matches(&headers));
+                        assert_eq!(
+                            found,
+                            [holds, !holds, holds],
+                            "`{text}` on a frame of {fill:#x} with flags {flags:#b}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}

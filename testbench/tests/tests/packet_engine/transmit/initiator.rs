@@ -20,8 +20,10 @@ const LOCAL_MAC: [u8; 6] = [2, 0x10, 0x20, 0x30, 0x40, 0x50];
 const LOCAL_IP: [u8; 4] = [10, 9, 255, 254];
 /// Nodes that exist; node n has addresses made of n.
 const NODES: u64 = 6;
-/// Host addresses with this bit cannot be read.
+/// Host addresses with this bit cannot be read. It is the one into which an address just below 256 x 4 GiB carries.
 const BROKEN: u64 = 1 << 40;
+/// Jobs begin so many bytes below a multiple of 4 GiB.
+const BELOW: u64 = 5000;
 
 /// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time
 /// when it is folded.
@@ -100,10 +102,7 @@ fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
     job.payload
         .chunks(SEGMENT_BYTES)
         .enumerate()
-        .filter(|(i, _)| {
-            let from = desc.host_address.to_u64() + (i * SEGMENT_BYTES) as u64;
-            !desc.from_host || from & BROKEN == 0
-        })
+        .filter(|(i, _)| !desc.from_host || !segment_fails(desc, *i))
         .map(|(i, chunk)| {
             let header =
                 SpindleHeader { msg_off: (i * SEGMENT_BYTES) as u32, payload_len: chunk.len() as u16, ..header };
@@ -112,8 +111,19 @@ fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
         .collect()
 }
 
+/// Segment `number` of a host put cannot be read.
+fn segment_fails(desc: &PutDesc, number: usize) -> bool {
+    (desc.host_address.to_u64() + (number * SEGMENT_BYTES) as u64) & BROKEN != 0
+}
+
+/// Of each segment of a host put, whether it cannot be read; of no other job.
+fn failures(job: &Job) -> Vec<bool> {
+    let segments = if job.desc.from_host { job.payload.len().div_ceil(SEGMENT_BYTES) } else { 0 };
+    (0..segments).map(|i| segment_fails(&job.desc, i)).collect()
+}
+
 fn fails(job: &Job) -> bool {
-    job.desc.node.to_u64() >= NODES || (job.desc.from_host && job.desc.host_address.to_u64() & BROKEN != 0)
+    job.desc.node.to_u64() >= NODES || failures(job).contains(&true)
 }
 
 /// What comes on the array's egress stream.
@@ -153,6 +163,8 @@ struct Bench {
     /// The segment of context memory that the array gathers, and when it has it.
     segment: Option<(u64, Vec<u8>)>,
     segments: usize,
+    /// Puts whose first segments cannot be read and the last one can, and the reverse.
+    partly: [usize; 2],
     expected_array: VecDeque<(Vec<u8>, u64)>,
     expected_host: VecDeque<(Vec<u8>, u64)>,
     /// {cluster, hpu, handle} → failed, of context memory; in no particular order.
@@ -181,6 +193,7 @@ impl Bench {
             transfers: VecDeque::new(),
             segment: None,
             segments: 0,
+            partly: [0; 2],
             expected_array: VecDeque::new(),
             expected_host: VecDeque::new(),
             expected_done: vec![],
@@ -271,6 +284,9 @@ impl Bench {
         let who =
             job.desc.issuer.cluster.to_u64() << 7 | job.desc.issuer.hpu.to_u64() << 4 | job.desc.issuer.handle.to_u64();
         self.expected_done.push((who, fails(&job), job.of_context));
+        if let [first, .., last] = failures(&job)[..] {
+            self.partly[usize::from(last)] += usize::from(first != last && job.desc.node.to_u64() < NODES);
+        }
         if host {
             self.expected_host.extend(made);
             self.host_puts.push_back(job);
@@ -451,11 +467,24 @@ impl Bench {
     }
 }
 
-/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context.
+/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context. If it is `broken`, none of its memory can be read.
 fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool) -> Job {
-    // Close below a multiple of 4 GiB: the address of a later segment carries into the high half, and not into BROKEN.
-    let low = 0xFFFF_FFFF - rng.random_range(0..5000u64);
-    let in_host = rng.random_range(0..255u64) << 32 | low | if broken { BROKEN } else { 0 };
+    let below_the_bit = rng.random_range(0..(BROKEN >> 32) - 1);
+    job_below(rng, kind, node, length, below_the_bit << 32 | if broken { BROKEN } else { 0 })
+}
+
+/// A put from host memory of which the first segment alone, or the last one, can be read: the carry makes a broken address of
+/// one that is not, or the reverse.
+fn partly_broken(rng: &mut ChaCha8Rng, breaks: bool) -> Job {
+    // So long that a segment begins after the carry.
+    let (node, length) = (rng.random_range(0..NODES), rng.random_range(BELOW as usize + SEGMENT_BYTES..9000));
+    job_below(rng, 1, node, length, BROKEN - (1 << 32) | if breaks { 0 } else { BROKEN })
+}
+
+/// The job with an address in these 4 GiB.
+fn job_below(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, high: u64) -> Job {
+    // Close below their end: the address of a later segment carries into the high half.
+    let in_host = high | (0xFFFF_FFFF - rng.random_range(0..BELOW));
     let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
     let payload = match kind {
         0 => (0..length).map(|_| rng.random()).collect(),
@@ -502,9 +531,14 @@ fn random_traffic() {
         let mut rng = wave.rng();
         let mut bench = Bench::new(wave);
         bench.read_delay = 1..120;
-        for round in 0..12 {
+        const ROUNDS: usize = 12;
+        for round in 0..ROUNDS {
             let (ready, read_ready) = (rng.random_range(0.3..=1.0), rng.random_range(0.2..=1.0));
-            for _ in 0..60 {
+            for i in 0..80 {
+                if i < 2 {
+                    let job = partly_broken(&mut rng, i == 0);
+                    bench.submit(job);
+                }
                 let node = if rng.random_bool(0.05) { NODES } else { rng.random_range(0..NODES) };
                 let broken = rng.random_bool(0.08);
                 if rng.random_bool(0.3) {
@@ -545,6 +579,7 @@ fn random_traffic() {
         assert_eq!(counted.0 + counted.1, submitted);
         assert!(counted.1 > 0, "some were to fail");
         assert!(bench.segments > 300, "{} segments of context memory", bench.segments);
+        assert_eq!(bench.partly, [ROUNDS; 2], "puts that fail in part");
     });
 }
 

@@ -1,13 +1,18 @@
 //! The trace ring agrees with the trace ports, cycle by cycle.
 
-use crate::nic::bench::{random_gaps, Nic};
+use crate::nic::bench::Nic;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::trace::{Trace, TraceRecord};
 use spindle::ContextOptions;
-use spindle_contract::reasons::{TRACE_HPU_FIRST, TRACE_HPU_POINTS, TRACE_RECORDS, T_FIRST_BEAT, T_RECORD};
+use spindle_contract::reasons::{
+    TRACE_HPU_FIRST, TRACE_HPU_POINTS, TRACE_RECORDS, T_EGRESS_LAST, T_FIRST_BEAT, T_RECORD,
+};
 use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{udp, Ends};
-use spindle_sim::{Event, Options};
+use spindle_sim::{Event, Options, WireFrame};
+use std::ops::Range;
 
 /// What the ring has to hold after these events.
 fn expected(events: &[Event], mask: u16) -> Vec<TraceRecord> {
@@ -32,23 +37,37 @@ fn expected(events: &[Event], mask: u16) -> Vec<TraceRecord> {
     records
 }
 
-/// Handlers that answer and frames that are placed, some close to each other; what the ring says and what it should.
-fn play(shift: u32, frames: usize, gap: u64) -> (Trace, Vec<TraceRecord>) {
+/// A NIC that answers frames and drops others, and whose trace runs.
+fn traced(shift: u32) -> Nic {
     let mut nic = Nic::new(Options { seed: seed_of_run("nic_trace"), ..Options::default() });
     nic.handler("ping_pong", "udp.dport == 9", ContextOptions::default());
     nic.rule("udp", Action::Drop);
     assert_eq!(nic.device.trace().unwrap(), Trace::default(), "off after reset");
     nic.device.set_receive(true).unwrap();
     nic.device.start_trace(shift).unwrap();
-    let frames: Vec<_> = (0..frames)
-        .map(|i| udp(&Ends::default(), 1, if i % 5 == 4 { 8 } else { 9 }, &vec![i as u8; 40 + 30 * i % 900]))
-        .collect();
-    let mut random = seeded_rng("nic_trace");
-    let played = nic.play(random_gaps(&frames, gap, &mut random));
+    nic
+}
+
+/// Whether frame `i` of [`frames`] is answered.
+fn is_answered(i: usize) -> bool {
+    i % 5 != 4
+}
+
+/// Frames that are answered and frames that are dropped, with a random gap of these cycles before each.
+fn frames(count: usize, gaps: Range<u64>, random: &mut ChaCha8Rng) -> Vec<WireFrame> {
+    let frame =
+        |i: usize| udp(&Ends::default(), 1, if is_answered(i) { 9 } else { 8 }, &vec![i as u8; 40 + 30 * i % 900]);
+    (0..count).map(|i| WireFrame { bytes: frame(i), gap: random.random_range(gaps.clone()), bad: false }).collect()
+}
+
+/// What the ring says of such frames and what it should; the numbers of the frames.
+fn play(shift: u32, count: usize, gaps: Range<u64>) -> (Trace, Vec<TraceRecord>, Vec<u16>) {
+    let mut nic = traced(shift);
+    let played = nic.play(frames(count, gaps, &mut seeded_rng("nic_trace")));
     nic.device.stop_trace().unwrap();
     let seen = nic.device.trace().unwrap();
     assert_eq!(nic.device.trace().unwrap(), seen, "reading changes nothing");
-    (seen, expected(&played.events, (1 << shift) - 1))
+    (seen, expected(&played.events, (1 << shift) - 1), played.numbers)
 }
 
 /// The card counts cycles from another one on.
@@ -61,33 +80,59 @@ fn compare(seen: &[TraceRecord], wanted: &[TraceRecord]) {
     }
 }
 
+/// Each frame has left when the next one comes.
 #[test]
 fn packets_alone_are_seen_at_every_stage() {
     with_seeds(|| {
-        let (seen, wanted) = play(0, 20, 3000);
+        let (seen, wanted, numbers) = play(0, 20, 2000..4000);
         assert_eq!(seen.lost, 0);
         assert!(wanted.iter().all(|record| record.stages.iter().all(|stage| *stage <= T_RECORD)));
         compare(&seen.records, &wanted);
-        // The first frame is answered: it passes the first eleven stages.
-        let frame = seen.records[0].frame;
-        let passed: Vec<usize> = seen
-            .records
-            .iter()
-            .filter(|record| record.frame == frame)
-            .flat_map(|record| record.stages.clone())
-            .collect();
-        assert!((T_FIRST_BEAT..11).all(|stage| passed.contains(&stage)), "{passed:?}");
+        // A frame that is answered passes the first eleven stages.
+        for (i, frame) in numbers.into_iter().enumerate().filter(|(i, _)| is_answered(*i)) {
+            let records = seen.records.iter().filter(|record| record.frame == frame);
+            let passed: Vec<usize> = records.flat_map(|record| record.stages.clone()).collect();
+            assert!((T_FIRST_BEAT..=T_EGRESS_LAST).all(|stage| passed.contains(&stage)), "frame {i}: {passed:?}");
+        }
+    });
+}
+
+/// Reading while the ring runs neither stops nor empties it, also while a frame is inside.
+#[test]
+fn the_ring_is_read_while_it_runs() {
+    with_seeds(|| {
+        let mut random = seeded_rng("nic_trace_running");
+        let mut nic = traced(0);
+        let mut wanted = vec![];
+        for _ in 0..2 {
+            wanted.extend(expected(&nic.play(frames(8, 2000..4000, &mut random)).events, 0));
+            for _ in 0..2 {
+                let seen = nic.device.trace().unwrap();
+                assert_eq!(seen.lost, 0);
+                compare(&seen.records, &wanted);
+            }
+        }
+        let mut before = nic.device.trace().unwrap().records;
+        for frame in frames(6, 1..2, &mut random) {
+            nic.card.sim().inject(frame);
+            nic.card.sim().run(random.random_range(1..800));
+            let seen = nic.device.trace().unwrap();
+            assert_eq!(seen.lost, 0);
+            assert_eq!(&seen.records[..before.len()], &before[..], "what was recorded stays");
+            before = seen.records;
+        }
+        assert!(before.len() > wanted.len(), "later frames are recorded too");
     });
 }
 
 #[test]
 fn samples_of_a_crowd() {
     with_seeds(|| {
-        let (seen, wanted) = play(4, 400, 20);
+        let (seen, wanted, _) = play(4, 400, 0..20);
         assert_eq!(seen.lost, 0);
         compare(&seen.records, &wanted);
         // More than fit: the newest stay.
-        let (seen, wanted) = play(0, 120, 1500);
+        let (seen, wanted, _) = play(0, 120, 0..1500);
         assert_eq!((seen.lost as usize, seen.records.len()), (wanted.len() - TRACE_RECORDS, TRACE_RECORDS));
         compare(&seen.records, &wanted[seen.lost as usize..]);
     });

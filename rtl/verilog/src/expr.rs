@@ -497,3 +497,6 @@ fn join(last: &mut Expr, member: &Expr) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

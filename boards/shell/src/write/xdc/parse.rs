@@ -127,7 +127,7 @@ impl Reader<'_> {
     /// a brace or a quote.
     fn word_ends(&self, inner: bool) -> Result<(), String> {
         match self.rest.chars().next() {
-            Some(next) if !next.is_whitespace() && !(inner && next == ']') => {
+            Some(next) if !(next.is_whitespace() || inner && next == ']') => {
                 self.error(&format!("`{next}` follows a closed word; put a space before it"))
             }
             _ => Ok(()),

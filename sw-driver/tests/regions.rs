@@ -133,7 +133,7 @@ fn a_region_ends_with_the_page_of_its_last_byte() {
         // High halves of the registers.
         (0xFFFF_F000..0x1_0000_0000, 0xF_FFFF, 0xF_FFFF),
         (0xFFFF_F000..0x1_0000_0001, 0xF_FFFF, 0x10_0000),
-        (0xABCD_0000_0000..0xABCD_0000_1000, 0xABCD_0000_0, 0xABCD_0000_0),
+        (0xABCD_0000_0000..0xABCD_0000_1000, 0xA_BCD0_0000, 0xA_BCD0_0000),
         (u64::MAX - PAGE..u64::MAX, (1 << 52) - 2, (1 << 52) - 1),
     ] {
         let (handle, mut device) = Handle::open();

@@ -63,7 +63,7 @@ fn quoted(text: &str, place: Place, source: Option<&mut Source>) -> Option<Strin
         && !text.is_empty()
         && !text.contains(char::is_whitespace)
         && !text.starts_with(['{', '"'])
-        && !(place == Place::First && text.starts_with('#'))
+        && (place != Place::First || !text.starts_with('#'))
         && !(place == Place::Inner && text.contains(']'));
     let mut depth = 0i32;
     let closes = text.chars().all(|c| {

@@ -478,7 +478,7 @@ fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool
 fn partly_broken(rng: &mut ChaCha8Rng, breaks: bool) -> Job {
     // So long that a segment begins after the carry.
     let (node, length) = (rng.random_range(0..NODES), rng.random_range(BELOW as usize + SEGMENT_BYTES..9000));
-    job_below(rng, 1, node, length, BROKEN - (1 << 32) | if breaks { 0 } else { BROKEN })
+    job_below(rng, 1, node, length, (BROKEN - (1 << 32)) | if breaks { 0 } else { BROKEN })
 }
 
 /// The job with an address in these 4 GiB.

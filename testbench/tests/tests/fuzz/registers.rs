@@ -14,6 +14,8 @@ use spindle_sim::{Options, WireFrame};
 const BATCH: usize = 256;
 /// Cycles within which frames under way come to their end.
 const PATIENCE: u64 = 50_000;
+/// Cycles of an access; of a unit that does not answer the NIC gives up after 1024.
+const PROMPT: u64 = 1000;
 /// The reset is a write of its own: not in every batch, so that the counters of frames can be compared.
 const RESET: u32 = global::BASE + global::RESET;
 
@@ -70,7 +72,13 @@ impl Bench {
             }
             self.was_reset = true;
         }
+        let begin = sim.cycle();
         let done = if write { sim.write32(address, value) } else { sim.read32(address).map(drop) };
+        let cycles = sim.cycle() - begin;
+        assert!(
+            cycles < PROMPT,
+            "register {address:#x}: an answer after {cycles} cycles, when the NIC gave its unit up"
+        );
         if let Err(error) = &done {
             // An answer that says no is an answer.
             assert!(error.to_string().contains("was refused"), "{error:#}");

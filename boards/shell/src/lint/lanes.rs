@@ -71,7 +71,7 @@ pub(super) fn check(board: &Board, table: &Table) -> Vec<Issue> {
 fn mac_lanes(board: &Board, table: &Table, mac: &Mac, issues: &mut Vec<Issue>) {
     let first = (0..4).find(|channel| site(&board.part, mac.quad, *channel).as_deref() == Some(mac.gt_lane0.as_str()));
     match first {
-        Some(first) if first as usize + mac.lanes <= 4 => {
+        Some(first) if mac.lanes <= 4 - first as usize => {
             group(board, table, &mac.name, mac.lanes, |lane| (mac.quad, first + lane as u32), issues);
         }
         _ => {

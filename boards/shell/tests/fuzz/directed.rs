@@ -29,6 +29,11 @@ fn numbers_of_any_size_are_issues() {
     has(&issues("kc705", &[("lanes = 4", &format!("lanes = {largest}"))]), "lanes need");
     has(&issues("kc705", &[("width_bits = 128", &format!("width_bits = {largest}"))]), "bits at");
     has(&issues("kc705", &[("quads = [116]", "quads = [4294967295]")]), "quad 4294967295");
+    let lanes = "kind = \"cmac\"\nrate_gbps = 100\nlanes = 4";
+    has(
+        &issues("u50", &[(lanes, "kind = \"cmac\"\nrate_gbps = 100\nlanes = 18446744073709551615")]),
+        "no channel of quad",
+    );
 }
 
 #[test]

@@ -260,9 +260,9 @@ fn pages_have_the_rights_of_their_ranges() {
             let keeps: Rights = keeps.map(|(old, new)| (old.0 && new.0, old.1 && new.1)).collect();
             ranges[process] = after;
             most = most.max(handle.of(process).len());
-            for process in 0..2 {
-                assert_eq!(rights(&handle.of(process)), wanted(&ranges[process]), "{:x?}", ranges[process]);
-                assert_eq!(handle.of(process).len(), runs(&ranges[process]), "{:x?}", ranges[process]);
+            for (process, ranges) in ranges.iter().enumerate() {
+                assert_eq!(rights(&handle.of(process)), wanted(ranges), "{ranges:x?}");
+                assert_eq!(handle.of(process).len(), runs(ranges), "{ranges:x?}");
             }
             let steps = std::mem::take(&mut handle.0.borrow_mut().steps);
             let fresh = handle.of(process).iter().filter(|region| !before.contains(region)).count();

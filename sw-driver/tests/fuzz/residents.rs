@@ -115,8 +115,11 @@ impl HostMemory for &Table {
     }
 }
 
+/// Contexts of a list: number, name, and bytes of each memory.
+type Contexts = Vec<(usize, String, [usize; 3])>;
+
 /// A list as a program leaves it, its contexts with their bytes, and its rules.
-fn list(source: &mut Source, config: &Config) -> (String, Vec<(usize, String, [usize; 3])>, Vec<ResidentRule>) {
+fn list(source: &mut Source, config: &Config) -> (String, Contexts, Vec<ResidentRule>) {
     let (mut text, mut contexts, mut rules) = (String::new(), Vec::new(), Vec::new());
     for number in 0..source.below(4) {
         let name = *source.pick(&["ping pong.elf", "x", "", "é"]);

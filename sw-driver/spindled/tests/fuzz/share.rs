@@ -124,7 +124,7 @@ fn fuzz_share() {
                     // The server in front keeps empty and overlapping ranges away.
                     let apart = maps.iter().all(|map| map.end <= range.start || range.end <= map.start);
                     if range.start < range.end && apart && share.map(&request).is_ok() && known {
-                        assert!(range.start % 0x1000 == 0 && range.end % 0x1000 == 0, "{range:x?}");
+                        assert!((range.start | range.end).trailing_zeros() >= 12, "{range:x?}");
                         maps.push(range);
                     }
                 }

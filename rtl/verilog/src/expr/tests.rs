@@ -32,7 +32,7 @@ const OPS: [Op; 16] = [
 const SHIFTS: [Shift; 3] = [Shift::Left, Shift::Right, Shift::Arithmetic];
 const REDUCES: [Reduce; 3] = [Reduce::Any, Reduce::All, Reduce::Xor];
 
-/// All operators are here, or this does not compile; those of one bit say so.
+/// Whether the operands are single bits. Every operator is named, so a new one does not compile before it is here.
 fn of_one_bit(op: Op) -> bool {
     match op {
         Op::LogicAnd | Op::LogicOr => true,

@@ -442,6 +442,24 @@ mod tests {
     }
 
     #[test]
+    fn terms_leave_the_words_that_name_messages() {
+        let mut table = RuleTable::new(64);
+        let end = Some(Term { source: Source::Length, mask: u32::MAX, low: 0, high: 64 });
+        for offset in [42, 46] {
+            let message = Message::Field(Source::Frame { offset, behind_tag: true });
+            let delivery = Delivery { context: ContextId(1), message, end, to_host: false };
+            table.add(&Rule::any(), Action::Deliver(delivery)).unwrap();
+        }
+        // Two words name messages, one has the end test: thirteen are left.
+        for word in 0..13 {
+            add(&mut table, &format!("eth[{}:4] == 1", 4 * word)).unwrap();
+        }
+        let error = add(&mut table, "eth[52:4] == 1").unwrap_err();
+        assert!(matches!(error, Error::Terms(_)), "{error}");
+        assert_eq!(table.words.len() + table.fields.len(), MATCH_WORDS);
+    }
+
+    #[test]
     fn deliveries_say_what_a_message_is() {
         let plain = Delivery { context: ContextId(1), message: Message::Packet, end: None, to_host: false };
         let end = Term { source: Source::Length, mask: u32::MAX, low: 0, high: 64 };

@@ -63,3 +63,14 @@ fn fuzz_image() {
         true
     });
 }
+
+#[test]
+fn entry_points_are_words_of_the_code() {
+    for entry in 0..12 {
+        let entries = [None, Some(base(CODE) + entry), None];
+        let code = vec![0x13, 0, 0, 0, 0x67, 0x80, 0, 0];
+        let image = Image { code, state: vec![], entries, symbols: vec![], user_header: None };
+        let read = Image::parse(&elf::file(&image));
+        assert_eq!(read.is_ok(), [0, 4].contains(&entry), "an entry point at {entry} of 8 bytes of code: {read:?}");
+    }
+}

@@ -178,11 +178,41 @@ impl Bench {
         panic!("the query does not end");
     }
 
-    /// Every entry is as the model has it.
+    /// What the responder is told of an entry.
+    fn request(&mut self, index: usize) -> Option<(u32, u64)> {
+        self.dut.peer_request.offer(Some(bits::<8>(index as u64)));
+        let mut asks = true;
+        for _ in 0..200 {
+            self.dut.eval();
+            let taken = asks && self.dut.peer_request.moves();
+            if self.dut.peer_answer.valid.is_high() {
+                let answer = (self.dut.peer_answer.expected.number() as u32, self.dut.peer_answer.selective.number());
+                return self.dut.peer_answer_live.is_high().then_some(answer);
+            }
+            self.step(None, None, None);
+            if taken {
+                asks = false;
+                self.dut.peer_request.valid.set(false);
+            }
+        }
+        panic!("the responder gets no answer");
+    }
+
+    /// What the registers show of the last query.
+    fn shown(&self) -> (u32, u32) {
+        (self.dut.peer_query.node.number() as u32, self.dut.peer_query.expected.number() as u32)
+    }
+
+    /// Every entry is as the model has it, for the registers and for the responder, which changes nothing that they show.
     fn check(&mut self, filter: &model::PsnFilter) {
         for index in 0..self.peers {
             let expected = filter.peers.get(&index).map(|peer| (peer.node, peer.expected, peer.selective()));
             assert_eq!(self.query(index), expected, "entry {index}");
+            let shown = self.shown();
+            let other = (index + 1) % self.peers;
+            let expected = filter.peers.get(&other).map(|peer| (peer.expected, peer.selective()));
+            assert_eq!(self.request(other), expected, "entry {other}");
+            assert_eq!(self.shown(), shown, "after a request of the responder");
         }
     }
 }
@@ -210,7 +240,7 @@ fn one_at_a_time() {
         let mut filter = model::PsnFilter::new(bench.peers);
         let (mut held, mut opened) = (vec![], 0);
         // Few entries with two nodes each, and one peer that goes a long way.
-        let nodes = [5, 5 + 64, 6, 7 + 128, 0x0a00_0001, 0x0a00_0041];
+        let nodes = [5, 5 + 64, 6, 7 + 128, 0xffff_ff01, 0x0b55_aa41];
         for n in 0..12_000 {
             let node = if n % 2 == 0 { 6 } else { *nodes.choose(&mut rng).expect("there are some") };
             let index = filter.index(node);
@@ -415,6 +445,25 @@ fn full_rate() {
         let laps = filter.peers.values().filter(|peer| peer.expected > 2 * WINDOW).count();
         assert!(laps >= 2, "windows went around for {laps} peers");
         assert!(counts.iter().all(|count| *count > 20), "held, duplicate, beyond, late: {counts:?}");
+    });
+}
+
+/// Packets of one row so close that the row was not written in between: each number passes once.
+#[test]
+fn neighbours_meet() {
+    run_with_wave_on_failure("psn_filter_neighbours", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        for gap in 2..7 {
+            let mut answers = vec![];
+            for psn in (0..64).flat_map(|psn| [psn, psn]) {
+                answers.extend(bench.step(Some(Packet::put(30 + gap, psn)), None, None));
+                (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
+            }
+            (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
+            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+            let wanted = [Answer::Held, Answer::Dropped(reasons::DUPLICATE)].repeat(64);
+            assert_eq!(answers, wanted, "every {gap} cycles");
+        }
     });
 }
 

@@ -14,8 +14,8 @@
 //! acknowledgement due takes its turn in a queue; the same acknowledgement covers what it sends until then, and the echoed fields
 //! are those of its last report. A **refusal** is about one packet and goes before acknowledgements; it is withheld if the last
 //! refusal to that source is not `control.nack_gap` times 64 cycles ago; time begins again every 2^22 cycles, so a refusal that
-//! comes so many cycles after the last one, or up to the gap more, is withheld as well. Both carry what has been accepted, if the packet is sequenced.
-//! Nothing is sent while `control.enable` is low.
+//! comes so many cycles after the last one, or up to the gap more, is withheld as well. Both carry what has been accepted, if the
+//! packet is sequenced. Nothing is sent while `control.enable` is low.
 //!
 //! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source
 //! sends again. The last accepted report of each source and the waiting refusals share a memory with one write port and one read

@@ -57,7 +57,7 @@ pub struct FairShare {
     charges: VecDeque<Option<usize>>,
     ends: VecDeque<Option<usize>>,
     now: u64,
-    /// Contexts with a grant to come, the first of them as it was known a cycle ago, and the cycles of rest after the round.
+    /// Contexts with a grant to come, the first of them as known one cycle earlier, and the cycles of rest after the round.
     due: u16,
     first_due: usize,
     rest: u64,

@@ -64,6 +64,35 @@ fn the_watchdog_counts_to_the_cycle() {
     });
 }
 
+/// The same on the thread that runs while the other one waits.
+#[test]
+fn the_watchdog_counts_on_the_second_thread() {
+    run_with_wave_on_failure("hart_watchdog_of_the_second", |context| {
+        let mut hart = hart(context, 0);
+        hart.timing.remote = (2000, 2000);
+        hart.program(0, &program(&[addi(5, 0, 20), addi(5, 5, -1), branch(1, 5, 0, -4), RET]));
+        hart.program(0x1000, &program(&[lw(5, STATE, 0), add(5, 5, 5), RET]));
+        let mut second = |watchdog| {
+            let from = hart.endings.len();
+            hart.queue(Start { entry: base(CODE) + 0x1000, ..Start::default() });
+            hart.queue(Start { watchdog, ..Start::default() });
+            hart.run_until(from + 2);
+            let threads: Vec<usize> = hart.begins[from..].iter().map(|event| event.thread).collect();
+            assert_eq!(threads, [0, 1]);
+            hart.endings[from]
+        };
+        second(1000);
+        let cycles = second(1000).cycles;
+        for budget in [cycles - 1, cycles, cycles + 1, 2, 1, 0] {
+            let cause = if budget < cycles { FAULT_WATCHDOG } else { 0 };
+            let ending = second(budget);
+            assert_eq!(ending.cause, cause, "{cycles} cycles, budget {budget}: {ending:x?}");
+            // The predictor is left as it was by a run to the end.
+            second(1000);
+        }
+    });
+}
+
 #[test]
 fn answers_that_come_too_late_find_nobody() {
     run_with_wave_on_failure("hart_late_answers", |context| {

@@ -454,15 +454,22 @@ fn neighbours_meet() {
     run_with_wave_on_failure("psn_filter_neighbours", |wave| {
         let mut bench = Bench::new(wave, &Config::SIM);
         for gap in 2..7 {
-            let mut answers = vec![];
-            for psn in (0..64).flat_map(|psn| [psn, psn]) {
-                answers.extend(bench.step(Some(Packet::put(30 + gap, psn)), None, None));
-                (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
-            }
-            (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
-            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+            let every = |bench: &mut Bench, packets: Vec<Packet>| -> Vec<Answer> {
+                let mut answers = vec![];
+                for packet in packets {
+                    answers.extend(bench.step(Some(packet), None, None));
+                    (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
+                }
+                (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
+                answers.into_iter().map(|(_, answer)| answer).collect()
+            };
+            let numbers = (0..64).flat_map(|psn| [psn, psn]).map(|psn| Packet::put(30 + gap, psn));
             let wanted = [Answer::Held, Answer::Dropped(reasons::DUPLICATE)].repeat(64);
-            assert_eq!(answers, wanted, "every {gap} cycles");
+            assert_eq!(every(&mut bench, numbers.collect()), wanted, "every {gap} cycles");
+            // Another node has no place there, and gets none by sending again.
+            let strangers = (0..4).map(|psn| Packet::put(30 + 64 + gap, psn));
+            let wanted = [Answer::Dropped(reasons::NO_PEER); 4];
+            assert_eq!(every(&mut bench, strangers.collect()), wanted, "every {gap} cycles");
         }
     });
 }

@@ -3,6 +3,7 @@
 use crate::rvma_lut::commands::command_rings::{posting, Post, Ring};
 use crate::rvma_lut::rvma_engine::bench::Bench;
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::{Config, REGIONS};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma};
 use spindle_harness::run_with_wave_on_failure;
@@ -122,22 +123,44 @@ fn random_regions_are_the_models() {
         }
         let mut rings: Vec<Ring> = (0..16).map(|pid| Ring::open(&mut bench, pid, 64)).collect();
         let mut counts = [0; 2];
-        for _ in 0..250 {
+        // Few places in the whole of the memory; half of what is named there differs in one bit of the address.
+        let places: [u64; 4] = std::array::from_fn(|_| rng.random::<u64>() >> 13 & !63);
+        let place = |rng: &mut ChaCha8Rng| {
+            places[rng.random_range(0..4)] ^ u64::from(rng.random::<bool>()) << rng.random_range(6..52)
+        };
+        for _ in 0..600 {
             let pid = rng.random_range(0..16usize);
             if rng.random_range(0..3) == 0 {
                 let number = rng.random_range(1..REGIONS);
-                let first = rng.random_range(0..40) + (rng.random_range(0..2) << 30);
+                let first = place(&mut rng) + rng.random_range(0..40);
                 let region = (first, first + rng.random_range(0..6), rng.random(), rng.random_range(0..4) != 0);
                 regions[pid][number] = (rng.random_range(0..6) != 0).then_some(region);
                 set(&mut bench, pid as u16, number, regions[pid][number]);
             }
-            let mut somewhere = || rng.random_range(0..50 * PAGE_BYTES) + (rng.random_range(0..2) << 42);
+            let mut somewhere = || place(&mut rng) * PAGE_BYTES + rng.random_range(0..50 * PAGE_BYTES);
             let (mut address, mut record) = (somewhere(), somewhere() & !15);
             // Half of them where a region is.
             let known: Vec<Region> = regions[pid][1..].iter().flatten().copied().collect();
             if !known.is_empty() && rng.random() {
-                address = known[rng.random_range(0..known.len())].0 * PAGE_BYTES + rng.random_range(0..PAGE_BYTES);
-                record = known[rng.random_range(0..known.len())].1 * PAGE_BYTES + rng.random_range(0..256) * 16;
+                // Also a page outside, at either end.
+                let mut page = |first| {
+                    let region = known[rng.random_range(0..known.len())];
+                    let outside = rng.random_range(0..6) == 0;
+                    if first {
+                        region.0.saturating_sub(u64::from(outside))
+                    } else {
+                        region.1 + u64::from(outside)
+                    }
+                };
+                (address, record) = (page(true) * PAGE_BYTES, page(false) * PAGE_BYTES);
+                address += rng.random_range(0..PAGE_BYTES);
+                record += rng.random_range(0..256) * 16;
+                if rng.random_range(0..4) == 0 {
+                    address ^= 1 << rng.random_range(18..64);
+                }
+                if rng.random_range(0..4) == 0 {
+                    record ^= 1 << rng.random_range(18..64);
+                }
             }
             let size = 1 << rng.random_range(0..15);
             let size = rng.random_range(1..=size);

@@ -87,9 +87,9 @@ impl Netlist {
     /// A proof that the mutant is no other circuit; `None` if there is none within the time and the depth.
     ///
     /// Boxes are taken out: what they receive counts as an output, and what they give as an input. First the registers and
-    /// memories are cut too, after bits that nothing reads were removed. Then the two circuits run side by side from a reset of
-    /// two cycles; a register that neither the reset nor a start value sets begins at zero, as in the devices. Registers of the
-    /// same name are required to be equal as well at first, which makes the induction stronger.
+    /// memories are cut too, after bits that nothing reads were removed. Then the two circuits run side by side from a reset
+    /// of two cycles; a register that neither the reset nor a start value sets begins at zero, as in the devices. Registers
+    /// of the same name are required to be equal as well at first, which makes the induction stronger.
     pub fn prove(&self, yosys: &Yosys, index: usize) -> Result<Option<Proof>> {
         let Netlist { module, mutations, .. } = self;
         let start = format!(

@@ -178,7 +178,7 @@ impl Bench {
         panic!("the query does not end");
     }
 
-    /// What the responder gets of an entry.
+    /// What the responder is given of an entry.
     fn request(&mut self, index: usize) -> Option<(u32, u64)> {
         self.dut.peer_request.offer(Some(bits::<8>(index as u64)));
         let mut asks = true;

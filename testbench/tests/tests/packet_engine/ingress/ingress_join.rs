@@ -6,17 +6,22 @@ use packet_engine::ingress::arrival::Intake;
 use packet_engine::ingress::ingress_join::{self, IngressJoin};
 use packet_engine::ingress::packet_buffer::PacketBuffer;
 use packet_engine::ingress::parser::Parser;
+use packet_engine::ingress::psn_filter::PsnVerdict;
 use packet_engine::ingress::{header_matcher, header_matcher::HeaderMatcher, parser};
+use packet_engine::schedule::message::PsnCommit;
 use rand::seq::IndexedRandom;
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::{BeatSource, RxSink};
 use spindle_blocks::desc::{PacketDesc, ReadRequest};
-use spindle_blocks::RamStyle;
+use spindle_blocks::{JoinTrace, PacketReport, RamStyle};
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
+use spindle_contract::wire::{nack_of, opcode};
 use spindle_harness::{run_with_wave_on_failure, seeded_rng, share, Dut, WaveContext};
 use spindle_model::packet_engine::packet_buffer::PacketBuffer as Bag;
 use spindle_model::packet_engine::parser::{parse, Verdict};
+use spindle_verilog::ports::from_bytes;
 use spindle_verilog::prelude::*;
 use std::collections::VecDeque;
 
@@ -265,6 +270,201 @@ fn nothing_is_lost_or_invented() {
 fn nothing_is_lost_in_the_smallest_buffer() {
     run_with_wave_on_failure("ingress_join_nothing_is_lost_in_the_smallest_buffer", |wave| {
         run(wave, 32, share(3000));
+    });
+}
+
+/// What the join gets of a frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    desc: PacketDesc,
+    drop: bool,
+    reason: usize,
+    verdict: PsnVerdict,
+    pkt: u64,
+    cells: u64,
+    overflow: bool,
+}
+
+/// What comes of it a cycle later, beside the packet or the freed cells.
+#[derive(Debug, Default, PartialEq)]
+struct Ends {
+    drop: Option<u64>,
+    trace: Option<JoinTrace>,
+    commit: Option<PsnCommit>,
+    report: Option<PacketReport>,
+}
+
+impl Frame {
+    /// Any bits in every field; values that the join tells from others are frequent.
+    fn any(rng: &mut ChaCha8Rng) -> Self {
+        let mut desc: PacketDesc = random(rng);
+        if rng.random_bool(0.5) {
+            desc.opcode = bits(opcode::CTRL as u64);
+        }
+        let mut verdict: PsnVerdict = random(rng);
+        verdict.drop = rng.random_bool(0.4);
+        if rng.random_bool(0.7) {
+            let special = [reasons::DUPLICATE, reasons::CONTROL, reasons::PSN_WINDOW];
+            verdict.reason = bits(*special.choose(rng).expect("three") as u64);
+        }
+        Self {
+            desc,
+            drop: rng.random_bool(0.2),
+            reason: rng.random_range(0..32),
+            verdict,
+            pkt: rng.random_range(0..1024),
+            cells: rng.random_range(0..32),
+            overflow: rng.random_bool(0.15),
+        }
+    }
+
+    fn refused(&self) -> bool {
+        self.drop || self.verdict.drop
+    }
+
+    /// The packet that goes on, if it does.
+    fn packet(&self) -> Option<PacketDesc> {
+        let desc =
+            PacketDesc { sequenced: self.verdict.held, pkt: bits(self.pkt), cells: bits(self.cells), ..self.desc };
+        (!self.refused() && !self.overflow).then_some(desc)
+    }
+
+    /// Cells that return, by their packet.
+    fn freed(&self) -> Option<u64> {
+        (self.refused() && !self.overflow).then_some(self.pkt)
+    }
+
+    fn ends(&self) -> Ends {
+        let Frame { desc, verdict, .. } = self;
+        let dropped = self.refused() || self.overflow;
+        let reason = match () {
+            () if verdict.drop => verdict.reason.to_u64() as usize,
+            () if self.drop => self.reason,
+            () => reasons::NO_BUFFER,
+        };
+        let peer = bits(desc.src_nid.to_u64() & 0xff);
+        let is_control = reason == reasons::CONTROL && desc.opcode.to_u64() == opcode::CTRL as u64;
+        let repeated = verdict.drop && (reason == reasons::DUPLICATE || is_control);
+        let beyond = verdict.drop && reason == reasons::PSN_WINDOW;
+        let code = if repeated { Some(0) } else { nack_of(reason) };
+        let report = PacketReport {
+            node: peer,
+            src_pid: desc.src_pid,
+            dst_pid: desc.dst_pid,
+            addr: desc.addr,
+            msg_id: desc.msg_id,
+            psn: desc.psn,
+            code: bits(u64::from(code.unwrap_or(0))),
+            sequenced: true,
+            urgent: true,
+            frame: desc.frame,
+            ..PacketReport::default()
+        };
+        let trace = JoinTrace {
+            valid: true,
+            frame: desc.frame,
+            ruled: desc.ruled,
+            rule: desc.rule,
+            action: desc.action,
+            context: desc.context,
+            dropped,
+            reason: bits(reason as u64),
+        };
+        let commit = PsnCommit { accepted: verdict.control, peer, psn: bits(desc.psn.to_u64() & 0x7ff) };
+        Ends {
+            drop: dropped.then_some(reason as u64),
+            trace: Some(trace),
+            commit: (dropped && verdict.held).then_some(commit),
+            report: (dropped && (verdict.held || repeated || beyond) && code.is_some()).then_some(report),
+        }
+    }
+}
+
+/// Random bits.
+fn random<T: Packed>(rng: &mut ChaCha8Rng) -> T {
+    let bytes: Vec<u8> = (0..T::BITS.div_ceil(8)).map(|_| rng.random()).collect();
+    from_bytes(&bytes)
+}
+
+/// The join alone, with any bits in its inputs: packets, freed cells, drops, commits, reports and traces.
+#[test]
+fn every_field_is_passed_on() {
+    run_with_wave_on_failure("ingress_join_every_field_is_passed_on", |wave| {
+        const CELLS: usize = 256;
+        let frames = share(9000);
+        let mut rng = seeded_rng("join alone");
+        let dut = Dut::new(wave, IngressJoin::new(CELLS), "ingress_join");
+        dut.written.valid.set(false);
+        dut.matched.valid.set(false);
+        dut.reset();
+        // The matcher's pulse comes so many cycles after the packet buffer's.
+        let mut line: VecDeque<Option<Frame>> = vec![None; ingress_join::WRITTEN_AHEAD].into();
+        let (mut packets, mut frees) = (VecDeque::new(), VecDeque::new());
+        let mut wanted = Ends::default();
+        let (mut begun, mut passed, mut freed, mut commits, mut reports, mut quiet) = (0, 0, 0, 0, 0, 0);
+        for cycle in 0.. {
+            // Every frame that waits has a cell at least.
+            let stored = line.iter().flatten().filter(|frame| !frame.overflow).count();
+            let room = stored + packets.len() + frees.len() < CELLS;
+            let busy = cycle / 500 % 3 != 0;
+            let mut next =
+                (begun < frames && rng.random_bool(if busy { 0.95 } else { 0.3 })).then(|| Frame::any(&mut rng));
+            if let Some(frame) = &mut next {
+                frame.overflow |= !room;
+                begun += 1;
+            }
+            dut.written.valid.set(next.is_some());
+            let written = next.unwrap_or_default();
+            dut.written.pkt.set(written.pkt);
+            dut.written.cells.set(written.cells);
+            dut.written.overflow.set(written.overflow);
+            line.push_back(next);
+            let matched = line.pop_front().expect("the line is never empty");
+            dut.matched.valid.set(matched.is_some());
+            let frame = matched.unwrap_or_else(|| Frame::any(&mut rng));
+            dut.matched.set(frame.desc);
+            dut.matched.drop.set(frame.drop);
+            dut.matched.reason.set(frame.reason as u64);
+            dut.verdict.set(frame.verdict);
+            let slow = cycle / 700 % 2 == 0;
+            dut.packet.ready.set(rng.random_bool(if slow { 0.02 } else { 0.9 }));
+            dut.free.ready.set(rng.random_bool(if slow { 0.05 } else { 0.9 }));
+            dut.eval();
+
+            let trace = dut.trace.get();
+            let seen = Ends {
+                drop: dut.drop.offered().map(|reason| reason.to_u64()),
+                trace: trace.valid.then_some(trace),
+                commit: dut.psn_commit.offered(),
+                report: dut.report.offered(),
+            };
+            assert_eq!(seen, wanted, "cycle {cycle}");
+            commits += usize::from(seen.commit.is_some());
+            reports += usize::from(seen.report.is_some());
+            wanted = matched.map_or_else(Ends::default, |frame| frame.ends());
+            if let Some(packet) = dut.packet.taken() {
+                assert_eq!(Some(packet), packets.pop_front(), "cycle {cycle}");
+                assert_eq!(dut.packet_intake.number(), intake(&packet), "cycle {cycle}");
+                passed += 1;
+            }
+            if let Some(cell) = dut.free.taken() {
+                assert_eq!(Some(cell.to_u64()), frees.pop_front(), "cycle {cycle}");
+                freed += 1;
+            }
+            packets.extend(matched.and_then(|frame| frame.packet()));
+            frees.extend(matched.and_then(|frame| frame.freed()));
+            dut.tick();
+            let idle = begun == frames && packets.is_empty() && frees.is_empty();
+            quiet = if idle { quiet + 1 } else { 0 };
+            if quiet > 30 {
+                break;
+            }
+        }
+        let least = frames / 10;
+        assert!(
+            [passed, freed, commits, reports].iter().all(|count| *count > least),
+            "{passed} passed, {freed} freed, {commits} commits and {reports} reports of {frames} frames"
+        );
     });
 }
 

@@ -5,6 +5,7 @@ use packet_engine::ingress::header_matcher::rule_compiler::RuleCompiler;
 use packet_engine::ingress::header_matcher::term_compiler::TermCompiler;
 use rand::Rng;
 use spindle_blocks::RamStyle;
+use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
 use spindle_contract::registers::packet::RuleAction;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
@@ -42,8 +43,13 @@ fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize, host: (bo
     let mut pause = 0;
     for i in 0..sets {
         // Every other time only a few slots change: what is staged stays staged.
-        let set = random_set(&mut bench.rng, rules);
+        let mut set = random_set(&mut bench.rng, rules);
         let cycles = if i % 2 == 0 {
+            if i % 4 == 0 {
+                // The last rule has few literals: many frames meet it.
+                let last = &mut set.rules[rules - 1];
+                (last.valid, last.action) = (true, action::DROP);
+            }
             bench.install(&set, random_traffic(&mut pause))
         } else {
             let (t, r) = (bench.rng.random_range(0..MATCH_TERMS), bench.rng.random_range(0..rules));

@@ -82,7 +82,8 @@ pub fn random_set(rng: &mut ChaCha8Rng, rules: usize) -> RuleSet {
         sources: std::array::from_fn(|_| random_source(rng)),
         terms: std::array::from_fn(|_| random_term(rng)),
         rules: (0..rules)
-            .map(|r| random_rule(rng, if r + 4 < rules { 1 + 5 * (rules - r) / rules } else { 1 }))
+            // Few rules get few literals, or none but the last ones would match a frame.
+            .map(|r| random_rule(rng, if r + 4 < rules { 1 + (5 * (rules - r) / rules).min(rules / 4) } else { 1 }))
             .collect(),
         ..RuleSet::empty(0)
     }

@@ -81,8 +81,8 @@ fn frames_are_the_models() {
         twin.post(1, 3, 0x4000_0000, 1 << 20, 0x6000);
         for round in 0..60u32 {
             for (pid, addr) in [(2, 7), (5, 9)] {
-                // Buffers that are no lines, and run out now and then.
-                if rng.random_bool(0.3) {
+                // Buffers that are no lines; in every second ten rounds they run out.
+                if round / 10 % 2 == 0 && rng.random_bool(0.25) {
                     let base = 0x1_0000_0000 - 0x8000 + next * 0x4000 + rng.random_range(0..64);
                     twin.post(pid, addr, base, rng.random_range(LONGEST..0x2000), 0x8000 + next * 16);
                     next += 1;

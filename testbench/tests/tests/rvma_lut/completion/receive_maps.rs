@@ -198,7 +198,7 @@ fn random_maps() {
             (0..6).map(|i| bench.init_window(1, i, KEY, 1 << 14, mailbox_mode::NACK_OFF).unwrap()).collect();
         let mut open: Vec<Option<Watched>> = vec![None; mailboxes.len()];
         let mut seen = 0;
-        for round in 0..240u64 {
+        for round in 0..400u64 {
             let i = rng.random_range(0..mailboxes.len());
             match open[i].take() {
                 None => {
@@ -209,7 +209,7 @@ fn random_maps() {
                     assert_eq!(bench.map(1, map), [0u32; 0], "round {round}: a map begins empty");
                     open[i] = Some(Watched { base, granule, map, starts: vec![] });
                 }
-                Some(mut watched) => match rng.random_range(0..4) {
+                Some(mut watched) => match rng.random_range(0..8) {
                     // The buffer is full at once and its map given back while its packets are under way.
                     0 => {
                         let rest = message(&mut rng, 1, i as u64, KEY, round as u32, 1 << 14, 0, 512, i as u8);
@@ -219,7 +219,7 @@ fn random_maps() {
                         bench.steps(rng.random_range(0..400));
                         assert_eq!(bench.free_map(1, watched.map), doorbell_error::NONE);
                     }
-                    1 => {
+                    1 | 2 => {
                         let all_answered = bench.host.idle() && bench.open_packets() == 0;
                         let bits = bench.map(1, watched.map);
                         let known = watched.bits();

@@ -295,7 +295,7 @@ struct Ends {
 }
 
 impl Frame {
-    /// Any bits in every field; values that the join tells from others are frequent.
+    /// Any bits in every field; values that the join distinguishes are frequent.
     fn any(rng: &mut ChaCha8Rng) -> Self {
         let mut desc: PacketDesc = random(rng);
         if rng.random_bool(0.5) {

@@ -36,6 +36,9 @@ impl Limit {
     }
 }
 
+/// The source of the tests of the emitted design.
+const MAIN: &str = "testbench/tests/tests/main.rs";
+
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -65,7 +68,10 @@ impl Suite {
         ensure!(output.status.success(), "the tests cannot be built; run `cargo test --workspace --test all --no-run`");
         let text = String::from_utf8_lossy(&output.stdout);
         let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let mut programs = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+        // Another crate's tests have the same name.
+        let main = |message: &Value| message["target"]["src_path"].as_str().is_some_and(|path| path.ends_with(MAIN));
+        let mut programs =
+            messages.filter(main).filter_map(|message| message["executable"].as_str().map(PathBuf::from));
         let program = programs.next().context("cargo named no executable of the tests")?;
         fs::create_dir_all(copies).with_context(|| format!("cannot write {}", copies.display()))?;
         let copy = TempDir::new_in(copies).with_context(|| format!("cannot write {}", copies.display()))?;

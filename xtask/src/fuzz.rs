@@ -139,11 +139,7 @@ fn unchanged_commit() -> Result<Option<String>> {
 impl Results {
     /// The file; empty if there is none.
     pub fn load() -> Result<Results> {
-        match std::fs::read_to_string(FILE) {
-            Ok(text) => serde_json::from_str(&text).with_context(|| format!("{FILE} is wrong")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Results::default()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
-        }
+        crate::results::load(FILE)
     }
 
     fn save(&self) -> Result<()> {

@@ -21,6 +21,7 @@ mod pnr;
 mod process;
 mod python;
 mod report;
+mod results;
 mod rust_mutants;
 mod same;
 mod seeds;

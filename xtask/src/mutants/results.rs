@@ -107,8 +107,7 @@ impl Count {
 
     /// The caught share of those that are not proved equivalent.
     pub fn score(self) -> f64 {
-        let score = self.caught as f64 / (self.caught + self.survived).max(1) as f64;
-        (score * 1e4).round() / 1e4
+        crate::results::score(self.caught, self.survived)
     }
 }
 
@@ -121,11 +120,7 @@ impl BlockResult {
 impl Results {
     /// Those of the repository; none if there is no file yet.
     pub fn load() -> Result<Results> {
-        match std::fs::read_to_string(FILE) {
-            Ok(text) => serde_json::from_str(&text).with_context(|| format!("{FILE} is wrong")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Results::default()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
-        }
+        crate::results::load(FILE)
     }
 
     /// Gives each survivor its reason; the reasons that are of none.

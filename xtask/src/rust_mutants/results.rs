@@ -65,8 +65,7 @@ pub struct Count {
 impl Count {
     /// The caught share.
     pub fn score(self) -> f64 {
-        let score = self.caught as f64 / (self.caught + self.survived).max(1) as f64;
-        (score * 1e4).round() / 1e4
+        crate::results::score(self.caught, self.survived)
     }
 }
 
@@ -84,11 +83,7 @@ fn is_zero(number: &usize) -> bool {
 impl Results {
     /// Those of the repository; none if there is no file yet.
     pub fn load() -> Result<Results> {
-        match std::fs::read_to_string(FILE) {
-            Ok(text) => serde_json::from_str(&text).with_context(|| format!("{FILE} is wrong")),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Results::default()),
-            Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
-        }
+        crate::results::load(FILE)
     }
 
     /// Writes the file and its page.
@@ -146,7 +141,7 @@ impl Results {
         page
     }
 
-    /// The figures of each part, and the least score.
+    /// The figures of each part.
     pub fn figures(&self) -> Value {
         let mut figures = json!({});
         for part in PARTS {

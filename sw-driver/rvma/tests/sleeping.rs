@@ -20,7 +20,8 @@ const LAST: u64 = WINDOWS - 1;
 const FOREVER: u64 = u64::MAX;
 /// How long nothing comes.
 const QUIET: Duration = Duration::from_secs(2);
-/// Most time of the processor for a wait: 1 %.
+/// Most time of the processor for the begin and the end of a wait, to which a twentieth of the time waited is added. A wait that
+/// does not sleep takes all of it; a machine with other work makes the same instructions take several times as long.
 const MOST: Duration = Duration::from_millis(20);
 /// Most time from a record to the end of the wait for it; without an interrupt it is up to half a second.
 const PROMPT: Duration = Duration::from_millis(200);
@@ -60,10 +61,13 @@ fn taken() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// A call, and the time of the processor that it took.
-fn measured<T>(call: impl FnOnce() -> T) -> (T, Duration) {
-    let begin = taken();
-    (call(), taken() - begin)
+/// A wait, and the time of the processor that it took; most of the time it must have slept.
+fn sleeping<T>(name: &str, call: impl FnOnce() -> T) -> (T, Duration) {
+    let (begin, start) = (taken(), Instant::now());
+    let end = call();
+    let (cost, lasted) = (taken() - begin, start.elapsed());
+    assert!(cost < MOST + lasted / 20, "{cost:?} of the processor for {name}, which lasted {lasted:?}");
+    (end, cost)
 }
 
 /// Two nodes on served cards.
@@ -95,7 +99,7 @@ fn open(nic: &Nic, memory: &Memory, address: u64, event: bool) -> OpenWindow {
 /// Waits for the byte at this address: when it was there, and the time of the processor.
 fn wait(nic: &Nic, byte: usize) -> (Instant, Duration) {
     // SAFETY: the records stay until all threads have ended.
-    let (end, cost) = measured(|| unsafe { nic.wait_byte("a record", byte as *const u8, FOREVER) });
+    let (end, cost) = sleeping("the wait for a record", || unsafe { nic.wait_byte("a record", byte as *const u8, FOREVER) });
     end.unwrap();
     (Instant::now(), cost)
 }
@@ -115,7 +119,7 @@ fn waits_sleep_and_end_at_once() {
         let receiver = &receiver;
         let statuses: Vec<_> = memories.iter().map(|memory| memory.status() as usize).collect();
         let waits: Vec<_> = statuses.into_iter().map(|byte| scope.spawn(move || wait(receiver, byte))).collect();
-        let event = scope.spawn(|| measured(|| receiver.next_event(FOREVER)));
+        let event = scope.spawn(|| sleeping("the wait for an event", || receiver.next_event(FOREVER)));
         sleep(QUIET);
         for (address, (wait, memory)) in (0..).zip(waits.into_iter().zip(&memories)) {
             assert!(!wait.is_finished() && !event.is_finished(), "something of window {address} came before its put");
@@ -129,20 +133,15 @@ fn waits_sleep_and_end_at_once() {
             let late = woken.saturating_duration_since(written);
             println!("window {address}: {} us of the processor, {} us late", cost.as_micros(), late.as_micros());
             assert!(late < PROMPT, "woken {late:?} after the record");
-            assert!(cost < MOST, "{cost:?} of the processor for a wait");
-            let (end, cost) = measured(|| sender.wait_put(op, FOREVER));
-            end.unwrap();
-            assert!(cost < MOST, "{cost:?} of the processor for the wait for a put");
+            sleeping("the wait for a put", || sender.wait_put(op, FOREVER)).0.unwrap();
         }
         let (end, cost) = event.join().unwrap();
         end.unwrap();
         println!("event: {} us of the processor", cost.as_micros());
-        assert!(cost < MOST, "{cost:?} of the processor for the wait for an event");
     });
     // Complete buffers of the other windows are no events of the program: a limit of the card's time passes without one.
-    let (end, cost) = measured(|| receiver.next_event(40_000));
+    let (end, _) = sleeping("a limit", || receiver.next_event(40_000));
     assert!(end.unwrap_err().to_string().contains("an event of process 2"));
-    assert!(cost < MOST, "{cost:?} of the processor for a limit");
     drop(windows);
     drop((sender, receiver));
     drop(servers);

@@ -39,6 +39,10 @@
 //! ```
 #![warn(missing_docs)]
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 pub mod access;
 pub mod command_ring;
 pub mod config_space;

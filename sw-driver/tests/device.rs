@@ -1,5 +1,8 @@
 //! The driver against a card that exists only as a table of registers: what it writes, and what it makes of bad answers.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use rand::Rng;
 use spindle::events::Outcome;
 use spindle::image::UserHeader;

@@ -1,6 +1,10 @@
 //! `cargo xtask`: the few commands a newcomer needs. It depends on no crate of the project and starts them as
 //! processes, so that it works before anything else compiles.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod blocks;
 mod boards;
 mod book;

@@ -3,6 +3,10 @@
 //! Without the feature `sim` there is no simulated card: handlers are compiled and judged, and nothing of the test
 //! bench or of the RTL is built.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 pub mod build;
 pub mod card;
 pub mod config;

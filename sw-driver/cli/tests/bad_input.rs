@@ -1,5 +1,8 @@
 //! What a user may get wrong: each gets a sentence that says what to do, an exit code, and never a panic.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,5 +1,8 @@
 //! `spindle build`: every compiler, several files, the report of sizes and stack, what is refused.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::program::{spindle, words, Folder};

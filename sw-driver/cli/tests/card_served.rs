@@ -1,6 +1,9 @@
 //! Commands as an operator gives them: each a process of its own, on two served NICs that a cable joins.
 #![cfg(feature = "sim")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use serde_json::Value;
 use spindle::resident::{Effect, ResidentRule};
 use spindle::{ContextOptions, SharedCard};

@@ -1,6 +1,9 @@
 //! Commands on a card that `spindled` owns: the administrator's card, and shares.
 #![cfg(feature = "sim")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 #[path = "common/served.rs"]
 mod served;
 

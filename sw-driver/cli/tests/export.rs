@@ -1,5 +1,8 @@
 //! `spindle export`: the folder holds what its file list names, Verilator reads the design, the sheet has the parameters.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::program::{spindle, words};

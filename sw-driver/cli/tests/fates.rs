@@ -1,5 +1,8 @@
 //! `spindle run --fates` and `--konata` on the emitted NIC: one record for each frame, and a file by the grammar of Kanata 0004.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use serde_json::Value;
 use spindle_model::frames::{put_message, udp, Ends, SpindleHeader};
 use spindle_sim::capture::{self, Captured};

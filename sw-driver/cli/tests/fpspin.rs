@@ -1,6 +1,9 @@
 //! FPsPIN handlers: our own sources against its API, compiled with every compiler, run on the emitted NIC as `cargo xtask compat` runs the
 //! examples of an FPsPIN checkout, and by `spindle run` beside its program of the host.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::compilers;

@@ -1,6 +1,9 @@
 //! The first page and the guide of a handler's programmer (docs/first-reply.md, docs/handlers.md): their sources compile, and all of
 //! their commands run.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,5 +1,8 @@
 //! What an image says to the driver and what a handler may send: user headers, frames that are seen in part, the compiler's search path.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::program::{spindle, words, Folder};

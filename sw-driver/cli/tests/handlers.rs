@@ -1,5 +1,8 @@
 //! The shipped handlers' machine code, run by an independent processor model (qemu-riscv32), against their Rust models.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::{compilers, qemu, sdk, Compiler};

@@ -1,6 +1,9 @@
 //! The program with a linked model runs handlers where neither Verilator nor a C++ compiler can be found.
 #![cfg(feature = "linked")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::capture::{self, Captured};
 use std::path::Path;

@@ -2,6 +2,9 @@
 //! another one, where the card's wire ends, while a handler of the card answers UDP on one port.
 #![cfg(feature = "sim")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 #[path = "common/served.rs"]
 mod served;
 

@@ -1,5 +1,8 @@
 //! `spindle run` on the emitted NIC: generated traffic, every length, random gaps and back-pressure; faults; the same run twice.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use rand::{Rng, RngCore};
 use serde_json::Value;
 use spindle_model::frames::{echo_request, put_message, udp, udp_without_checksum, Ends, SpindleHeader};

@@ -1,5 +1,8 @@
 //! Pictures of runs on the emitted NIC: the timeline's events, the page in a browser, the plot.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod browser;
 mod events;
 

@@ -1,5 +1,8 @@
 //! `spin_printf` on qemu-riscv32: the pieces that it hands to the command port, against Rust's own formatting.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::{compilers, object, program, qemu, sdk, Compiler};

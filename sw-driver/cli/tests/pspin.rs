@@ -1,6 +1,9 @@
 //! PsPIN handlers: our own sources against its API, compiled with every compiler, and run on the emitted NIC as `cargo xtask compat` runs
 //! the examples of a PsPIN checkout.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::compilers;

@@ -1,5 +1,8 @@
 //! `spindle run` on the emitted NIC: variables, host memory, load, pacing, faults, order, captures.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use serde_json::Value;
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::capture::{self, Captured};

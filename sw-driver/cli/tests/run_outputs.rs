@@ -1,5 +1,8 @@
 //! The outputs of `spindle run`: opened before the run, whole or absent after it, written when the run is interrupted.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use serde_json::Value;
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::capture::{self, Captured};

@@ -1,5 +1,8 @@
 //! What the SDK promises, on the emitted NIC: variables, atomics, locks, printf, by each compiler that is installed.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod common;
 
 use common::compilers;

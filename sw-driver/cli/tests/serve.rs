@@ -1,6 +1,9 @@
 //! `spindle serve`: a driver in another process than the card.
 #![cfg(feature = "sim")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 #[path = "common/served.rs"]
 mod served;
 

@@ -1,5 +1,8 @@
 //! `spindle run --vcd` on the emitted NIC: sizes, time, window, scope, FST and the save file.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::capture::{self, Captured};
 use spindle_sim::waves::GROUPS;

@@ -6,6 +6,10 @@
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the names of the RVMA paper")]
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod alarm;
 mod cards;
 mod clock;

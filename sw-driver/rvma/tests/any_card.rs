@@ -1,5 +1,8 @@
 //! The library over a card that is no simulated one: a table of registers that records what is mapped for it.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle::{Bar, Card, HostMemory, Identity, Node, Result, SharedCard};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{self, global};

@@ -1,6 +1,9 @@
 //! `rvma.h` and `rvma_sim.h` as C and C++ programs see them: they compile without a warning and name every call of the
 //! library, and the example does what it says.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -1,5 +1,8 @@
 //! The C example in two processes, each with a served card; a cable joins the cards.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod served_card;
 
 use served_card::{serve, Process};

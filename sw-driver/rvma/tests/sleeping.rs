@@ -1,5 +1,8 @@
 //! Waits on a served card sleep until the card's interrupt: they take next to no time of the processor, and end at once.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod served_card;
 
 use served_card::{serve, Process};
@@ -99,7 +102,8 @@ fn open(nic: &Nic, memory: &Memory, address: u64, event: bool) -> OpenWindow {
 /// Waits for the byte at this address: when it was there, and the time of the processor.
 fn wait(nic: &Nic, byte: usize) -> (Instant, Duration) {
     // SAFETY: the records stay until all threads have ended.
-    let (end, cost) = sleeping("the wait for a record", || unsafe { nic.wait_byte("a record", byte as *const u8, FOREVER) });
+    let (end, cost) =
+        sleeping("the wait for a record", || unsafe { nic.wait_byte("a record", byte as *const u8, FOREVER) });
     end.unwrap();
     (Instant::now(), cost)
 }

@@ -20,6 +20,10 @@
 //! | `message` | what the streams carry |
 #![warn(missing_docs)]
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod calls;
 mod card;
 mod connection;

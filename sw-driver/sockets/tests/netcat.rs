@@ -1,5 +1,8 @@
 //! Unmodified `nc` over the network: two processes, each with a served card; a cable joins the cards.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 #[path = "../../rvma/tests/served_card/mod.rs"]
 mod served_card;
 

@@ -29,6 +29,10 @@
 //! | [`arguments`] | values of the command line |
 #![warn(missing_docs)]
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 pub mod arguments;
 pub mod bell;
 pub mod card;

@@ -1,5 +1,9 @@
 //! The command `spindled`.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 use spindle::Node;

@@ -1,5 +1,8 @@
 //! A client of `spindled` on a served NIC rings the card by an eventfd alone, and sleeps until the card's interrupt.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod cards;
 
 use cards::{own_card, serve, share, soon, Driver};

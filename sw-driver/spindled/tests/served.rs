@@ -1,6 +1,9 @@
 //! `spindled` over two served NICs that are joined by a cable: clients exchange memory, beside one that is hostile in every way it has,
 //! and dies.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod cards;
 
 use cards::{own_card, serve, share, soon, Driver};

@@ -1,6 +1,9 @@
 //! vfio-user: own client and server with each other and with those of the crate `vfio_user`, and with peers that break the protocol,
 //! hang, die, or take their memory away.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod dummy;
 mod fuzz;
 mod hostile;

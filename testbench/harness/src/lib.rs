@@ -60,6 +60,10 @@
 //! | `SPINDLE_MUTANTS`, `SPINDLE_MUTANT` | mutated blocks, and which mutant acts, for `cargo xtask mutants` |
 //! | `SPINDLE_VCD` | a folder: record every test into it from the start |
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod cache;
 mod compile;
 mod ffi;

@@ -1,5 +1,8 @@
 //! The model cache as a program meets it, in processes of their own.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_harness::{Model, Source};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,8 @@
 //! The harness on small hand-written designs.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use rand::Rng;
 use spindle_harness::stream::{Frame, Pace};
 use spindle_harness::{

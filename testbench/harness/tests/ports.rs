@@ -1,5 +1,8 @@
 //! Typed ports: every port of a block by its field, words sent and received, and the stream law at every bundle.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use rand::Rng;
 use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, Pace};
 use spindle_verilog::prelude::*;

@@ -1,5 +1,8 @@
 //! Waves: time, window, scope, formats and save files, on a small design.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_harness::{Model, Source, WaveGroup, WaveOptions, WaveScope};
 use std::collections::BTreeMap;
 use std::path::Path;

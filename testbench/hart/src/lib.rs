@@ -4,6 +4,10 @@
 //! remote port to which L2 and the atomic units are connected, and the command port. [`Timing`] says how unkind they are.
 //! [`Retired`](spindle_sim::Retired) is an instruction as it left the pipeline.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 pub mod assembler;
 mod bench;
 pub mod command;

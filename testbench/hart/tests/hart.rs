@@ -1,5 +1,8 @@
 //! `spindle hart`: programs that are no handlers, on the emitted processor.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;

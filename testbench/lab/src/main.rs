@@ -1,5 +1,9 @@
 //! `spindle-lab`: the commands `demo`, `report`, `compat` and `soak`.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod compat;
 mod demo;
 #[cfg(test)]

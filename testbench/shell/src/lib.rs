@@ -8,6 +8,10 @@
 //! | [`latency`] | nanoseconds through the crossings |
 //! | [`shell`] | a whole shell with its NIC, between models of the vendor blocks, and the driver above |
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 pub mod clocks;
 pub mod frames;
 pub mod latency;

@@ -7,6 +7,10 @@
 //! [`transport`] opens a card of this process by its address, and [`serve`] serves one to other processes as a PCI
 //! function.
 
+#[cfg(test)]
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod backend;
 pub mod capture;
 mod device;

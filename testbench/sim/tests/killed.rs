@@ -2,6 +2,9 @@
 //!
 //! The driver is this program again, in the role of [`victim`], so that it is a process of its own.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use rand::Rng;
 use spindle::{transport, Device, Error, HostMemory, SharedCard, Target};
 use spindle_contract::wire::status;

@@ -1,5 +1,8 @@
 //! Cards of this process by their addresses: two on a wire, memory of both kinds, reset.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle::rule_table::Action;
 use spindle::{Bar, Device, Error, HostMemory, Kind, SharedCard, Target};
 use spindle_contract::registers::global;

@@ -39,9 +39,17 @@ fn voltage(board: &Board, issues: &mut Vec<Issue>) {
         );
         issues.push(board.issue(board.line_of(bitstream.line, "config_voltage"), text));
     }
-    if let Some(bank) = bitstream.options.keys().find(|k| !k.starts_with("BITSTREAM.")) {
-        let text = format!("option `{bank}` is no property BITSTREAM.…");
-        issues.push(board.issue(board.line_of(bitstream.line, &format!("\"{bank}\"")), text));
+    // A name and its value stand bare in Tcl.
+    let word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    for (name, value) in &bitstream.options {
+        let text = if !name.starts_with("BITSTREAM.") {
+            format!("option `{name}` is no property BITSTREAM.…")
+        } else if !word(name) || !word(value) {
+            format!("option `{name}` = `{value}` has a character that is no letter, digit, `.`, `_` or `-`")
+        } else {
+            continue;
+        };
+        issues.push(board.issue(board.line_of(bitstream.line, &format!("\"{name}\"")), text));
     }
 }
 

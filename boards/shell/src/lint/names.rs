@@ -19,6 +19,10 @@ pub(super) fn check(board: &Board) -> Vec<Issue> {
         let text = format!("part `{}` is unknown; the shell knows {}", board.part, PARTS.join(", "));
         issues.push(board.issue(board.line_of(1, "part"), text));
     }
+    if board.title.contains(|c: char| c.is_control()) {
+        // It stands in comments of the files that are written.
+        issues.push(board.issue(board.line_of(1, "title"), "title has a line end or another control character"));
+    }
     configuration(board, &mut issues);
     sources(board, &mut issues);
     unique(board, &mut issues);

@@ -104,6 +104,7 @@ fn unknown_names_are_refused() {
             `limits`, `banks`, `bitstream`, `flash`, `pins`", "tilte"),
         ("u50", "name = \"u50\"", "name = \"u52\"", "there is no pin table of a board `u52`; there are those of u50, u55c, \
             u280, u250, kcu116, kc705", "name = \"u52\""),
+        ("u50", "title = \"", "title = \"\\n", "title has a line end or another control character", "title"),
         ("u50", "au50:part0", "au51:part0", "board_part `xilinx.com:au51:part0:1.3` is not xilinx.com:…u50:part0:VERSION",
             "board_part"),
     ]);
@@ -458,6 +459,20 @@ fn wrong_configuration_is_refused() {
             "\"COMPRESS\"",
             "option `COMPRESS` is no property BITSTREAM.…",
             "COMPRESS",
+        ),
+        (
+            "u50",
+            "\"BITSTREAM.GENERAL.COMPRESS\"",
+            "\"BITSTREAM.GENERAL.{}\"",
+            "option `BITSTREAM.GENERAL.{}` = `TRUE` has a character that is no letter, digit, `.`, `_` or `-`",
+            "{}",
+        ),
+        (
+            "u50",
+            "\"63.8\"",
+            "\"63.8 [exit]\"",
+            "option `BITSTREAM.CONFIG.CONFIGRATE` = `63.8 [exit]` has a character that is no letter, digit, `.`, `_` or `-`",
+            "CONFIGRATE",
         ),
         (
             "u50",

@@ -1,5 +1,8 @@
 //! Commands on a card, each against a card that is a table of registers.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod commands;
 mod fake;
 mod generated;

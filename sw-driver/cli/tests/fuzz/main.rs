@@ -2,6 +2,9 @@
 //! interface. See `docs/trust.md`.
 #![cfg(feature = "sim")]
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 mod directed;
 mod header;
 mod numbers;

@@ -1,5 +1,8 @@
 //! Fuzzing of the messages that a node of the network sends. See `docs/trust.md`.
 
+#[macro_use(assert_eq)]
+extern crate spindle_testing;
+
 use spindle_sockets::message::{Head, Kind, HEAD};
 
 /// A head is its bytes, and nothing else is a head.

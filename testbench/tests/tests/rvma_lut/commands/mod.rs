@@ -2,6 +2,7 @@
 
 pub mod command_rings;
 pub mod doorbell;
+mod kick_table;
 pub mod kicks;
 pub mod put_arbiter;
 pub mod ring_sends;

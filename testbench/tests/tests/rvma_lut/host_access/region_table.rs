@@ -196,7 +196,12 @@ fn a_reset_removes_all() {
         table.dut.reset();
         table.regions.fill([Region::default(); REGIONS]);
         table.start = 0;
-        table.dut.query.payload.set(RegionQuery { address: bits(5), length: bits(5), write: true, ..Default::default() });
+        table.dut.query.payload.set(RegionQuery {
+            address: bits(5),
+            length: bits(5),
+            write: true,
+            ..Default::default()
+        });
         table.dut.query.valid.set(true);
         let begin = table.dut.cycle();
         loop {
@@ -207,7 +212,10 @@ fn a_reset_removes_all() {
             table.dut.tick();
         }
         let (ok, cycles) = (table.dut.query.ok.is_high(), table.dut.cycle() - begin);
-        assert!(!ok && (PROCESSES * REGIONS) as u64 <= cycles && cycles < 30 + (PROCESSES * REGIONS) as u64, "{cycles}");
+        assert!(
+            !ok && (PROCESSES * REGIONS) as u64 <= cycles && cycles < 30 + (PROCESSES * REGIONS) as u64,
+            "{cycles}"
+        );
         table.dut.tick();
         table.dut.query.valid.set(false);
         table.dut.tick();

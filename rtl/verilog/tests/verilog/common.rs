@@ -1,9 +1,6 @@
 //! rust-hdl's simulator against Verilator: the same random inputs in both, and every output equal in every cycle.
 
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use spindle_harness::{lint, Model, Port, Source};
-use spindle_verilog::__private::BitReader;
 use spindle_verilog::prelude::*;
 
 /// Vectors per block.
@@ -39,13 +36,6 @@ impl NamedDut {
     pub fn tick(&mut self) {
         self.0.tick();
     }
-}
-
-/// A random value; zero, all ones, sparse and dense ones come up often: carries, wraps and shift amounts at the edge.
-pub fn random<T: Packed>(rng: &mut ChaCha8Rng) -> T {
-    let density = [0.0, 0.1, 0.5, 0.5, 0.5, 0.9, 1.0][rng.random_range(0..7)];
-    let bits: Vec<bool> = (0..T::BITS).map(|_| rng.random_bool(density)).collect();
-    T::read_bits(&mut BitReader::new(&bits))
 }
 
 /// The bytes in which the harness sets and gives a port.
@@ -125,7 +115,7 @@ macro_rules! differential {
                 &mut $block,
                 |block, cycle, rng, dut| {
                     let _ = (&rng, cycle);
-                    $(block.$input.next = $crate::verilog::common::random(rng);)*
+                    $(block.$input.next = spindle_harness::random_value(rng);)*
                     differential!(@adjust $adjust block cycle);
                     $(dut.set_bytes(stringify!($input), &$crate::verilog::common::bytes(block.$input.next));)*
                 },

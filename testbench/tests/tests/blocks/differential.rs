@@ -2,20 +2,10 @@
 //! every cycle. For the memories this compares the hand-written Verilog with its Rust model, for the rest the back end with
 //! the meaning of the source. Inputs are wild: no protocol is kept, the blocks only have to do the same.
 
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use spindle_blocks::*;
-use spindle_harness::{seeded_rng, with_seeds, Dut};
-use spindle_verilog::__private::BitReader;
+use spindle_harness::{random_value, seeded_rng, with_seeds, Dut};
 use spindle_verilog::ports::to_bytes;
 use spindle_verilog::prelude::*;
-
-/// A random value; all ones, zero and sparse ones come up often, for the sake of addresses and strobes.
-fn random<T: Packed>(rng: &mut ChaCha8Rng) -> T {
-    let density = [0.0, 0.1, 0.5, 0.5, 0.9, 1.0][rng.random_range(0..6)];
-    let bits: Vec<bool> = (0..T::BITS).map(|_| rng.random_bool(density)).collect();
-    T::read_bits(&mut BitReader::new(&bits))
-}
 
 /// Settles the Rust side.
 fn settle(block: &mut impl Block) {
@@ -35,7 +25,7 @@ macro_rules! differential {
                 dut.ignore_all();
                 let mut seen = std::collections::HashSet::new();
                 for cycle in 0..$cycles {
-                    $(block.$($input)+.next = random(&mut rng);)*
+                    $(block.$($input)+.next = random_value(&mut rng);)*
                     ($adjust)(&mut block, cycle);
                     $(dut.$($input)+.set_bytes(&to_bytes(block.$($input)+.next));)*
                     settle(&mut block);

@@ -6,5 +6,6 @@ pub mod commands;
 pub mod completion;
 pub mod host_access;
 pub mod lookup;
+mod placement;
 pub mod rvma_engine;
 pub mod shapes;

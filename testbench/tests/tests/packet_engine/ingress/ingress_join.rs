@@ -18,10 +18,9 @@ use spindle_blocks::{JoinTrace, PacketReport, RamStyle};
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
 use spindle_contract::wire::{nack_of, opcode};
-use spindle_harness::{run_with_wave_on_failure, seeded_rng, share, Dut, WaveContext};
+use spindle_harness::{random_bits, run_with_wave_on_failure, seeded_rng, share, Dut, WaveContext};
 use spindle_model::packet_engine::packet_buffer::PacketBuffer as Bag;
 use spindle_model::packet_engine::parser::{parse, Verdict};
-use spindle_verilog::ports::from_bytes;
 use spindle_verilog::prelude::*;
 use std::collections::VecDeque;
 
@@ -297,11 +296,11 @@ struct Ends {
 impl Frame {
     /// Any bits in every field; values that the join distinguishes are frequent.
     fn any(rng: &mut ChaCha8Rng) -> Self {
-        let mut desc: PacketDesc = random(rng);
+        let mut desc: PacketDesc = random_bits(rng);
         if rng.random_bool(0.5) {
             desc.opcode = bits(opcode::CTRL as u64);
         }
-        let mut verdict: PsnVerdict = random(rng);
+        let mut verdict: PsnVerdict = random_bits(rng);
         verdict.drop = rng.random_bool(0.4);
         if rng.random_bool(0.7) {
             let special = [reasons::DUPLICATE, reasons::CONTROL, reasons::PSN_WINDOW];
@@ -378,12 +377,6 @@ impl Frame {
             report: (dropped && (verdict.held || repeated || beyond) && code.is_some()).then_some(report),
         }
     }
-}
-
-/// Random bits.
-fn random<T: Packed>(rng: &mut ChaCha8Rng) -> T {
-    let bytes: Vec<u8> = (0..T::BITS.div_ceil(8)).map(|_| rng.random()).collect();
-    from_bytes(&bytes)
 }
 
 /// The join alone, with any bits in its inputs: packets, freed cells, drops, commits, reports and traces.

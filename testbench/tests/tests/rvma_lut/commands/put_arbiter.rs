@@ -5,9 +5,8 @@ use rvma_lut::commands::put_arbiter::PutArbiter;
 use spindle_blocks::desc::{PutDesc, PutDone};
 use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
-use spindle_harness::{run_with_wave_on_failure, Dut};
-use spindle_verilog::ports::from_bytes;
-use spindle_verilog::prelude::{bits, Packed, SinkPorts};
+use spindle_harness::{random_bits, run_with_wave_on_failure, Dut};
+use spindle_verilog::prelude::{bits, SinkPorts};
 use std::collections::VecDeque;
 
 /// By what the test knows answers to GETs.
@@ -18,13 +17,8 @@ fn sources(dut: &Dut<PutArbiter>) -> [&SinkPorts<PutDesc>; 3] {
     [&dut.process_put, &dut.array_put, &dut.get_answer]
 }
 
-/// Random bits in every field.
-fn random<T: Packed>(rng: &mut impl Rng) -> T {
-    from_bytes(&std::array::from_fn::<u8, 64, _>(|_| rng.random()))
-}
-
 fn random_put(handle: u64, rng: &mut impl Rng) -> PutDesc {
-    let mut put: PutDesc = random(rng);
+    let mut put: PutDesc = random_bits(rng);
     put.issuer.handle = bits(handle);
     put
 }
@@ -64,7 +58,7 @@ fn every_put_leaves_once_in_the_order_of_its_source() {
             let (host, error) = (rng.random_bool(0.5), rng.random_bool(0.3));
             // Every other one is that of a handler.
             let handle = if host { 0 } else { rng.random_range(1..16) } ^ u64::from(HOST_HANDLE);
-            let mut done: PutDone = random(&mut rng);
+            let mut done: PutDone = random_bits(&mut rng);
             (done.issuer.handle, done.error) = (bits(handle), error);
             dut.put_done.offer(ends.then_some(done));
             if ends && host {

@@ -3,6 +3,7 @@
 pub mod complete_events;
 pub mod epochs;
 pub mod event_rings;
+mod frame_places_alone;
 pub mod frames;
 pub mod moderation;
 pub mod receive_maps;

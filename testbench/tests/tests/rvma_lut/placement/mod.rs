@@ -1,0 +1,3 @@
+//! Buffers of mailboxes.
+
+mod windows_alone;

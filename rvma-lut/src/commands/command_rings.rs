@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command unit | in `ring` (held); out `ring_done` (pulse) |
+//! | command unit | in `ring` (held while ring posts pauses and is idle); out `ring_done` (pulse) |
 //! | doorbell | in `tail` (pulse) |
 //! | DMA reader | out `read`; in `data`, `data_last`, `data_error` (no ready: room was reserved) |
 //! | ring posts | out `batch` |

@@ -1,0 +1,478 @@
+//! The fetch of command rings alone: rings of all processes in a memory of the bench, a host that answers late, and a consumer
+//! that fails some commands.
+
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use rvma_lut::commands::command_rings::{Batch, CommandRings};
+use rvma_lut::types::RingCommand;
+use spindle_blocks::RamStyle;
+use spindle_contract::commands::BYTES;
+use spindle_contract::descriptors::client;
+use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
+use spindle_verilog::ports::{from_bytes, to_bytes};
+use spindle_verilog::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+
+const PROCESSES: u64 = 64;
+/// Commands of the longest batch.
+const BATCH: u64 = 16;
+/// Commands that may be under way.
+const UNDER_WAY: usize = 64;
+/// Cycles from RING_TAIL to the read, if no other ring has commands and the search begins at the process.
+const FETCH: u64 = 6;
+
+/// A ring as the host knows it.
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    /// Counts the openings of rings; 0 = closed.
+    generation: u64,
+    base: u64,
+    commands: u64,
+    /// Commands written, and carried out.
+    tail: u16,
+    done: u16,
+    stopped: bool,
+}
+
+/// A read under way: its lines, the cycle in which they come, whether the host has an error.
+struct Read {
+    lines: VecDeque<Vec<u8>>,
+    at: u64,
+    error: bool,
+}
+
+/// A command that the consumer has taken.
+struct Taken {
+    pid: u64,
+    number: u16,
+    last: bool,
+    /// It fails: an overrun, an error of the host, or a command that cannot be carried out.
+    fails: bool,
+    /// What the line says: process, generation, number. None after an overrun or an error.
+    line: Option<[u64; 3]>,
+}
+
+struct Bench {
+    dut: Dut<CommandRings>,
+    rng: ChaCha8Rng,
+    rings: Vec<Ring>,
+    generations: u64,
+    /// Process and generation by the base of their ring.
+    bases: BTreeMap<u64, u64>,
+    reads: VecDeque<Read>,
+    /// Reads whose batch has not been offered: process, first command, commands.
+    fetched: VecDeque<(u64, u16, u64)>,
+    /// Commands of the batch that were taken.
+    position: u64,
+    taken: VecDeque<Taken>,
+    lines: usize,
+    ring: Option<RingCommand>,
+    tail: Option<(u64, u16)>,
+    /// Number that the next command that fails claims to have.
+    jump: Option<u16>,
+    /// Cycles until the host answers, at most.
+    latency: u64,
+    /// Of a thousand commands.
+    failures: u32,
+    errors: u32,
+    /// Percent of the cycles in which the consumer takes and ends commands, and the host takes reads.
+    pace: [u32; 3],
+    /// Commands carried out, discarded, failed; reads; overruns.
+    done: u64,
+    discarded: u64,
+    failed: u64,
+    overruns: u64,
+    most_under_way: usize,
+}
+
+fn line(pid: u64, generation: u64, number: u64) -> Vec<u8> {
+    let seed = pid << 48 ^ generation << 20 ^ number;
+    (0..BYTES as u64 / 8)
+        .flat_map(|word| {
+            match word {
+                0 => pid,
+                1 => generation,
+                2 => number,
+                _ => (seed + word).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            }
+            .to_le_bytes()
+        })
+        .collect()
+}
+
+impl Bench {
+    fn new(wave: &WaveContext) -> Self {
+        let dut = Dut::new(wave, CommandRings::new(RamStyle::Block), "command_rings");
+        // Commands of a batch follow one another while the batch waits.
+        dut.ignore(dut.batch.channel());
+        dut.ring.valid.set(false);
+        dut.tail.valid.set(false);
+        dut.read.ready.set(false);
+        dut.data.valid.set(false);
+        dut.batch.ready.set(false);
+        dut.batch.line_ready.set(false);
+        dut.batch.done.set(false);
+        dut.batch.halt.set(false);
+        dut.reset();
+        dut.ticks(PROCESSES + 1);
+        Bench {
+            dut,
+            rng: wave.rng(),
+            rings: vec![Ring::default(); PROCESSES as usize],
+            generations: 0,
+            bases: BTreeMap::new(),
+            reads: VecDeque::new(),
+            fetched: VecDeque::new(),
+            position: 0,
+            taken: VecDeque::new(),
+            lines: 0,
+            ring: None,
+            tail: None,
+            jump: None,
+            latency: 1,
+            failures: 0,
+            errors: 0,
+            pace: [100; 3],
+            done: 0,
+            discarded: 0,
+            failed: 0,
+            overruns: 0,
+            most_under_way: 0,
+        }
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        percent >= 100 || self.rng.random_range(0..100) < percent
+    }
+
+    /// Opens a ring of so many commands, after RING_TAIL was set to 0, or closes an open one; takes effect in a later cycle.
+    fn set(&mut self, pid: u64, commands: Option<u64>) {
+        let size = commands.unwrap_or(1);
+        if commands.is_some() {
+            self.tail = Some((pid, 0));
+        }
+        let base = (self.rng.random::<u64>() << 24 | pid << 24) & !(size * BYTES as u64 - 1);
+        let last = bits::<15>(2 * size - 1);
+        self.ring = Some(RingCommand { pid: bits(pid), open: commands.is_some(), base: bits(base >> 5), last });
+    }
+
+    /// The lines of a read, as the host memory has them now.
+    fn memory(&self, address: u64, length: u64) -> (u64, u16, VecDeque<Vec<u8>>) {
+        let (_, pid) = self.bases.range(..=address).next_back().expect("an address below all rings is read");
+        let ring = &self.rings[*pid as usize];
+        let place = (address - ring.base) / BYTES as u64;
+        let count = length / BYTES as u64;
+        let what = format!("{count} commands at place {place} of {ring:?} of process {pid}");
+        assert!(ring.generation != 0, "a closed ring is read: {what}");
+        assert!(
+            count * BYTES as u64 == length && address % BYTES as u64 == 0 && place + count <= ring.commands,
+            "{what}"
+        );
+        assert!(place % BATCH + count <= BATCH, "a batch ends at a multiple of {BATCH}: {what}");
+        // The newest command of each place.
+        let newest = |place: u64| {
+            let back = (u64::from(ring.tail).wrapping_sub(1).wrapping_sub(place)) % ring.commands;
+            (u64::from(ring.tail) + 0x1_0000 - 1 - back) % 0x1_0000
+        };
+        let lines = (place..place + count).map(|place| line(*pid, ring.generation, newest(place))).collect();
+        (*pid, newest(place) as u16, lines)
+    }
+
+    fn step(&mut self) {
+        let cycle = self.dut.cycle();
+        let (take, end, ready) = (self.chance(self.pace[0]), self.chance(self.pace[1]), self.chance(self.pace[2]));
+        // The command unit opens and closes rings while no command of a ring is carried out.
+        let (take, end) = (take && self.ring.is_none(), end || self.ring.is_some());
+        let sets = self.ring.is_some() && self.taken.is_empty();
+        self.dut.ring.valid.set(sets);
+        self.dut.ring.payload.set(self.ring.unwrap_or_default());
+        self.dut.tail.valid.set(self.tail.is_some());
+        let (pid, tail) = self.tail.unwrap_or((self.rng.random_range(0..PROCESSES), 0xFFFF));
+        self.dut.tail.pid.set(bits(pid));
+        self.dut.tail.payload.set(bits(u64::from(tail)));
+        self.dut.read.ready.set(ready);
+        // The host: lines in order, with gaps.
+        let due = self.reads.front().is_some_and(|read| read.at <= cycle) && self.chance(80);
+        let mut arrives = None;
+        if due {
+            let read = self.reads.front_mut().expect("a read is due");
+            let line = read.lines.pop_front().expect("a read has a line");
+            arrives = Some((line, read.lines.is_empty(), read.error));
+            if read.lines.is_empty() {
+                self.reads.pop_front();
+            }
+            self.lines += 1;
+        }
+        self.dut.data.valid.set(arrives.is_some());
+        let filler = (vec![self.rng.random(); BYTES], self.rng.random(), self.rng.random());
+        let (bytes, last, error) = arrives.unwrap_or(filler);
+        self.dut.data.payload.set(from_bytes::<Bits<512>>(&bytes));
+        self.dut.data_last.set(last);
+        self.dut.data_error.set(error);
+
+        // The consumer ends the oldest command that it has taken.
+        let ends = if end { self.taken.pop_front() } else { None };
+        let pid = ends.as_ref().map_or_else(|| self.rng.random_range(0..PROCESSES), |command| command.pid);
+        self.dut.batch.current_pid.set(bits(pid));
+        self.dut.batch.halt.set(false);
+        self.dut.batch.done.set(false);
+        self.dut.batch.ready.set(false);
+        self.dut.batch.line_ready.set(false);
+        self.dut.eval();
+        if let Some(command) = &ends {
+            let ring = &mut self.rings[command.pid as usize];
+            let stopped = self.dut.batch.stopped.is_high();
+            let halts = !stopped && command.fails;
+            if stopped {
+                self.discarded += 1;
+            } else {
+                assert!(!ring.stopped, "cycle {cycle}: command {} of the stopped ring of {pid} begins", command.number);
+                assert_eq!(command.number, ring.done, "cycle {cycle}: process {pid}");
+                let named = [command.pid, ring.generation, u64::from(command.number)];
+                assert!(
+                    command.line.is_none_or(|line| line == named),
+                    "cycle {cycle}: {:?}, not {named:?}",
+                    command.line
+                );
+                if halts {
+                    self.failed += 1;
+                    ring.stopped = true;
+                } else {
+                    self.done += 1;
+                    ring.done = ring.done.wrapping_add(1);
+                }
+            }
+            let at = self.jump.take_if(|_| halts);
+            if let Some(at) = at {
+                (ring.done, ring.tail) = (at, at);
+            }
+            self.dut.batch.halt.set(halts);
+            self.dut.batch.halt_pid.set(bits(command.pid));
+            self.dut.batch.halt_at.set(bits(u64::from(at.unwrap_or(command.number))));
+            self.dut.batch.done.set(command.last);
+        }
+        // It takes the next one.
+        if self.dut.batch.valid.is_high() && take {
+            let batch: Batch = self.dut.batch.payload.get();
+            let (pid, first) = (batch.pid.to_u64(), batch.first.to_u64() as u16);
+            let count = if batch.overrun { 1 } else { batch.last.to_u64() + 1 };
+            if self.position == 0 && !batch.overrun {
+                let fetched = self.fetched.pop_front();
+                assert_eq!(fetched, Some((pid, first, count)), "cycle {cycle}");
+            }
+            let number = first.wrapping_add(self.position as u16);
+            let last = self.position + 1 == count;
+            let error = self.dut.batch.error.is_high();
+            let found = to_bytes(self.dut.batch.line.get());
+            let word = |at: usize| u64::from_le_bytes(found[8 * at..8 * at + 8].try_into().expect("eight bytes"));
+            let good = !batch.overrun && !error;
+            if good {
+                assert_eq!(found, line(word(0), word(1), word(2)), "cycle {cycle}: a line of no command");
+            }
+            self.overruns += u64::from(batch.overrun);
+            let fails = !good || self.rng.random_range(0..1000) < self.failures;
+            self.taken.push_back(Taken { pid, number, last, fails, line: good.then(|| [word(0), word(1), word(2)]) });
+            self.dut.batch.line_ready.set(!batch.overrun);
+            self.dut.batch.ready.set(last);
+            self.lines -= usize::from(!batch.overrun);
+            self.position = if last { 0 } else { self.position + 1 };
+        }
+        self.dut.eval();
+        if let Some(read) = self.dut.read.taken() {
+            assert_eq!(read.client.to_u64(), client::RING as u64);
+            let (pid, first, lines) = self.memory(read.address.to_u64(), read.length.to_u64());
+            self.fetched.push_back((pid, first, lines.len() as u64));
+            let at = cycle + self.rng.random_range(1..=self.latency);
+            let error = self.rng.random_range(0..1000) < self.errors;
+            self.reads.push_back(Read { lines, at, error });
+        }
+        let under_way = self.lines + self.reads.iter().map(|read| read.lines.len()).sum::<usize>();
+        assert!(under_way <= UNDER_WAY, "cycle {cycle}: {under_way} commands are under way");
+        self.most_under_way = self.most_under_way.max(under_way);
+        if self.dut.ring_done.is_high() {
+            let ring = self.ring.take().expect("a ring to open or to close");
+            assert!(
+                self.reads.is_empty(),
+                "cycle {cycle}: a ring changes while {} reads are under way",
+                self.reads.len()
+            );
+            let pid = ring.pid.to_u64();
+            self.generations += 1;
+            self.bases.retain(|_, other| *other != pid);
+            let base = ring.base.to_u64() << 5;
+            let generation = if ring.open { self.generations } else { 0 };
+            let commands = (ring.last.to_u64() + 1) / 2;
+            self.rings[pid as usize] = Ring { generation, base, commands, stopped: true, ..Ring::default() };
+            if ring.open {
+                self.bases.insert(base, pid);
+            }
+        }
+        if let Some((pid, _)) = self.tail.take() {
+            self.rings[pid as usize].stopped = false;
+        }
+        self.dut.tick();
+    }
+
+    /// The host writes so many commands more, of those that there is room for, and RING_TAIL.
+    fn write(&mut self, pid: u64, more: u64) {
+        let ring = &mut self.rings[pid as usize];
+        let waiting = u64::from(ring.tail.wrapping_sub(ring.done));
+        ring.tail = ring.tail.wrapping_add(more.min(ring.commands.saturating_sub(waiting)) as u16);
+        self.tail = Some((pid, ring.tail));
+    }
+
+    /// Writes the tail of each ring until everything is carried out.
+    fn drain(&mut self) {
+        (self.failures, self.errors) = (0, 0);
+        for _ in 0..2000 {
+            let waits = |ring: &Ring| ring.generation != 0 && ring.tail != ring.done;
+            let open: Vec<u64> = (0..PROCESSES).filter(|pid| waits(&self.rings[*pid as usize])).collect();
+            if open.is_empty() && self.ring.is_none() && self.taken.is_empty() && self.reads.is_empty() {
+                return;
+            }
+            if self.ring.is_none() {
+                if let Some(pid) = open.choose(&mut self.rng) {
+                    self.write(*pid, 0);
+                }
+            }
+            for _ in 0..300 {
+                self.step();
+            }
+        }
+        panic!("commands are left: {:?}", self.rings.iter().filter(|ring| ring.tail != ring.done).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn every_command_is_carried_out_once_and_in_order() {
+    run_with_wave_on_failure("command_rings_random", |wave| {
+        let mut bench = Bench::new(wave);
+        for round in 0..12 {
+            bench.latency = [1, 30, 400][round % 3];
+            bench.failures = [0, 10, 60][round / 3 % 3];
+            bench.errors = [20, 0, 100][round / 2 % 3];
+            bench.pace = [[100, 100, 100], [90, 30, 50], [20, 90, 100], [70, 70, 20]][round % 4];
+            for _ in 0..share(4000) {
+                // Few processes are busy, so that their rings fill.
+                let pid = match bench.rng.random_range(0..3) {
+                    0 => bench.rng.random_range(0..PROCESSES),
+                    _ => bench.rng.random_range(0..4) * 21,
+                };
+                let ring = &bench.rings[pid as usize];
+                let (open, commands) = (ring.generation != 0, ring.commands);
+                match bench.rng.random_range(0..100) {
+                    0..2 if bench.ring.is_none() => {
+                        let size = 1 << [0, 1, 3, 4, 5, 6, 8, 10, 14].choose(&mut bench.rng).expect("a size");
+                        bench.set(pid, (!open).then_some(size));
+                    }
+                    2..20 if open && bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) => {
+                        let more = bench.rng.random_range(0..=commands.min(40));
+                        bench.write(pid, more);
+                    }
+                    20..23 => {
+                        // RING_TAIL of a ring that is closed, or the same once more.
+                        if bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) {
+                            bench.write(pid, 0);
+                        }
+                    }
+                    _ => {}
+                }
+                bench.step();
+            }
+            bench.drain();
+        }
+        let seen = [bench.done, bench.discarded, bench.failed];
+        assert!(seen.iter().all(|count| *count > 100), "{seen:?} carried out, discarded, failed");
+        assert!(bench.most_under_way == UNDER_WAY, "{} commands under way at most", bench.most_under_way);
+    });
+}
+
+/// Numbers of commands have 16 bits. That the first one fails as if it were a late one saves 65,000 commands.
+#[test]
+fn numbers_wrap() {
+    run_with_wave_on_failure("command_rings_wrap", |wave| {
+        let mut bench = Bench::new(wave);
+        bench.latency = 100;
+        for (pid, size, at) in [(63, 1 << 14, 65_500), (0, 1, 65_530), (40, 16, 65_521), (41, 64, 65_535)] {
+            bench.set(pid, Some(size));
+            while bench.ring.is_some() {
+                bench.step();
+            }
+            (bench.jump, bench.failures) = (Some(at), 1000);
+            bench.write(pid, 1);
+            while bench.jump.is_some() {
+                bench.step();
+            }
+            bench.failures = 0;
+            let begin = bench.done;
+            while bench.done - begin < 4 * BATCH {
+                if bench.dut.cycle() % 64 == 0 {
+                    let more = bench.rng.random_range(0..40);
+                    bench.write(pid, more);
+                }
+                bench.step();
+                assert!(bench.dut.cycle() < 60_000, "{} commands", bench.done);
+            }
+            bench.drain();
+            assert!(bench.rings[pid as usize].done < at);
+        }
+    });
+}
+
+/// A ring with more commands than places is stopped, and works again with a good tail.
+#[test]
+fn an_overrun_stops_the_ring() {
+    run_with_wave_on_failure("command_rings_overrun", |wave| {
+        let mut bench = Bench::new(wave);
+        for (round, size) in [1u64, 2, 16, 64, 1 << 14].into_iter().enumerate() {
+            let pid = 13 * round as u64;
+            bench.set(pid, Some(size));
+            while bench.ring.is_some() {
+                bench.step();
+            }
+            for more in [size + 1, size + 2, 2 * size, 0x7FFF, 0xFFFF] {
+                let done = bench.rings[pid as usize].done;
+                bench.tail = Some((pid, done.wrapping_add(more as u16)));
+                let before = bench.overruns;
+                for _ in 0..200 {
+                    bench.step();
+                }
+                assert_eq!(bench.overruns - before, 1, "{more} commands in a ring of {size}");
+                assert!(bench.rings[pid as usize].stopped, "{more} commands in a ring of {size}");
+                bench.write(pid, size);
+                for _ in 0..40 * size.min(2000) + 20_000 / 4 * u64::from(size > 2000) + 300 {
+                    bench.step();
+                }
+                let ring = &bench.rings[pid as usize];
+                assert_eq!(ring.tail, ring.done, "a ring of {size} after an overrun");
+            }
+        }
+    });
+}
+
+/// RING_TAIL to the read: the search begins after the process that was looked at last.
+#[test]
+fn cycles_to_the_read() {
+    run_with_wave_on_failure("command_rings_cycles", |wave| {
+        let mut bench = Bench::new(wave);
+        for pid in [5, 9, 4] {
+            bench.set(pid, Some(64));
+            while bench.ring.is_some() {
+                bench.step();
+            }
+            // RING_TAIL was set to 0 before, which is looked at as well.
+            (0..200).for_each(|_| bench.step());
+        }
+        for (pid, search) in [(5, 0), (9, 3), (9, 63), (4, 58)] {
+            bench.write(pid, 1);
+            let begin = bench.dut.cycle();
+            while bench.fetched.is_empty() {
+                bench.step();
+            }
+            // The bench is one cycle after the read.
+            assert_eq!(bench.dut.cycle() - 1 - begin, FETCH + search, "process {pid}");
+            (0..200).for_each(|_| bench.step());
+        }
+    });
+}

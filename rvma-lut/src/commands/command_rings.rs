@@ -235,6 +235,7 @@ impl CommandRings {
         let mut remembers: Bit = false;
         let mut set_anew: Bit = false;
         let mut resumed: Bit = false;
+        let pends = self.pending.q.val().get_bit(self.pid.q.val().index());
         self.ring_done.next = false;
         self.entries.read(false, self.pid.q.val());
         match self.state.q.val() {
@@ -246,7 +247,7 @@ impl CommandRings {
                 if self.ring.valid.val() {
                     set_anew = true;
                     self.state.d.next = RingState::Drain;
-                } else if self.pending.q.val().get_bit(self.pid.q.val().index()) {
+                } else if pends {
                     self.entries.read_enable.next = true;
                     self.state.d.next = RingState::Read;
                 } else if self.pending.q.val().any() {
@@ -258,7 +259,8 @@ impl CommandRings {
                 self.tail_now.d.next = self.tails.read_data.val();
                 self.begins_again.d.next = visit.own_stopped;
                 self.first.d.next = self.resumes.read_data.val();
-                self.state.d.next = RingState::Count;
+                // A ring that was stopped in the cycle before waits for its tail.
+                self.state.d.next = if pends { RingState::Count } else { RingState::Look };
                 // The next write of the tail marks the ring again.
                 forgets = true;
             }

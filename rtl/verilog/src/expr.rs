@@ -55,7 +55,7 @@ pub(crate) enum Kind {
     State(Rc<str>, BigUint),
     /// Bits `lo ..` of a signal.
     Sig(SigId, usize),
-    /// One bit of a signal, chosen by an expression of exactly the right width.
+    /// One bit of a signal, chosen by an expression that cannot reach beyond its end: that of a low part is shorter.
     Pick(SigId, Box<Expr>),
     Not(Box<Expr>),
     Reduce(Reduce, Box<Expr>),

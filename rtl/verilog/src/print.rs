@@ -3,6 +3,7 @@
 use crate::build::Sig;
 use crate::expr::{Expr, Kind, Op, Reduce, Shift};
 use crate::stmt::{Label, Stmt};
+use crate::ty::clog2;
 use crate::types;
 use num_bigint::BigUint;
 use std::fmt::Write;
@@ -99,7 +100,11 @@ impl Printer<'_> {
             Kind::Unknown => "'x".to_string(),
             Kind::State(name, _) => name.to_string(),
             Kind::Sig(id, lo) => self.part(*id, *lo, e.width),
-            Kind::Pick(id, index) => format!("{}[{}]", self.sigs[*id].name, self.expr(index)),
+            Kind::Pick(id, index) => {
+                // The low part of a signal has a shorter index than the signal, which tools warn about.
+                let whole = Expr::resize((**index).clone(), clog2(self.sigs[*id].width()));
+                format!("{}[{}]", self.sigs[*id].name, self.expr(&whole))
+            }
             Kind::Not(x) => {
                 let sign = if e.width == 1 { "!" } else { "~" };
                 match x.kind {

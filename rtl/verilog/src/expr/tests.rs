@@ -151,7 +151,7 @@ fn meaning(e: &Expr, signals: &[Bits]) -> Bits {
             part(&signals[*id], *lo, e.width)
         }
         Kind::Pick(id, index) => {
-            assert_eq!(1 << index.width, signals[*id].len(), "the index of signal {id} is of its width");
+            assert!(1 << index.width <= signals[*id].len(), "the index of signal {id} reaches beyond its end");
             shifted(Shift::Right, &signals[*id], &go(index))[..1].to_vec()
         }
         Kind::Not(x) => inverse(&go(x)),

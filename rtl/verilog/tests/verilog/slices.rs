@@ -20,6 +20,7 @@ struct Slices {
     pub octet: Signal<Out, Bits<8>>,
     pub of_wide: Signal<Out, Bits<64>>,
     pub single: Signal<Out, Bits<4>>,
+    pub of_low: Signal<Out, Bits<2>>,
     pub replaced: Signal<Out, Bits<16>>,
     pub replaced_at: Signal<Out, Bits<16>>,
     pub replaced_odd: Signal<Out, Bits<21>>,
@@ -47,6 +48,11 @@ impl Logic for Slices {
         let chosen = a.get_bit(self.at.val().index());
         let inverse = (!a).get_bit(self.at.val().index());
         self.single.next = (low, high, chosen, inverse).cat::<4>();
+        // The index is of the part's width, not of the signal's.
+        let third = self.at.val().get_bits::<3>(0);
+        self.of_low.next =
+            (a.get_bits::<8>(0).get_bit(third.index()), self.odd.val().get_bits::<8>(0).get_bit(third.index()))
+                .cat::<2>();
         self.replaced.next = a.replace_bit(3, self.fresh.val());
         self.replaced_at.next = a.replace_bit(self.at.val().index(), self.fresh.val());
         self.replaced_odd.next = self.odd.val().replace_bit(self.at.val().index(), !self.fresh.val());
@@ -60,4 +66,4 @@ impl Logic for Slices {
 }
 
 differential!(slices, Slices::default(), in [a odd wide at long_way fresh],
-    out [constant of_sum dynamic beyond octet of_wide single replaced replaced_at replaced_odd numbers]);
+    out [constant of_sum dynamic beyond octet of_wide single of_low replaced replaced_at replaced_odd numbers]);

@@ -149,11 +149,21 @@ impl Bench {
 
     /// A placement ends; waits until that has had its effect.
     pub fn placed(&mut self, slot: u64, pkt: u64) {
+        self.placement_ends(slot, pkt, None);
+    }
+
+    /// The same of a placement that was refused for this reason.
+    pub fn not_placed(&mut self, slot: u64, pkt: u64, reason: usize) {
+        self.placement_ends(slot, pkt, Some(reason));
+    }
+
+    fn placement_ends(&mut self, slot: u64, pkt: u64, refused: Option<usize>) {
         let word = PlacementDone {
             pkt: bits(pkt),
             has_slot: true,
             msg_slot: bits(slot),
-            placed: true,
+            placed: refused.is_none(),
+            reason: bits(refused.unwrap_or(0)),
             ..PlacementDone::default()
         };
         self.offer(|dut| &dut.placement_done, &word, |dut| &dut.placement_done.ready);

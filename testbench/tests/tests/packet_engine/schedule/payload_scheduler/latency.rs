@@ -2,7 +2,7 @@
 
 use crate::packet_engine::intake::set_packet;
 use crate::packet_engine::schedule::payload_scheduler::bench::{packet, Bench};
-use spindle_blocks::desc::{Command, PlacementDone};
+use spindle_blocks::desc::{Command, PacketDesc, PlacementDone};
 use spindle_contract::params::Config;
 use spindle_contract::{descriptors::action, descriptors::kind, memory_map as code, reasons};
 use spindle_harness::run_with_wave_on_failure;
@@ -149,6 +149,32 @@ fn late_command_is_ignored() {
         };
         let latency = bench.offer(|dut| &dut.place, &command, |dut| &dut.placement.valid);
         assert_eq!(latency, 12, "place_valid to placement_valid");
+    });
+}
+
+/// A packet that finds no buffer in its mailbox comes again if it has a sequence number: its bytes are missing until then. One
+/// without a number does not come again, so it has arrived, and the message ends with the others.
+#[test]
+fn only_a_packet_with_a_number_comes_again() {
+    run_with_wave_on_failure("only_a_packet_with_a_number_comes_again", |wave| {
+        let mut bench = Bench::new(wave, Config::SIM, 0);
+        for (id, sequenced) in [(7, false), (8, true)] {
+            let part = |pkt| PacketDesc { sequenced, ..packet(pkt, action::MAILBOX, 0, id, 50, 100) };
+            bench.freed.clear();
+            bench.send(&part(1));
+            let slot = bench.placements.last().expect("a placement").msg_slot.to_u64();
+            bench.not_placed(slot, 1, reasons::NO_POSTED_BUFFER);
+            bench.send(&part(2));
+            bench.placed(slot, 2);
+            assert_eq!(bench.dut.counts.messages_open.number(), u64::from(sequenced), "sequenced: {sequenced}");
+            if sequenced {
+                bench.send(&part(3));
+                bench.placed(slot, 3);
+            }
+            assert_eq!(bench.dut.counts.messages_open.number(), 0, "sequenced: {sequenced}");
+            assert_eq!(bench.freed, if sequenced { vec![1, 2, 3] } else { vec![1, 2] });
+        }
+        assert_eq!(bench.drops, [reasons::NO_POSTED_BUFFER as u64; 2]);
     });
 }
 

@@ -3,7 +3,7 @@
 use crate::hpu_core::processor::hpu::hart_bench::hart;
 use rand::Rng;
 use spindle_contract::memory_map::{
-    base, CMD_ISSUE, CMD_WAIT, CODE, COMMAND, CONTEXT, FAULT_COMMAND, FAULT_FETCH, FAULT_WATCHDOG, SCRATCH,
+    base, CMD_ISSUE, CMD_WAIT, CODE, COMMAND, CONTEXT, FAULT_COMMAND, FAULT_FETCH, FAULT_STORE, FAULT_WATCHDOG, SCRATCH,
 };
 use spindle_contract::params::L1_SCRATCH_BASE;
 use spindle_harness::run_with_wave_on_failure;
@@ -167,6 +167,23 @@ fn what_follows_a_fault_does_not_happen() {
                 }
             }
             assert!(hart.commands.writes.is_empty(), "a command port write after {faulting:#x}");
+        }
+    });
+}
+
+/// A store that waits for L1, and right behind it one that faults: the second leaves no trace, and the ending waits for the first.
+#[test]
+fn an_ending_comes_after_the_store_before_the_fault() {
+    run_with_wave_on_failure("hart_fault_behind_a_store", |context| {
+        let mut hart = hart(context, 0);
+        hart.timing = Timing { l1_denied: 230, ..Timing::IDLE };
+        for round in 1..60u8 {
+            let words =
+                program(&[addi(5, 0, round.into()), FENCE, sw(5, DATA, 0), sw(5, STATE, -1), sw(5, DATA, 4), RET]);
+            let ending = run(&mut hart, &words, 10_000);
+            assert_eq!(ending.cause, FAULT_STORE, "{ending:x?}");
+            let words = [L1_SCRATCH_BASE, L1_SCRATCH_BASE + 4].map(|at| hart.l1[at]);
+            assert_eq!(words, [round, 0], "in round {round}, with the ending");
         }
     });
 }

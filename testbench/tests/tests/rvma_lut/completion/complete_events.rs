@@ -7,7 +7,7 @@ use rand::Rng;
 use spindle_contract::events::{BUFFER, BYTES};
 use spindle_contract::params::Config;
 use spindle_contract::registers::mailbox_mode;
-use spindle_contract::wire::{status, RECORD_BYTES};
+use spindle_contract::wire::{status, RECORD_BYTES, RECORD_STATUS};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_model::rvma_lut::host_access::Event;
 use spindle_sim::host_memory::Timing;
@@ -21,6 +21,42 @@ fn buffer(window: u32, i: u32) -> u64 {
 
 fn record(window: u32, i: u32) -> u64 {
     0x5000_0000 + u64::from(window) * 0x10_0000 + u64::from(i) * 16
+}
+
+/// Messages of one packet complete a buffer each, faster than records and events can leave: no record and no event is lost.
+#[test]
+fn a_rush_of_complete_buffers_is_reported() {
+    const BYTES_EACH: u32 = 64;
+    const RUSH: u32 = 100;
+    run_with_wave_on_failure("rvma_complete_rush", |context| {
+        for stall in [0, 40, 80] {
+            let mut bench = Bench::new(context, &Config::SIM, (1, 1));
+            bench.host.timing =
+                Timing { aw_stall: stall, w_stall: stall, response_min: 1, response_max: 50, read_stall: 0 };
+            open(&mut bench, 0, 128).unwrap();
+            let number = bench.init_window(0, 9, 7, BYTES_EACH, mailbox_mode::EVENT).unwrap();
+            for i in 0..RUSH {
+                bench.post_buffer(0, number, buffer(0, i), BYTES_EACH, record(0, i)).unwrap();
+            }
+            let mut rng = context.rng();
+            for id in 0..RUSH {
+                for put in message(&mut rng, 0, 9, 7, id, BYTES_EACH, 0, BYTES_EACH, 0) {
+                    bench.put(&put, 90);
+                }
+            }
+            bench.drain();
+            bench.steps(500);
+            bench.drain();
+            let recorded: Vec<u32> = (0..RUSH)
+                .filter(|i| bench.host.memory.bytes(record(0, *i), RECORD_BYTES)[RECORD_STATUS] == status::DONE)
+                .collect();
+            assert_eq!(recorded, (0..RUSH).collect::<Vec<_>>(), "records, stall {stall}");
+            let reported: Vec<u32> = (0..u64::from(RUSH))
+                .map(|i| Event::parse(&bench.host.memory.bytes(base(0) + i * BYTES as u64, BYTES)).0.source)
+                .collect();
+            assert_eq!(reported, recorded, "events, stall {stall}");
+        }
+    });
 }
 
 /// Windows with and without the mode, filled by random messages while the host stalls: each buffer of the first kind has one event, with

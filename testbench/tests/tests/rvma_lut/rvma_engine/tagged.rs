@@ -91,6 +91,24 @@ fn packets_go_where_their_tag_says() {
     });
 }
 
+/// A message right behind the one that completes its buffer finds the buffer closed, like one that comes later.
+#[test]
+fn a_buffer_closes_at_once() {
+    run_with_wave_on_failure("rvma_tagged_closes", |context| {
+        let mut twin = twin(context, 100, mailbox_mode::TAGGED);
+        for i in 0..4 {
+            post(&mut twin, i);
+        }
+        for epoch in [0, 2, 3, 1] {
+            for (id, expected) in [(1, Ok(())), (2, Err(STALE_EPOCH)), (3, Err(STALE_EPOCH))] {
+                let put = parts(context, 10 * u32::from(epoch) + id, 100, epoch).remove(0);
+                assert_eq!(decision(&mut twin, &put), expected, "message {id} of epoch {epoch}");
+            }
+        }
+        twin.finish();
+    });
+}
+
 /// A message is bound by its first packet, whatever tags the others carry; its bytes count in the buffer that it was bound
 /// to; a packet without a tag is not for this mailbox, nor one with a tag for another.
 #[test]

@@ -51,6 +51,17 @@ int main(void) {
         CHECK(memory.records[i].status == RVMA_DONE && memcmp(memory.bytes[i], sent, SIZE) == 0);
     }
 
+    /* No pointers are asked for: none is written, and none counts. */
+    CHECK(RVMA_Win_get_buf_ptrs(plain, NULL, 0) == 0 && RVMA_Win_get_buf_ptrs(plain, NULL, -1) == 0);
+
+    /* Numbers of buffers go on beyond 16 bits, of which the wire has the low ones. */
+    memset(&memory.records[3], 0, sizeof memory.records[3]);
+    RVMA_Win tagged = RVMA_Init_window_as(receiver, 9, 1, SIZE, RVMA_EPOCH_BYTES, RVMA_TAGGED);
+    CHECK(tagged != NULL && RVMA_Post_buffer(memory.bytes[3], SIZE, &memory.records[3], tagged) == RVMA_SUCCESS);
+    CHECK(RVMA_Put_to(sender, sent, SIZE, &to, 9, 1, 0, RVMA_TAGGED, 7 << 16, &op) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait_put(sender, op, 400000) == RVMA_SUCCESS);
+    CHECK(RVMA_Wait(receiver, &memory.records[3], 80000) == RVMA_SUCCESS && memory.records[3].epoch == 0);
+
     /* What cannot be is refused with the reason. */
     CHECK(!RVMA_Init_window_as(receiver, 2, 1, 3, RVMA_EPOCH_OPS, RVMA_MANAGED) && strstr(RVMA_Error(), "cannot count operations"));
     CHECK(!RVMA_Init_window_as(receiver, 2, 1, 3, RVMA_EPOCH_OPS, RVMA_STREAM) && strstr(RVMA_Error(), "cannot count operations"));

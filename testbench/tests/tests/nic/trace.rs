@@ -125,6 +125,29 @@ fn the_ring_is_read_while_it_runs() {
     });
 }
 
+/// A trace that begins while a packet is inside knows nothing of it, though the trace before followed it.
+#[test]
+fn a_trace_begins_with_the_first_beat_of_a_packet() {
+    with_seeds(|| {
+        let mut random = seeded_rng("nic_trace_again");
+        let mut nic = traced(0);
+        let mut inside = 0;
+        for frame in frames(12, 1..2, &mut random) {
+            nic.card.sim().trace().clear();
+            nic.card.sim().inject(frame);
+            nic.card.sim().run(random.random_range(20..200));
+            nic.device.stop_trace().unwrap();
+            nic.device.start_trace(0).unwrap();
+            let start = nic.card.sim().cycle();
+            nic.card.sim().run(3000);
+            assert_eq!(nic.device.trace().unwrap(), Trace::default(), "no packet has come since");
+            let events = nic.card.sim().trace().events().to_vec();
+            inside += usize::from(events.iter().any(|event| event.cycle > start && event.point <= T_EGRESS_LAST));
+        }
+        assert!(inside > 3, "a packet was inside {inside} times");
+    });
+}
+
 #[test]
 fn samples_of_a_crowd() {
     with_seeds(|| {

@@ -1,5 +1,6 @@
 //! Completed buffers, their records, events and receive maps.
 
+mod buffer_reclaim_alone;
 pub mod complete_events;
 pub mod epochs;
 pub mod event_rings;

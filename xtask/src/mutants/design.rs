@@ -102,6 +102,14 @@ impl Design {
             ))
     }
 
+    /// The script that gives each box in a netlist of [`Design::write`] the ports that its parameters make. Yosys leaves a
+    /// box as it is without parameters, and a proof would compare the first bits of its ports only.
+    pub fn widen_boxes(&self) -> String {
+        let names = self.packages.iter().map(|(name, _)| name).chain(&self.boxes);
+        let read: String = names.map(|name| format!("read_verilog -sv {name}.sv; ")).collect();
+        read + &format!("hierarchy -top {0}; blackbox * {0} %d; ", self.module)
+    }
+
     /// Writes the own modules into `folder`, for the harness to recognise the block.
     pub fn write_own(&self, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)?;

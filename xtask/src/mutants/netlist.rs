@@ -63,6 +63,7 @@ impl Netlist {
             design.write(&work)?
         );
         run(yosys, &work, &script)?;
+        run(yosys, &work, &format!("read_rtlil base.il; {}write_rtlil proof.il", design.widen_boxes()))?;
         let mut mutations = list::parse(&std::fs::read_to_string(work.join("list.txt"))?)?;
         mutations.retain(|mutation| !mutation.is_of_a_clock());
         mutations.truncate(count);
@@ -93,7 +94,7 @@ impl Netlist {
     pub fn prove(&self, yosys: &Yosys, index: usize) -> Result<Option<Proof>> {
         let Netlist { module, mutations, .. } = self;
         let start = format!(
-            "read_rtlil base.il; rename {module} gold; copy gold gate; {}; ",
+            "read_rtlil proof.il; rename {module} gold; copy gold gate; {}; ",
             mutations[index].command("gate", "")
         );
         let read = "splitcells gold gate; splitnets gold gate; opt_clean -purge gold gate; ".repeat(UNREAD);
@@ -178,13 +179,20 @@ mod tests {
         assert!(with_own_select("module m(a);\nendmodule\n").is_err());
     }
 
-    /// `y` is `a` in a roundabout way, `never` is a register that no cycle sets, and `z` is neither. Of `pair` one bit is read.
-    const BLOCK: &str = "module top (input logic clock, input logic reset, input logic a, b, output logic y, z);\n\
+    /// `y` is `a` in a roundabout way, `never` is a register that no cycle sets, and `z` is neither. Of `pair` one bit is read,
+    /// and so is one of the box.
+    const BLOCK: &str = "module top (input logic clock, input logic reset, input logic a, b, output logic y, z, w);\n\
         logic [1:0] state;\nlogic never;\nlogic [1:0] pair, later;\n\
         always_ff @(posedge clock) begin pair <= {a, b}; later <= pair; end\n\
         always_ff @(posedge clock) if (reset) begin state <= 0; never <= 0; end\n\
         else begin state <= state == 2 ? 0 : state + 1; never <= state == 3; end\n\
+        logic [3:0] read;\nwide #(.WIDTH(4)) store (.write({a, b, a, b}), .read(read));\nassign w = read[2];\n\
         assign y = (a & b) | (a & ~b);\nassign z = (never & b) | a | later[1];\nendmodule\n";
+
+    /// A box, of four bits in the block and of one without a parameter.
+    const WIDE: &str =
+        "module wide #(parameter WIDTH = 1) (input logic [WIDTH-1:0] write, output logic [WIDTH-1:0] read);\n\
+        assign read = ~write;\nendmodule\n";
 
     #[test]
     fn mutants_that_change_nothing_are_proved_and_others_are_not() {
@@ -192,8 +200,10 @@ mod tests {
         let Ok(yosys) = Yosys::find() else { return crate::skips::skip("there is no yosys; run `cargo xtask setup`") };
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("top.sv"), BLOCK).unwrap();
-        std::fs::write(folder.path().join("filelist.f"), "top.sv\n").unwrap();
-        let table: Table = toml::from_str("[[block]]\nname = 'top'\nengine = 'e'\ntests = ['t']\n").unwrap();
+        std::fs::write(folder.path().join("wide.sv"), WIDE).unwrap();
+        std::fs::write(folder.path().join("filelist.f"), "wide.sv\ntop.sv\n").unwrap();
+        let table: Table =
+            toml::from_str("boxes = ['wide']\n[[block]]\nname = 'top'\nengine = 'e'\ntests = ['t']\n").unwrap();
         let design = Design::read(folder.path(), &table.block[0], &table).unwrap().unwrap();
         let mut netlist =
             Netlist::make(&yosys, &design, &folder.path().join("made"), Sampling { count: 1000, seed: 1 }, 1).unwrap();
@@ -214,5 +224,9 @@ mod tests {
         assert_eq!(verdict("wire later[1]", "const1 of Q"), None);
         assert_eq!(verdict("Y[0] of not", "const0"), None);
         assert_eq!(verdict("wire never[0]", "const1 of A"), None);
+        // What a box is given is compared, whatever it does with it, and what it gives if it is read.
+        assert_eq!(verdict("write[3] of store", "inv"), None);
+        assert_eq!(verdict("read[2] of store", "const0"), None);
+        assert_eq!(verdict("read[3] of store", "const0"), Some(Proof::Combinational));
     }
 }

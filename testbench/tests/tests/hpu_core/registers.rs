@@ -1,7 +1,11 @@
 //! The page `hpu`: every register of the contract answers, the windows and queues do what their names say.
 
-use hpu_core::array::tally;
+use crate::hpu_core::fields::code_word;
+use crate::hpu_core::processor::isa;
+use crate::hpu_core::processor::units::word_of;
+use hpu_core::array::{context_counts, tally};
 use hpu_core::registers::Registers;
+use rand::seq::IndexedRandom;
 use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::CODE_ALIGN;
@@ -18,17 +22,25 @@ struct Bench {
     l2: HashMap<u64, u32>,
     /// Contexts installed: number, and the bits of the entry.
     installed: Vec<(u64, Vec<u8>)>,
+    /// Words of code that left the page: where to, and the bits.
+    code: Vec<(u64, u64)>,
     pops: [usize; 2],
     slow: bool,
-    /// The counter that is reported, another one in each cycle; its count is its address and this.
+    /// The counter that is reported, another one in each cycle.
     counter: u64,
     /// Counts of contexts that were asked for in the last two cycles.
-    context_counts: [u64; 2],
+    context_counts: [u32; 2],
 }
 
-const COUNT: u64 = 0x1234_5600;
-/// The count of a context is its number, that of the word above, and this.
-const CONTEXT_COUNT: u64 = 0x6543_2100;
+/// Count of a counter: its address in all bits, with a multiplier that has a multiplicative inverse, so that no two are the same.
+fn count(address: u64) -> u32 {
+    (address as u32 + 1).wrapping_mul(0x9E37_79B9)
+}
+
+/// Count of a context, by its number and the word.
+fn context_count(context: u64, word: u64) -> u32 {
+    !count(context + 16 * word)
+}
 
 /// Address of a counter: group and number.
 fn counter(group: usize, number: usize) -> usize {
@@ -42,6 +54,7 @@ impl Bench {
             dut,
             l2: HashMap::new(),
             installed: vec![],
+            code: vec![],
             pops: [0; 2],
             slow: false,
             counter: 0,
@@ -58,7 +71,7 @@ impl Bench {
         for _ in 0..40 + counter(3, 0) {
             self.counter = (self.counter + 1) % counter(3, 0) as u64;
             self.dut.count_at.set(self.counter);
-            self.dut.count.set(COUNT + self.counter);
+            self.dut.count.set(count(self.counter));
             self.dut.context_count.set(self.context_counts[0]);
             self.dut.l2_request.ready.set(!self.slow || waiting > 2);
             self.dut.l2_answer.valid.set(answer_in == Some(0));
@@ -83,8 +96,11 @@ impl Bench {
             if self.dut.policy.valid.is_high() {
                 self.installed.push((self.dut.policy.index.number(), self.dut.staged.bytes()));
             }
-            let context = self.dut.context_index.number() | self.dut.context_word.number() << 4;
-            self.context_counts = [self.context_counts[1], CONTEXT_COUNT + context];
+            if self.dut.imem.write.is_high() {
+                self.code.push((self.dut.imem.address.number(), self.dut.imem.data.number()));
+            }
+            let asked = context_count(self.dut.context_index.number(), self.dut.context_word.number());
+            self.context_counts = [self.context_counts[1], asked];
             self.pops[0] += self.dut.fault.pop.number() as usize;
             self.pops[1] += self.dut.print.pop.number() as usize;
             self.dut.tick();
@@ -223,6 +239,41 @@ fn windows_move_on() {
 }
 
 #[test]
+fn code_is_predecoded_on_its_way() {
+    run_with_wave_on_failure("registers_code", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        let table = isa::table();
+        for piece in 0..100 {
+            // The last one runs over the end of the address; bits 1:0 are kept, and name no other word.
+            let from = if piece == 99 { 0xFFF0 } else { rng.random_range(0..0xFF00) };
+            bench.write(hpu::IMEM_ADDR, from);
+            assert_eq!(bench.read(hpu::IMEM_ADDR), from);
+            // Instructions and constants.
+            let words: Vec<u32> = (0..rng.random_range(8..20))
+                .map(|_| match table.choose(&mut rng) {
+                    Some(instruction) if rng.random_bool(0.7) => word_of(&mut rng, instruction),
+                    _ => rng.random(),
+                })
+                .collect();
+            for word in &words {
+                bench.write(hpu::IMEM_DATA, *word);
+            }
+            let at = |i: usize| (from + 4 * i as u32) & 0xFFFF;
+            assert_eq!(bench.read(hpu::IMEM_ADDR), at(words.len()), "the address goes on");
+            let expected: Vec<(u64, u64)> =
+                words.iter().enumerate().map(|(i, word)| (u64::from(at(i) / 4), code_word(*word))).collect();
+            assert_eq!(std::mem::take(&mut bench.code), expected, "from {from:#x}");
+        }
+        // No other write is one of code.
+        for register in registers::HPU.registers.iter().filter(|r| r.offset != hpu::IMEM_DATA) {
+            bench.access(true, register.offset, rng.random());
+        }
+        assert_eq!(bench.code, []);
+    });
+}
+
+#[test]
 fn reports_and_prints_are_shown_and_dropped() {
     run_with_wave_on_failure("registers_reports", |wave| {
         let mut bench = Bench::new(wave);
@@ -279,11 +330,37 @@ fn counters_are_told_in_their_turn() {
             [(hpu::HPU_BUSY + offset, counter(tally::BUSY, i)), (hpu::HPU_TASKS + offset, counter(tally::TASKS, i))]
         });
         for (offset, address) in totals.into_iter().chain(by_hpu) {
-            assert_eq!(u64::from(bench.read(offset)), COUNT + address as u64, "offset {offset:#x}");
+            assert_eq!(bench.read(offset), count(address as u64), "offset {offset:#x}");
             // A write changes nothing and waits for nothing.
             let before = bench.counter;
             bench.write(offset, 1);
             assert_eq!((bench.counter + counter(3, 0) as u64 - before) % counter(3, 0) as u64, 3, "offset {offset:#x}");
+        }
+    });
+}
+
+#[test]
+fn each_count_of_each_context_has_its_register() {
+    run_with_wave_on_failure("registers_context_counts", |wave| {
+        let mut bench = Bench::new(wave);
+        let words = [
+            hpu::CONTEXT_TASKS,
+            hpu::CONTEXT_FAULTED,
+            hpu::CONTEXT_CYCLES_LO,
+            hpu::CONTEXT_CYCLES_HI,
+            hpu::CONTEXT_INSTRET_LO,
+            hpu::CONTEXT_INSTRET_HI,
+        ];
+        assert_eq!(words.len(), context_counts::WORDS);
+        for context in 0..16 {
+            for (word, first) in words.into_iter().enumerate() {
+                let offset = first + 4 * context;
+                let wanted = context_count(context.into(), word as u64);
+                assert_eq!(bench.read(offset), wanted, "offset {offset:#x}");
+                // A write changes nothing.
+                bench.write(offset, !wanted);
+                assert_eq!(bench.read(offset), wanted, "offset {offset:#x}");
+            }
         }
     });
 }

@@ -104,6 +104,12 @@ fn most_hpus() {
 }
 
 #[test]
+fn few_hpus() {
+    counts(3, 0);
+}
+
+#[test]
 fn counts_wrap_and_low_halves_carry() {
-    counts(3, u32::MAX - 700);
+    // Of all HPUs, so that every bit of a sum between two visits comes to use.
+    counts(32, u32::MAX - 700);
 }

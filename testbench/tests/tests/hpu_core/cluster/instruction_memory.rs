@@ -6,6 +6,7 @@ use crate::hpu_core::processor::units::word_of;
 use hpu_core::cluster::instruction_memory::InstructionMemory;
 use rand::seq::IndexedRandom;
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use spindle_harness::{run_with_wave_on_failure, Dut};
 
 #[test]
@@ -14,27 +15,43 @@ fn every_hpu_reads_while_the_host_writes() {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, InstructionMemory::new(2, 4096), "instruction_memory");
         let table = isa::table();
-        let mut words = vec![0u32; 1024];
+        // Instructions and constants.
+        let word = |rng: &mut ChaCha8Rng| match table.choose(rng) {
+            Some(instruction) if rng.random_bool(0.7) => word_of(rng, instruction),
+            _ => rng.random(),
+        };
+        let write = |at: u64, data: u32| {
+            dut.imem.write.set(true);
+            dut.imem.address.set(at);
+            dut.imem.data.set_bytes(&code_word(data).to_le_bytes()[..5]);
+        };
+        // No two words are likely to be the same, so that a word tells its address.
+        let mut words: Vec<u32> = (0..1024).map(|_| word(&mut rng)).collect();
+        for (at, word) in words.iter().enumerate() {
+            write(at as u64, *word);
+            dut.tick();
+        }
         let mut fetched = [[None; 2]; 2];
         let mut loaded = [[None; 2]; 2];
         let mut waits = [None; 2];
-        for cycle in 0..20_000 {
-            let write = rng.random_range(0..4) == 0;
-            // Instructions and constants.
-            let at = rng.random_range(0..16);
-            let data = match table.choose(&mut rng) {
-                Some(instruction) if rng.random_bool(0.7) => word_of(&mut rng, instruction),
-                _ => rng.random(),
+        for cycle in 0..20_000u64 {
+            let writes = rng.random_range(0..4) == 0;
+            // Times of a few words, of which many are read while they are written, and times of all.
+            let first = cycle / 64 * 16 % 1024;
+            let few = cycle / 512 % 2 == 0;
+            // Addresses wrap at the size of the memory.
+            let address = |rng: &mut ChaCha8Rng| {
+                let word = if few { first + rng.random_range(0..16) } else { rng.random_range(0..1024) };
+                word + 1024 * rng.random_range(0..16)
             };
-            dut.imem.write.set(write);
-            dut.imem.address.set(at);
-            dut.imem.data.set_bytes(&code_word(data).to_le_bytes()[..5]);
-            // Addresses wrap at the size of the memory. A load that waits stays as it is.
+            let (at, data) = (address(&mut rng), word(&mut rng));
+            write(at, data);
+            dut.imem.write.set(writes);
+            // A load that waits stays as it is.
             let wanted: [(u64, bool, u64, bool); 2] = std::array::from_fn(|h| {
-                let mut address = || rng.random_range(0..16) + 1024 * rng.random_range(0..16);
-                let (fetch, code) = (address(), address());
+                let (fetch, code) = (address(&mut rng), address(&mut rng));
                 let (code, valid) = waits[h].unwrap_or_else(|| (code, rng.random_bool(0.7)));
-                waits[h] = (valid && write).then_some((code, valid));
+                waits[h] = (valid && writes).then_some((code, valid));
                 (fetch, rng.random_bool(0.7), code, valid)
             });
             for (h, (fetch, enable, code, valid)) in wanted.iter().enumerate() {
@@ -51,14 +68,14 @@ fn every_hpu_reads_while_the_host_writes() {
                 if let Some(word) = loaded[h][1] {
                     assert_eq!(dut.code[h].data.number() as u32, word, "cycle {cycle}, HPU {h}");
                 }
-                assert_eq!(dut.code[h].ready.is_high(), !write);
+                assert_eq!(dut.code[h].ready.is_high(), !writes);
                 if enable {
                     fetched[h] = [Some(words[fetch as usize % 1024]), fetched[h][0]];
                 }
-                loaded[h] = [(valid && !write).then_some(words[code as usize % 1024]), loaded[h][0]];
+                loaded[h] = [(valid && !writes).then_some(words[code as usize % 1024]), loaded[h][0]];
             }
-            if write {
-                words[at as usize] = data;
+            if writes {
+                words[at as usize % 1024] = data;
             }
             dut.tick();
         }

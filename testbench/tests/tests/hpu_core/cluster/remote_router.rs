@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 type Owed = (u64, u64, u64, usize);
 
 const HPUS: usize = 4;
+/// Most requests of L2 in flight.
+const MOST: usize = 16;
 const WIDTHS: [usize; 8] = [1, 1, 1, 1, 5, 20, 2, 32];
 
 /// A request: thread, far, write, atomic, operation, address, bytes less one, data.
@@ -51,9 +53,14 @@ fn answers_go_to_whoever_asked() {
         let mut wanted: [Option<Request>; HPUS] = [None; HPUS];
         // Answers owed, per HPU: from L2 in order, from the atomic unit in order.
         let mut owed: [[VecDeque<Owed>; 2]; HPUS] = Default::default();
-        let mut l2: VecDeque<(u64, [u64; 3])> = VecDeque::new();
+        // Accesses of L2 that were granted, in their order: HPU and request.
+        let mut granted: VecDeque<(usize, Request)> = VecDeque::new();
+        // Accesses that L2 has taken: when it answers, the HPU, whether a second part follows, the answer.
+        let mut l2: VecDeque<(u64, usize, bool, [u64; 3])> = VecDeque::new();
+        // The answer that comes out a cycle later: the HPU, and whether it is the atomic unit's. A first part was answered.
+        let (mut due, mut half): (Option<(usize, usize)>, bool) = (None, false);
         let mut unit: VecDeque<(u64, usize, [u64; 3])> = VecDeque::new();
-        let (mut split, mut answered, mut waited) = (0, [0; 2], [0; HPUS]);
+        let (mut split, mut answered, mut waited, mut fullest) = (0, [0; 2], [0; HPUS], 0);
         for cycle in 0..40_000u64 {
             let busy = if cycle / 1000 % 2 == 0 { 100 } else { 30 };
             for hpu in 0..HPUS {
@@ -69,13 +76,9 @@ fn answers_go_to_whoever_asked() {
             let (l2_ready, atomic_ready) = (rng.random_range(0..100) < busy, unit.len() < 2 && rng.random());
             dut.l2.ready.set(l2_ready);
             dut.atomic.ready.set(atomic_ready);
-            let answer = if l2.front().is_some_and(|answer| answer.0 <= cycle) {
-                l2.pop_front().map(|answer| answer.1)
-            } else {
-                None
-            };
+            let answer = l2.pop_front_if(|answer| answer.0 <= cycle);
             dut.l2.answer_valid.set(answer.is_some());
-            let [thread, write, data] = answer.unwrap_or([1, 1, 0xABCD]);
+            let [thread, write, data] = answer.map_or([1, 1, 0xABCD], |answer| answer.3);
             dut.l2.answer.set_bytes(&bits(&[(thread, 1), (write, 1), (data, 32)]));
             let by_unit = unit.front().filter(|answer| answer.0 <= cycle).copied();
             dut.atomic_answer.valid.set(by_unit.is_some());
@@ -84,19 +87,17 @@ fn answers_go_to_whoever_asked() {
             dut.atomic_answer.set_bytes(&bits(&[(thread, 1), (write, 1), (data, 32)]));
             dut.eval();
 
-            // Answers: for one HPU, the oldest of L2 or of the atomic unit.
+            // Answers: a cycle after L2 or the atomic unit gave the last part.
             let valid = dut.answer_valid.number();
-            assert!(valid.count_ones() <= 1);
-            if valid != 0 {
-                let hpu = valid.trailing_zeros() as usize;
+            assert_eq!(valid, due.map_or(0, |(hpu, _)| 1 << hpu), "cycle {cycle}");
+            if let Some((hpu, kind)) = due {
                 let bytes = dut.answer.bytes();
                 let [thread, write, data] = [(0, 1), (1, 1), (2, 32)].map(|(at, width)| slice(&bytes, at, width));
-                let fits = |wanted: &(u64, u64, u64, usize)| {
+                let fits = |wanted: &Owed| {
                     let mask = u64::MAX >> (64 - 8 * wanted.3);
-                    (wanted.0, wanted.1) == (thread, write) && (write == 1 || wanted.2 & mask == data & mask)
+                    (wanted.0, wanted.1) == (thread, write)
+                        && ((kind == 0 && write == 1) || wanted.2 & mask == data & mask)
                 };
-                // Data of the atomic unit is marked, so there is no doubt.
-                let kind = usize::from(data >> 16 == 0xA70A && owed[hpu][1].front().is_some_and(fits));
                 let next = owed[hpu][kind].pop_front();
                 assert!(
                     next.as_ref().is_some_and(fits),
@@ -104,7 +105,14 @@ fn answers_go_to_whoever_asked() {
                 );
                 answered[kind] += 1;
             }
-            if by_unit.is_some() && dut.atomic_answer.ready.is_high() {
+            // L2 goes first, and nothing comes between two parts.
+            assert_eq!(dut.atomic_answer.ready.is_high(), answer.is_none() && !half, "cycle {cycle}");
+            due = None;
+            if let Some((_, hpu, first, _)) = answer {
+                due = (!first).then_some((hpu, 0));
+                half = first;
+            } else if let Some((_, hpu, _)) = by_unit.filter(|_| !half) {
+                due = Some((hpu, 1));
                 unit.pop_front();
             }
             // Requests that are taken: the order of the accesses of L2 is that of their grants.
@@ -128,24 +136,39 @@ fn answers_go_to_whoever_asked() {
                     if write == 1 {
                         expected_memory[at..end].copy_from_slice(&data.to_le_bytes()[..end - at]);
                     }
+                    granted.push_back((hpu, request));
                     split += usize::from(atomic == 0 && at % 4 + bytes > 4);
                 } else {
                     assert!(atomic_ready && dut.atomic.valid.is_high(), "cycle {cycle}");
                     let shown = fields(&dut.atomic.bytes());
                     assert_eq!((shown, dut.atomic_hpu.number() as usize), (request, hpu));
-                    let answer = 0xA70A_0000 | rng.random_range(0..0x1_0000);
-                    owed[hpu][1].push_back((thread, 0, answer, 4));
+                    let answer = rng.random::<u32>().into();
+                    let write = rng.random_range(0..2);
+                    owed[hpu][1].push_back((thread, write, answer, 4));
                     let ready = cycle + rng.random_range(1..12);
-                    unit.push_back((ready, hpu, [thread, 0, answer]));
+                    unit.push_back((ready, hpu, [thread, write, answer]));
                 }
                 wanted[hpu] = None;
             }
             if dut.l2.valid.is_high() && l2_ready {
-                let [thread, far, write, _, _, address, size, data] = fields(&dut.l2.request.bytes());
-                assert_eq!(far, 1, "cycle {cycle}");
+                let second = dut.l2.second.is_high();
+                // The request as it was made, but for the address of the second part.
+                let (hpu, mut request) = *granted.front().expect("an access was granted");
+                let [thread, _, write, atomic, _, ref mut address, size, data] = request;
+                let crosses = atomic == 0 && *address % 4 + size > 3;
+                let first = crosses && !second;
+                assert!(crosses || !second, "cycle {cycle}");
+                *address += if second { 4 } else { 0 };
+                let address = *address;
+                assert_eq!(
+                    (fields(&dut.l2.request.bytes()), dut.l2.hpu.number()),
+                    (request, hpu as u64),
+                    "cycle {cycle}"
+                );
+                granted.drain(..usize::from(!first));
                 // As L2 does it: byte i of the data is in lane (offset + i) % 4; the second part has the bytes after the
                 // word.
-                let (row, lane, second) = (address as usize & !3, address as usize & 3, dut.l2.second.is_high());
+                let (row, lane) = (address as usize & !3, address as usize & 3);
                 let part = if second { 4..8 } else { 0..4 };
                 let in_part = |i: &usize| *i <= size as usize && part.contains(&(lane + i));
                 assert!((0..4).any(|i| in_part(&i)), "cycle {cycle}: a part of no bytes");
@@ -159,10 +182,14 @@ fn answers_go_to_whoever_asked() {
                         memory[at] = data.to_le_bytes()[i];
                     }
                 }
-                l2.push_back((cycle + 5, [thread, write, u64::from_le_bytes(old)]));
+                // Now and then L2 takes so long that there is no room for more.
+                let slow = if cycle / 300 % 4 == 3 { 40 } else { 5 };
+                l2.push_back((cycle + slow, hpu, first, [thread, write, u64::from_le_bytes(old)]));
+                fullest = fullest.max(l2.len());
             }
             dut.tick();
         }
+        assert_eq!(fullest, MOST);
         assert!(owed.iter().flatten().all(VecDeque::is_empty), "all is answered");
         assert!(memory == expected_memory);
         assert!(split > 500 && answered[0] > 5000 && answered[1] > 500, "{split} split, {answered:?} answered");

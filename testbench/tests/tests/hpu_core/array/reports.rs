@@ -160,3 +160,28 @@ fn faults_and_messages_reach_their_process() {
         );
     });
 }
+
+#[test]
+fn a_context_has_the_ring_of_its_process() {
+    run_with_wave_on_failure("reports_rings", |wave| {
+        let dut = Dut::new(wave, Reports::new(RamStyle::Block), "reports");
+        let mut rng = wave.rng();
+        for round in 0..500 {
+            // Any processes, several contexts of one too.
+            let pids: [u64; 16] = std::array::from_fn(|_| rng.random_range(0..64));
+            for (context, pid) in pids.iter().enumerate() {
+                dut.policy.set_bytes(&pack("context_policy", &[("pid", *pid)]));
+                dut.policy.index.set(context);
+                dut.policy.valid.set(true);
+                dut.tick();
+            }
+            dut.policy.valid.set(false);
+            let open: u64 = rng.random();
+            dut.processes_open.set_bytes(&bits(&[(open, 64)]));
+            // What is told of a context is at most so old.
+            dut.ticks(16);
+            let rings = pids.iter().enumerate().fold(0, |rings, (context, pid)| rings | (open >> pid & 1) << context);
+            assert_eq!(dut.rings_open.number(), rings, "round {round}");
+        }
+    });
+}

@@ -354,23 +354,21 @@ fn every_command_is_carried_out_once_and_in_order() {
             bench.errors = [20, 0, 100][round / 2 % 3];
             bench.pace = [[100, 100, 100], [90, 30, 50], [20, 90, 100], [70, 70, 20]][round % 4];
             for _ in 0..share(4000) {
-                // Few processes are busy, so that their rings fill.
-                let pid = match bench.rng.random_range(0..3) {
-                    0 => bench.rng.random_range(0..PROCESSES),
-                    _ => bench.rng.random_range(0..4) * 21,
-                };
+                // All processes, or few that are busy, so that their rings fill.
+                let any = round % 2 == 0 || bench.rng.random_range(0..3) == 0;
+                let pid = if any { bench.rng.random_range(0..PROCESSES) } else { bench.rng.random_range(0..4) * 21 };
                 let ring = &bench.rings[pid as usize];
                 let (open, commands) = (ring.generation != 0, ring.commands);
                 match bench.rng.random_range(0..100) {
-                    0..2 if bench.ring.is_none() => {
+                    0..6 if bench.ring.is_none() => {
                         let size = 1 << [0, 1, 3, 4, 5, 6, 8, 10, 14].choose(&mut bench.rng).expect("a size");
                         bench.set(pid, (!open).then_some(size));
                     }
-                    2..20 if open && bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) => {
+                    6..25 if open && bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) => {
                         let more = bench.rng.random_range(0..=commands.min(40));
                         bench.write(pid, more);
                     }
-                    20..23 => {
+                    25..30 => {
                         // RING_TAIL of a ring that is closed, or the same once more.
                         if bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) {
                             bench.write(pid, 0);
@@ -383,7 +381,7 @@ fn every_command_is_carried_out_once_and_in_order() {
             bench.drain();
         }
         let seen = [bench.done, bench.discarded, bench.failed];
-        assert!(seen.iter().all(|count| *count > 100), "{seen:?} carried out, discarded, failed");
+        assert!(seen.iter().all(|count| *count > 30), "{seen:?} carried out, discarded, failed");
         assert!(bench.most_under_way == UNDER_WAY, "{} commands under way at most", bench.most_under_way);
     });
 }

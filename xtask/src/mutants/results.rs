@@ -27,8 +27,6 @@ induction from a reset. Any other mutant has *survived*. The score is the caught
   with the test that caught it is in [mutants.json](mutants.json). This page is generated of it.
 * A survivor is a missing test, or has its reason in `xtask/mutants.toml`. A reason of a mutant that is caught is refused.
 ";
-const BEGIN: &str = "<!-- figures: mutants -->\n";
-const END: &str = "<!-- end of figures -->\n";
 
 /// All results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -141,14 +139,13 @@ impl Results {
     /// Writes the file and its page.
     pub fn save(&self) -> Result<()> {
         std::fs::write(FILE, self.text()?).with_context(|| format!("cannot write {FILE}"))?;
-        std::fs::write(PAGE, self.page(&std::fs::read_to_string(PAGE).unwrap_or_default()))
-            .with_context(|| format!("cannot write {PAGE}"))
+        std::fs::write(PAGE, self.page()).with_context(|| format!("cannot write {PAGE}"))
     }
 
     /// Whether the page is that of the file.
     pub fn page_is_current(&self) -> Result<bool> {
         let page = std::fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
-        Ok(page == self.page(&page))
+        Ok(page == self.page())
     }
 
     /// JSON with one mutant a line.
@@ -164,10 +161,22 @@ impl Results {
         Ok(format!("{{\"blocks\": {{\n{}\n}}}}\n", blocks.join(",\n")))
     }
 
-    /// The page; the table of figures between its markers stays that of `before`.
-    fn page(&self, before: &str) -> String {
-        let table = before.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END)).map_or("", |(table, _)| table);
-        let mut page = format!("{HEAD}\n{BEGIN}{table}{END}");
+    /// The page: scores of engines and blocks, survivors, proofs.
+    fn page(&self) -> String {
+        let mut page =
+            format!("{HEAD}\n## Scores\n\n| block | caught | survived | equivalent | score |\n|---|---|---|---|---|\n");
+        let mut row = |name: &str, count: Count| {
+            let Count { caught, survived, equivalent } = count;
+            let _ = writeln!(page, "| {name} | {caught} | {survived} | {equivalent} | {:.3} |", count.score());
+        };
+        let engines = self.engines();
+        row("**all**", Count::of(engines.values().flatten().copied()));
+        for (name, mutants) in &engines {
+            row(&format!("**{name}**"), Count::of(mutants.iter().copied()));
+        }
+        for (name, block) in &self.blocks {
+            row(name, block.count());
+        }
         let all =
             || self.blocks.iter().flat_map(|(name, block)| block.mutants.iter().map(move |mutant| (name, mutant)));
         page += "\n## Survivors\n\n| block | change | Verilog | Rust | reason |\n|---|---|---|---|---|\n";
@@ -187,16 +196,24 @@ impl Results {
         page
     }
 
+    /// The mutants of each engine.
+    fn engines(&self) -> BTreeMap<&str, Vec<&Mutant>> {
+        let mut engines: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
+        for block in self.blocks.values() {
+            engines.entry(&block.engine).or_default().extend(&block.mutants);
+        }
+        engines
+    }
+
     /// The figures: counts of each block, the score of each engine and of all.
     pub fn figures(&self) -> Value {
         let mut figures = json!({"mutants": {}, "engines": {}});
-        let mut engines: BTreeMap<&str, Vec<&Mutant>> = BTreeMap::new();
+        let engines = self.engines();
         for (name, block) in &self.blocks {
             let Count { caught, survived, equivalent } = block.count();
             figures["mutants"][name] = json!({
                 "caught": caught, "survived": survived, "equivalent": equivalent, "score": block.count().score()
             });
-            engines.entry(&block.engine).or_default().extend(&block.mutants);
         }
         for (name, mutants) in &engines {
             let count = Count::of(mutants.iter().copied());
@@ -292,11 +309,11 @@ mod tests {
     }
 
     #[test]
-    fn the_page_lists_survivors_and_keeps_its_table() {
-        let first = results().page("");
+    fn the_page_lists_scores_and_survivors() {
+        let first = results().page();
         assert!(first.contains("| a | inv of Y[0] of xor | a.sv:3 | [a.rs](../x/src/a.rs) | no reader |"), "{first}");
-        let filled = first.replace(BEGIN, &format!("{BEGIN}\n| filled |\n"));
-        assert_eq!(results().page(&filled), filled);
-        assert_ne!(Results::default().page(&filled), filled);
+        let (all, engine) = (first.contains("| **all** | "), first.contains("| **hpu-core** | "));
+        assert!(all && engine && first.contains("\n| a | "), "{first}");
+        assert_ne!(Results::default().page(), first);
     }
 }

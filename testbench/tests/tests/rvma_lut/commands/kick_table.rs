@@ -71,7 +71,7 @@ fn random_kicks_are_the_models() {
             let ready = rng.random_bool(if busy == 0 { 0.9 } else { 0.2 });
             let answer = reading.as_mut().and_then(|reading| {
                 reading.left -= 1;
-                (reading.left == 0).then(|| (reading.words, reading.error))
+                (reading.left == 0).then_some((reading.words, reading.error))
             });
             dut.kick.valid.set(kick.is_some());
             dut.kick.payload.set(bits(kick.unwrap_or_else(|| rng.random_range(0..PROCESSES))));

@@ -7,4 +7,5 @@ pub mod event_rings;
 mod frame_places_alone;
 pub mod frames;
 pub mod moderation;
+mod moderation_alone;
 pub mod receive_maps;

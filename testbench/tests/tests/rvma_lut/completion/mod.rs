@@ -9,3 +9,4 @@ pub mod frames;
 pub mod moderation;
 mod moderation_alone;
 pub mod receive_maps;
+mod receive_maps_alone;

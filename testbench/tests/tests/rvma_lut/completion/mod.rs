@@ -5,6 +5,7 @@ pub mod complete_events;
 pub mod epochs;
 pub mod event_rings;
 mod frame_places_alone;
+mod event_rings_alone;
 pub mod frames;
 pub mod moderation;
 mod moderation_alone;

@@ -3,6 +3,7 @@
 mod buffer_reclaim_alone;
 pub mod complete_events;
 pub mod epochs;
+mod epochs_alone;
 pub mod event_rings;
 mod frame_places_alone;
 mod event_rings_alone;

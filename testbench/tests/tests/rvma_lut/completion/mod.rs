@@ -7,6 +7,7 @@ mod epochs_alone;
 pub mod event_rings;
 mod frame_places_alone;
 mod event_rings_alone;
+mod frame_events_alone;
 pub mod frames;
 pub mod moderation;
 mod moderation_alone;

@@ -13,8 +13,8 @@
 //! order of completion; a buffer that is posted again leaves the history.
 //!
 //! One operation at a time: posted buffers first, then complete ones, then queries. A posted buffer takes 4 cycles, 14
-//! if the history has to be searched; a complete one 4, and 3 for each slot that becomes free; a query 4, REWIND one
-//! more for each epoch.
+//! if the history has to be searched; a complete one 4, and 3 for each slot that becomes free, 2 if no buffer follows; a
+//! query 4, 5 if it reads the history, REWIND one more for each epoch.
 
 use crate::prelude::*;
 

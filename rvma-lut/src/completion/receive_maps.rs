@@ -14,8 +14,8 @@
 //!
 //! A map follows its buffer until the slot is posted again; then the map stands still, and stays readable until its
 //! process gives it back. It can be assigned again when all packets that may still set bits have been answered and the
-//! map has been emptied: FREE_MAP waits for that. A word is read in 3 cycles, more while packets end in each cycle.
-//! Reset empties the maps, one word per cycle.
+//! map has been emptied: FREE_MAP waits for that. A word is there one cycle after its query, later
+//! while packets end in each cycle. Reset empties the maps, one word per cycle.
 //!
 //! Answers come in the order of the packets (one AXI id), so a FIFO as deep as the writes in flight assigns each answer
 //! to its packet.

@@ -13,7 +13,7 @@ use spindle_verilog::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const SLOTS: usize = 1 << 14;
-/// Level of the queue of events at which the sender is told to stop.
+/// Level of the queue of events at which the sender has to stop.
 const STOP: usize = 12;
 /// Cycles in which the sender may still send.
 const LATE: usize = 3;

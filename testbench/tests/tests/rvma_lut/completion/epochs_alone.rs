@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 const MAILBOXES: usize = 1 << 12;
 const SLOTS: usize = 1 << 14;
-/// Words of each queue; level at which the sender of updates is told to stop, and cycles in which it may still send.
+/// Words of each queue; level at which the sender of updates has to stop, and cycles in which it may still send.
 const QUEUE: usize = 16;
 const STOP: usize = 12;
 const LATE: usize = 3;

@@ -1,9 +1,6 @@
 //! Memory regions, on a card that keeps what the driver commits: after every call, the card may touch exactly the pages that the
 //! registered ranges touch.
 
-#[macro_use(assert_eq)]
-extern crate spindle_testing;
-
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle::{Access, Bar, Device, Error, HostMemory, Result};

@@ -166,7 +166,7 @@ impl Bench {
         let what = format!("{count} commands at place {place} of {ring:?} of process {pid}");
         assert!(ring.generation != 0, "a closed ring is read: {what}");
         assert!(
-            count * BYTES as u64 == length && address % BYTES as u64 == 0 && place + count <= ring.commands,
+            count * BYTES as u64 == length && address.is_multiple_of(BYTES as u64) && place + count <= ring.commands,
             "{what}"
         );
         assert!(place % BATCH + count <= BATCH, "a batch ends at a multiple of {BATCH}: {what}");
@@ -302,7 +302,7 @@ impl Bench {
             self.bases.retain(|_, other| *other != pid);
             let base = ring.base.to_u64() << 5;
             let generation = if ring.open { self.generations } else { 0 };
-            let commands = (ring.last.to_u64() + 1) / 2;
+            let commands = ring.last.to_u64().div_ceil(2);
             self.rings[pid as usize] = Ring { generation, base, commands, stopped: true, ..Ring::default() };
             if ring.open {
                 self.bases.insert(base, pid);
@@ -368,12 +368,8 @@ fn every_command_is_carried_out_once_and_in_order() {
                         let more = bench.rng.random_range(0..=commands.min(40));
                         bench.write(pid, more);
                     }
-                    25..30 => {
-                        // RING_TAIL of a ring that is closed, or the same once more.
-                        if bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) {
-                            bench.write(pid, 0);
-                        }
-                    }
+                    // RING_TAIL of a ring that is closed, or the same once more.
+                    25..30 if bench.ring.is_none_or(|ring| ring.pid.to_u64() != pid) => bench.write(pid, 0),
                     _ => {}
                 }
                 bench.step();
@@ -405,7 +401,7 @@ fn numbers_wrap() {
             bench.failures = 0;
             let begin = bench.done;
             while bench.done - begin < 4 * BATCH {
-                if bench.dut.cycle() % 64 == 0 {
+                if bench.dut.cycle().is_multiple_of(64) {
                     let more = bench.rng.random_range(0..40);
                     bench.write(pid, more);
                 }

@@ -61,9 +61,9 @@ impl Bench {
             (ends, of)
         };
         let (refused, acked) = (ends(refuses, &mut self.rng), ends(acks, &mut self.rng));
-        for of in 0..2 {
-            if left[of] < self.under_way[of] && left[of] == 0 {
-                self.ended[of] = self.dut.cycle();
+        for ((ended, left), before) in self.ended.iter_mut().zip(left).zip(self.under_way) {
+            if left < before && left == 0 {
+                *ended = self.dut.cycle();
             }
         }
         self.dut.taken.set(enters);

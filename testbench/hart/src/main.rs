@@ -1,9 +1,5 @@
 //! `spindle-hart`: any RISC-V program on one handler processor, outside the NIC.
 
-#[cfg(test)]
-#[macro_use(assert_eq)]
-extern crate spindle_testing;
-
 use clap::Parser;
 use spindle_hart::command::{hart, HartArguments};
 use std::process::ExitCode;

@@ -105,7 +105,7 @@ fn the_scheduler_knows_the_handlers_of_each_context() {
     run_with_wave_on_failure("dispatcher_status", |wave| {
         let dut = Dut::new(wave, Dispatcher::new(&CONFIG), "dispatcher");
         let mut rng = wave.rng();
-        // Which handlers each context has: the handlers of an install are told 2 cycles later, `active` a cycle later.
+        // Which handlers each context has: the handlers of an install are given 2 cycles later, `active` a cycle later.
         let (mut handlers, mut handlers_before) = ([[false; 3]; CONTEXTS], [[false; 3]; CONTEXTS]);
         let mut active = 0u64;
         for cycle in 0..20_000 {

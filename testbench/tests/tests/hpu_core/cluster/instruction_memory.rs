@@ -25,7 +25,7 @@ fn every_hpu_reads_while_the_host_writes() {
             dut.imem.address.set(at);
             dut.imem.data.set_bytes(&code_word(data).to_le_bytes()[..5]);
         };
-        // No two words are likely to be the same, so that a word tells its address.
+        // No two words are likely to be the same, so that a word names its address.
         let mut words: Vec<u32> = (0..1024).map(|_| word(&mut rng)).collect();
         for (at, word) in words.iter().enumerate() {
             write(at as u64, *word);

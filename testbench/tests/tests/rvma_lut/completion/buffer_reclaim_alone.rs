@@ -25,7 +25,7 @@ struct Bench {
     pace: [u32; 3],
 }
 
-/// What the block asks of its neighbours in a cycle.
+/// Requests of the block to its neighbours in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Asked {
     sweep: bool,

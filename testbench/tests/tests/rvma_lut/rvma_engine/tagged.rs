@@ -91,7 +91,7 @@ fn packets_go_where_their_tag_says() {
     });
 }
 
-/// A message right behind the one that completes its buffer finds the buffer closed, like one that comes later.
+/// A message just after the one that completes its buffer finds the buffer closed, like one that comes later.
 #[test]
 fn a_buffer_closes_at_once() {
     run_with_wave_on_failure("rvma_tagged_closes", |context| {

@@ -171,7 +171,7 @@ fn what_follows_a_fault_does_not_happen() {
     });
 }
 
-/// A store that waits for L1, and right behind it one that faults: the second leaves no trace, and the ending waits for the first.
+/// A store that waits for L1, and just after it one that faults: the second leaves no trace, and the ending waits for the first.
 #[test]
 fn an_ending_comes_after_the_store_before_the_fault() {
     run_with_wave_on_failure("hart_fault_behind_a_store", |context| {

@@ -1,9 +1,5 @@
 //! The `spindle` command: builds handlers, runs them on the cycle-accurate NIC, exports the NIC as Verilog.
 
-#[cfg(test)]
-#[macro_use(assert_eq)]
-extern crate spindle_testing;
-
 use clap::{CommandFactory, Parser, Subcommand};
 use spindle_cli::laboratory::{self, Passed};
 use spindle_cli::sentence::sentence;

@@ -1,9 +1,5 @@
 //! The command `spindled`.
 
-#[cfg(test)]
-#[macro_use(assert_eq)]
-extern crate spindle_testing;
-
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
 use spindle::Node;

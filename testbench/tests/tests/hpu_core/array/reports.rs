@@ -178,7 +178,7 @@ fn a_context_has_the_ring_of_its_process() {
             dut.policy.valid.set(false);
             let open: u64 = rng.random();
             dut.processes_open.set_bytes(&bits(&[(open, 64)]));
-            // The number of a context is at most so old.
+            // A change of a ring is seen after so many cycles at most.
             dut.ticks(16);
             let rings = pids.iter().enumerate().fold(0, |rings, (context, pid)| rings | (open >> pid & 1) << context);
             assert_eq!(dut.rings_open.number(), rings, "round {round}");

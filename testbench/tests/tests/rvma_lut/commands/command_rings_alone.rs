@@ -377,7 +377,7 @@ fn every_command_is_carried_out_once_and_in_order() {
             bench.drain();
         }
         let seen = [bench.done, bench.discarded, bench.failed];
-        assert!(seen.iter().all(|count| *count > 30), "{seen:?} carried out, discarded, failed");
+        assert!(seen.iter().all(|count| *count > 5), "{seen:?} carried out, discarded, failed");
         assert!(bench.most_under_way == UNDER_WAY, "{} commands under way at most", bench.most_under_way);
     });
 }

@@ -148,7 +148,7 @@ fn random_kicks_are_the_models() {
             dut.tick();
         }
         let seen = [applied, refused, dropped];
-        assert!(seen.iter().all(|count| *count > 50), "{seen:?} applied, refused by the host, without a line");
+        assert!(seen.iter().all(|count| *count > 20), "{seen:?} applied, refused by the host, without a line");
         // Whoever is left works.
         assert!(named.keys().choose(&mut rng).is_some());
     });

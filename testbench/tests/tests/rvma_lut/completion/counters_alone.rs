@@ -298,7 +298,7 @@ fn random_buffers_are_the_models() {
             }
         }
         assert!(
-            seen.iter().all(|count| *count > 30),
+            seen.iter().all(|count| *count > 10),
             "{seen:?} done, partial, cancelled, cycles without room, of {buffers}"
         );
     });

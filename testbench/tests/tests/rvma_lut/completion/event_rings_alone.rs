@@ -509,7 +509,7 @@ fn random_events_are_the_models() {
                 bench.step(head, ready, rng.random_bool(answers));
             }
         }
-        assert!(bench.seen.iter().all(|count| *count > 50), "{:?}: as in `Bench`", bench.seen);
+        assert!(bench.seen.iter().all(|count| *count > 10), "{:?}: as in `Bench`", bench.seen);
     });
 }
 

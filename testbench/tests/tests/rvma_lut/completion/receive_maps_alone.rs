@@ -249,10 +249,10 @@ fn random_packets_are_the_models() {
             }
         }
         assert!(
-            seen.iter().all(|count| *count > 50),
+            seen.iter().all(|count| *count > 10),
             "{seen:?}: waits for packets, refused by the host, beyond the map, late reads, words, ends, of others"
         );
-        assert!(marks_of.iter().all(|count| *count > 100), "{marks_of:?} bits in each map");
+        assert!(marks_of.iter().all(|count| *count > 20), "{marks_of:?} bits in each map");
     });
 }
 

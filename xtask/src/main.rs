@@ -1,5 +1,5 @@
-//! `cargo xtask`: the few commands a newcomer needs. It depends on no crate of the project and starts them as
-//! processes, so that it works before anything else compiles.
+//! `cargo xtask`: the few commands a newcomer needs. It depends on no crate of the project, its tests apart, and
+//! starts them as processes, so that it works before anything else compiles.
 
 #[cfg(test)]
 #[macro_use(assert_eq)]

@@ -154,7 +154,8 @@ pub fn results(
     let mut next = 1;
     for (block, design) in designs {
         let sampling = Sampling { count: sampling.count * block.times, ..sampling };
-        match Netlist::make(yosys, design, folder, sampling, next) {
+        let made = Netlist::make(yosys, design, folder, sampling, next);
+        match made.and_then(|netlist| netlist.prepare_proofs(yosys, design).map(|()| netlist)) {
             Ok(netlist) => {
                 next += netlist.mutations.len();
                 netlists.push((*block, design, netlist));

@@ -63,7 +63,6 @@ impl Netlist {
             design.write(&work)?
         );
         run(yosys, &work, &script)?;
-        run(yosys, &work, &format!("read_rtlil base.il; {}write_rtlil proof.il", design.widen_boxes()))?;
         let mut mutations = list::parse(&std::fs::read_to_string(work.join("list.txt"))?)?;
         mutations.retain(|mutation| !mutation.is_of_a_clock());
         mutations.truncate(count);
@@ -85,7 +84,14 @@ impl Netlist {
         Ok(Netlist { mutations, first, folder, module: module.clone() })
     }
 
-    /// A proof that the mutant is no other circuit; `None` if there is none within the time and the depth.
+    /// Writes the circuit that [`Netlist::prove`] compares: boxes have the ports that their parameters make.
+    pub fn prepare_proofs(&self, yosys: &Yosys, design: &Design) -> Result<()> {
+        let script = format!("read_rtlil base.il; {}write_rtlil proof.il", design.widen_boxes());
+        run(yosys, &self.folder.join("work"), &script)
+    }
+
+    /// A proof that the mutant is no other circuit, after [`Netlist::prepare_proofs`]; `None` if there is none within the time
+    /// and the depth.
     ///
     /// Boxes are taken out: what they receive counts as an output, and what they give as an input. First the registers and
     /// memories are cut too, after bits that nothing reads were removed. Then the two circuits run side by side from a reset
@@ -210,6 +216,7 @@ mod tests {
         let design = Design::read(folder.path(), &table.block[0], &table).unwrap().unwrap();
         let mut netlist =
             Netlist::make(&yosys, &design, &folder.path().join("made"), Sampling { count: 1000, seed: 1 }, 1).unwrap();
+        netlist.prepare_proofs(&yosys, &design).unwrap();
         let mut verdict = |kind: &str, mode: &str| {
             let found = netlist
                 .mutations

@@ -100,6 +100,6 @@ pub use source::{BuildOptions, Source};
 pub use spindle_testing::{seed_of, seed_of_run, seeded_rng, seeds_of_run, share, with_seeds};
 pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};
 pub use tools::find_yosys;
-pub use values::{random_bits, random_value};
+pub use values::{near, random_bits, random_value};
 pub use versions::verilator_version;
 pub use wave::{run_with_wave_on_failure, wave_folder, WaveContext};

@@ -17,3 +17,12 @@ pub fn random_value<T: Packed>(rng: &mut impl Rng) -> T {
     let bits: Vec<bool> = (0..T::BITS).map(|_| rng.random_bool(density)).collect();
     T::read_bits(&mut BitReader::new(&bits))
 }
+
+/// `value`, of which one of the lowest `width` bits is inverted in one of `cases` cases.
+pub fn near(rng: &mut impl Rng, value: u64, width: u32, cases: u32) -> u64 {
+    if rng.random_range(0..cases) == 0 {
+        value ^ 1 << rng.random_range(0..width)
+    } else {
+        value
+    }
+}

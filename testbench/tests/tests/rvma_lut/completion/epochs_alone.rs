@@ -3,10 +3,9 @@
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use rvma_lut::completion::epochs::Epochs;
 use rvma_lut::types::{EpochQuery, EpochUpdate, Retired, QUERY_EPOCH, QUERY_OLDEST, QUERY_REWIND};
-use spindle_harness::{run_with_wave_on_failure, share, Dut};
+use spindle_harness::{near, run_with_wave_on_failure, share, Dut};
 use spindle_verilog::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,15 +53,6 @@ struct Counts {
     rewound: usize,
     oldest: usize,
     stops: usize,
-}
-
-/// A value that differs from `value` in nothing or in one bit.
-fn beside(rng: &mut ChaCha8Rng, value: u64, width: u32) -> u64 {
-    if rng.random_range(0..4) == 0 {
-        value ^ 1 << rng.random_range(0..width)
-    } else {
-        value
-    }
 }
 
 #[test]
@@ -115,7 +105,7 @@ fn random_buffers_are_the_models() {
                 let pool = if rng.random() { &numbers[..] } else { few };
                 let mut update = None;
                 let place = *places.choose(&mut rng).unwrap();
-                let base = bits(beside(&mut rng, place, 64));
+                let base = bits(near(&mut rng, place, 64, 4));
                 if rooms[LATE] && rng.random_bool(posts) {
                     let number = *pool.choose(&mut rng).unwrap();
                     if let Some(number) = to_open.pop() {

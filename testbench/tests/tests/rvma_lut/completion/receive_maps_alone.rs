@@ -2,11 +2,10 @@
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use rvma_lut::completion::receive_maps::{MapQuery, ReceiveMaps};
 use rvma_lut::types::BoundPacket;
 use spindle_contract::params::{RECEIVE_MAPS, RECEIVE_MAP_BITS};
-use spindle_harness::{run_with_wave_on_failure, share, Dut};
+use spindle_harness::{near, run_with_wave_on_failure, share, Dut};
 use spindle_verilog::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -59,15 +58,6 @@ struct Query {
     free: bool,
 }
 
-/// A value that differs from `value` in nothing or in one bit.
-fn beside(rng: &mut ChaCha8Rng, value: u64, width: u32) -> u64 {
-    if rng.random_range(0..6) == 0 {
-        value ^ 1 << rng.random_range(0..width)
-    } else {
-        value
-    }
-}
-
 #[test]
 fn random_packets_are_the_models() {
     run_with_wave_on_failure("receive_maps_alone_random", |wave| {
@@ -108,7 +98,7 @@ fn random_packets_are_the_models() {
                         _ => (last_index + 1) % (1 << 32),
                     };
                     let start = last_index << map.granule | rng.random::<u64>() & ((1 << map.granule) - 1);
-                    (beside(&mut rng, slot, 14), start & 0xFFFF_FFFF)
+                    (near(&mut rng, slot, 14, 6), start & 0xFFFF_FFFF)
                 });
                 dut.bound.offer(bound.map(|(slot, start)| BoundPacket {
                     base: bits(rng.random::<u64>()),
@@ -130,7 +120,7 @@ fn random_packets_are_the_models() {
                 let free = maps.iter().position(|map| !map.taken).filter(|_| cleared);
                 let posted = rng.random_bool(0.03).then(|| {
                     let slot = *pool.choose(&mut rng).unwrap();
-                    beside(&mut rng, slot, 14)
+                    near(&mut rng, slot, 14, 6)
                 });
                 let assign = if posted.is_some() { free.is_some() && rng.random_bool(0.7) } else { rng.random() };
                 let (granule, pid) = (rng.random_range(0..32), rng.random_range(0..64));
@@ -146,7 +136,7 @@ fn random_packets_are_the_models() {
                         (true, Some(bit)) => bit / 64,
                         _ => rng.random_range(0..WORDS),
                     };
-                    let pid = beside(&mut rng, map.pid, 6);
+                    let pid = near(&mut rng, map.pid, 6, 6);
                     query = Some(Query { pid, number, word, free: rng.random_range(0..30) == 0 });
                 }
                 dut.query.valid.set(query.is_some());

@@ -26,24 +26,36 @@ fn outputs() -> Vec<Output> {
     ]
 }
 
-fn main() -> ExitCode {
-    let mut check = false;
-    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut arguments = std::env::args().skip(1);
+/// The options of the command line.
+#[derive(Debug, PartialEq)]
+struct Options {
+    /// Compares, and writes nothing.
+    check: bool,
+    /// The folder below which the outputs lie.
+    root: PathBuf,
+}
+
+/// Reads the command line after the program's name.
+fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options = Options { check: false, root: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..") };
     while let Some(argument) = arguments.next() {
-        match (argument.as_str(), arguments.next()) {
-            ("--check", None) => check = true,
-            ("--check", Some(next)) => {
-                eprintln!("generate: `{next}` after --check is not understood; put --root DIR first");
-                return ExitCode::from(2);
-            }
-            ("--root", Some(folder)) => root = PathBuf::from(folder),
-            _ => {
-                eprintln!("generate: usage: generate [--root DIR] [--check]");
-                return ExitCode::from(2);
-            }
+        match argument.as_str() {
+            "--check" => options.check = true,
+            "--root" => options.root = arguments.next().ok_or("--root needs a folder; give --root DIR")?.into(),
+            _ => return Err(format!("`{argument}` is not understood; usage: generate [--root DIR] [--check]")),
         }
     }
+    Ok(options)
+}
+
+fn main() -> ExitCode {
+    let Options { check, root } = match options(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(sentence) => {
+            eprintln!("generate: {sentence}");
+            return ExitCode::from(2);
+        }
+    };
     let mut failed = false;
     for (path, text) in outputs() {
         let result = if check { compare(&root.join(path), &text) } else { write(&root.join(path), &text) };
@@ -95,6 +107,19 @@ mod tests {
     /// The repository's root.
     fn root() -> PathBuf {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    #[test]
+    fn options_come_in_any_order() {
+        let read = |line: &str| options(line.split_whitespace().map(String::from));
+        let all = |check, root: &Path| Ok(Options { check, root: root.into() });
+        assert_eq!(read(""), all(false, &root()));
+        assert_eq!(read("--check"), all(true, &root()));
+        assert_eq!(read("--root a/b"), all(false, Path::new("a/b")));
+        assert_eq!(read("--root a/b --check"), all(true, Path::new("a/b")));
+        assert_eq!(read("--check --root a/b"), all(true, Path::new("a/b")));
+        assert_eq!(read("--check --root").unwrap_err(), "--root needs a folder; give --root DIR");
+        assert_eq!(read("check").unwrap_err(), "`check` is not understood; usage: generate [--root DIR] [--check]");
     }
 
     #[test]

@@ -625,6 +625,20 @@ fn limits_of_a_context_reach_the_card() {
         let error = device.install(&image(8, 0), &options).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
+    // The largest values are taken.
+    for options in [
+        ContextOptions { weight: 255, ..options },
+        ContextOptions { message_quota: 511, ..options },
+        ContextOptions { packet_quota: 2047, ..options },
+        ContextOptions { user_header: 127, ..options },
+        ContextOptions { core_mask: 0x80, ..options },
+        ContextOptions { process: 15, ..options },
+        ContextOptions { watchdog: 1, ..options },
+        ContextOptions { watchdog: spindle_contract::memory_map::WATCHDOG_MOST, ..options },
+    ] {
+        let context = device.install(&image(8, 0), &options).unwrap();
+        device.remove(context).unwrap();
+    }
     // What is alive keeps its memory.
     handle.poke(packet::BASE + packet::CONTEXT_LIVE, 2);
     let error = device.remove(context).unwrap_err().to_string();

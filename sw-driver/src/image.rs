@@ -300,6 +300,19 @@ mod tests {
         assert_eq!(read(code + 1, 4), refused("code", code + 1, code));
         assert_eq!(read(4, state + 1), refused("state", state + 1, state));
         assert_eq!(read(code + 1, state), refused("code", code + 1, code));
+        // A segment that begins later also ends there.
+        let from = |offset: usize, state: usize| {
+            let mut file = program(4, state, 0, base(map::CODE));
+            // The address, in the second program header.
+            let at = size_of::<FileHeader32<Endianness>>() + 32 + 8;
+            file[at..at + 4].copy_from_slice(&(base(map::CONTEXT) + offset as u32).to_le_bytes());
+            Image::parse(&file).map(|image| image.state)
+        };
+        assert!(from(12, state - 12) == Ok([vec![0; 12], vec![1; state - 12]].concat()));
+        for (offset, bytes) in [(1, state), (12, state - 11), (state, 1)] {
+            let refused = ImageError::TooLarge { what: "state", bytes: state + 1, limit: state };
+            assert_eq!(from(offset, bytes).map(|state| state.len()), Err(refused));
+        }
     }
 
     /// Zeroed variables lie in memory and not in the file.

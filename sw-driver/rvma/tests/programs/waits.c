@@ -10,15 +10,18 @@ static struct {
     unsigned char bytes[SIZE];
 } received;
 
-/* A message of a stream, of one byte repeated, arrives, and is the next of the stream. */
+/* A message of a stream, of one byte repeated, arrives, and is the next of the stream after an empty one, which fills nothing. */
 static void arrives(RVMA_Nic *sender, RVMA_Nic *receiver, RVMA_Win win, RVMA_Stream *stream, int byte) {
     uint16_t next = stream->next;
     RVMA_Op op;
     memset(sent, byte, sizeof sent);
     memset(&received, 0, sizeof received);
     CHECK(RVMA_Post_buffer(received.bytes, SIZE, &received.record, win) == RVMA_SUCCESS);
-    CHECK(RVMA_Put_next(sender, sent, SIZE, stream, &op) == RVMA_SUCCESS);
+    CHECK(RVMA_Put_next(sender, NULL, 0, stream, &op) == RVMA_SUCCESS);
     CHECK(stream->next == (uint16_t)(next + 1));
+    CHECK(RVMA_Wait_put(sender, op, 800000) == RVMA_SUCCESS);
+    CHECK(RVMA_Put_next(sender, sent, SIZE, stream, &op) == RVMA_SUCCESS);
+    CHECK(stream->next == (uint16_t)(next + 2));
     CHECK(RVMA_Wait(receiver, &received.record, 800000) == RVMA_SUCCESS);
     CHECK(received.record.status == RVMA_DONE && memcmp(received.bytes, sent, SIZE) == 0);
     CHECK(RVMA_Wait_put(sender, op, 800000) == RVMA_SUCCESS);

@@ -2,6 +2,7 @@
 
 mod buffer_reclaim_alone;
 pub mod complete_events;
+mod completion_unit_alone;
 mod counters_alone;
 pub mod epochs;
 mod epochs_alone;

@@ -11,8 +11,9 @@
 //! write or, if its comparison or its read failed, with the read. So operations on one address are atomic among those
 //! of this unit; plain reads and writes of the NIC and accesses of the host are not ordered with them.
 //!
-//! Request taken → read 3 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 4 cycles; last
-//! answer → `done` 1 cycle. One operation per 4 cycles.
+//! Request taken → read 2 cycles; word → write 4 cycles, → `done` of an operation that writes nothing 5 cycles; last
+//! answer → `done` 1 cycle. One operation per 4 cycles. Slots are assigned in turn, so an operation waits for the end of
+//! the fourth one before it.
 
 use crate::prelude::*;
 use spindle_contract::events::atomic::FETCH_AND_ADD;

@@ -1,5 +1,6 @@
 //! Reads, writes and atomics of host memory.
 
+mod frame_sends;
 pub mod frame_sums;
 pub mod get_responder;
 mod get_responder_alone;

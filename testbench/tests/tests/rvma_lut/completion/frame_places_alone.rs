@@ -45,7 +45,6 @@ fn room_is_that_of_the_ring() {
                 dut.pid.set(bits(rng.random_range(0..PROCESSES)));
                 dut.reader.set(bits(rng.random_range(0..PROCESSES)));
                 dut.eval();
-                assert!(!dut.room.is_high());
                 dut.tick();
             }
             for pid in 0..PROCESSES {

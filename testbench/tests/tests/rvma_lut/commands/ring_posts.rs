@@ -400,7 +400,7 @@ impl Bench {
         }
         let regions = (self.chance(pace.region), !self.chance(pace.refuses));
         let table = self.chance(pace.table);
-        // The command unit asks the table as well, while no command of a ring is under way.
+        // The command unit uses the table as well, while no command of a ring is under way.
         let stray = self.asked == 0 && self.pause && self.idle() && self.rng.random_range(0..4) == 0;
         let answer = if stray {
             self.seen.strays += 1;

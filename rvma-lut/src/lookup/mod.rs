@@ -213,8 +213,9 @@ impl Lookup {
                 mailbox: found.mailbox,
                 tagged: by_tag & !managed_one,
                 window: found.window,
-                silent: (found.mode & bits(mailbox_mode::NACK_OFF)).any(),
-                silent_unbound: (found.mode & bits(mailbox_mode::DROP)).any(),
+                // Without a mailbox, the mode is what a closed mailbox left: the sender of such a packet gets a NACK.
+                silent: found.hit & (found.mode & bits(mailbox_mode::NACK_OFF)).any(),
+                silent_unbound: found.hit & (found.mode & bits(mailbox_mode::DROP)).any(),
                 spills: (found.mode & bits(mailbox_mode::SPILL)).any() & has_catch_all & !redirected & !packet.host,
                 catch_all: catch_all,
             };

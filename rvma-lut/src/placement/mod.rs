@@ -7,8 +7,9 @@
 //! | DMA writer | out `packet_write` |
 //! | registers | in `posted`: completion order of packets that pass now |
 //!
-//! One packet per cycle; four cycles from `bound` to `packet_write`. The request leaves in the cycle in which the write
-//! is offered. The payload arrives in the order of the writes, because both follow the order of the packets.
+//! One packet per two cycles, as binding delivers; four cycles from `bound` to `packet_write`. The request leaves in the
+//! cycle in which the write is offered. The payload arrives in the order of the writes, because both follow the order of
+//! the packets.
 //!
 //! Destination = buffer + buf_off + msg_off: the look-up added the last two, the second stage adds the low halves of
 //! the address, the third stage adds the carry to the high half.

@@ -1,3 +1,6 @@
 //! Buffers of mailboxes.
 
+mod binding_alone;
+mod buffer_queue_alone;
+mod placement_alone;
 mod windows_alone;

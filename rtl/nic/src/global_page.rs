@@ -81,6 +81,15 @@ impl GlobalPage {
             ..Self::blank()
         }
     }
+
+    /// The same with a reset at which the count of cycles begins at `cycle`, so that a test sees its high half change.
+    pub fn starting_at(config: &Config, cycle: u64) -> Self {
+        Self {
+            cycle_lo: Reg::new(bits::<32>(cycle & 0xFFFF_FFFF)),
+            cycle_hi: Reg::new(bits::<32>(cycle >> 32)),
+            ..Self::new(config)
+        }
+    }
 }
 
 #[hdl]

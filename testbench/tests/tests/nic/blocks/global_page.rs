@@ -80,7 +80,8 @@ fn plays(name: &str, config: &Config, page: fn(&Config) -> GlobalPage, top: &str
                     _ => words.get(&address).copied(),
                 };
                 errors += usize::from(read.is_none());
-                slave.due = Some((read.is_none(), (read.is_none() || !request.write).then(|| read.unwrap_or(0).into())));
+                slave.due =
+                    Some((read.is_none(), (read.is_none() || !request.write).then(|| read.unwrap_or(0).into())));
                 match (address, request.write) {
                     (global::CYCLE_LO, false) => {
                         halves += usize::from(model.latched != (model.cycle >> 32) as u32);

@@ -223,7 +223,8 @@ fn plays(name: &str, config: &Config, top: &str) {
                 write = request.write.then(|| (offset, request.wdata.to_u64() as u32));
                 compared += usize::from(offset >= trace::RECORD_CYCLE && word.is_some() && !request.write);
             }
-            starts += usize::from(matches!(write, Some((trace::CONTROL, word)) if word & 1 == 1) && !model.control.follow());
+            starts +=
+                usize::from(matches!(write, Some((trace::CONTROL, word)) if word & 1 == 1) && !model.control.follow());
             model.step(&inputs, stands, write);
             if let Some(record) = model.fresh {
                 records += 1;

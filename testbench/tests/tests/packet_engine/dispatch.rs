@@ -5,10 +5,10 @@ use crate::packet_engine::ingress::common::{get_field, has_field};
 use packet_engine::dispatch::Dispatch;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_blocks::desc::{TaskDesc, TaskDone};
+use spindle_blocks::desc::{PlacementDesc, TaskDesc, TaskDone};
 use spindle_contract::descriptors::kind;
 use spindle_contract::params::Config;
-use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
+use spindle_harness::{random_bits, run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_verilog::prelude::bits as hw;
 use std::collections::{HashMap, VecDeque};
 
@@ -53,6 +53,7 @@ struct Order {
     slot: u64,
     kind: u64,
     from_handler: u64,
+    pending: u64,
     dropped: u64,
     flow_control: u64,
     fields: HashMap<&'static str, u64>,
@@ -92,11 +93,22 @@ struct Bench {
     sent: Vec<usize>,
     placed: u64,
     redirected: u64,
+    /// Cycle in which the block counts 0.
+    reset: u64,
+    /// The chance that a placement without an order is offered in a cycle, the one that is offered, and when it was first.
+    fast_chance: f64,
+    fast: Option<(PlacementDesc, u64)>,
+    /// Those that were taken and have not left.
+    fast_taken: VecDeque<PlacementDesc>,
+    /// How many left, and the longest wait of one.
+    fast_left: u64,
+    fast_wait: u64,
 }
 
 impl Bench {
     fn new(wave: &WaveContext, config: &Config, policy: impl Fn(usize) -> (u64, u32)) -> Self {
         let dut = Dut::new(wave, Dispatch::new(config), "dispatch");
+        let reset = dut.cycle();
         let mut hpus = Hpus::new(config);
         hpus.install(&dut, policy);
         dut.placement.ready.set(true);
@@ -119,6 +131,12 @@ impl Bench {
             sent: vec![],
             placed: 0,
             redirected: 0,
+            reset,
+            fast_chance: 0.0,
+            fast: None,
+            fast_taken: VecDeque::new(),
+            fast_left: 0,
+            fast_wait: 0,
         };
         (0..8).for_each(|_| bench.step(|_, _| 1).unwrap_or_else(|breach| panic!("{breach}")));
         bench
@@ -143,6 +161,7 @@ impl Bench {
             slot: rng.random_range(0..256),
             kind: rng.random_range(0..3),
             from_handler: rng.random_range(0..2),
+            pending: rng.random_range(0..2),
             dropped: rng.random_range(0..1 << 32),
             flow_control: rng.random_range(0..2),
             fields,
@@ -191,7 +210,7 @@ impl Bench {
             (context, 4),
             (order.kind, 2),
             (order.from_handler, 1),
-            (0, 1),
+            (order.pending, 1),
             (order.elsewhere.is_some().into(), 1),
             (order.dropped, 32),
             (order.flow_control, 1),
@@ -232,9 +251,18 @@ impl Bench {
             self.free.push_back(done.pkt.to_u64());
         }
         self.busy.iter_mut().zip(self.active).for_each(|(busy, active)| *busy += active);
+        if self.fast.is_none() && self.rng.random_bool(self.fast_chance) {
+            self.fast = Some((PlacementDesc { has_slot: false, ..random_bits(&mut self.rng) }, now));
+        }
+        self.dut.fast.offer(self.fast.map(|(desc, _)| desc));
         self.dut.eval();
         if self.dut.task_valid.is_high() {
             self.task(cycles)?;
+        }
+        if self.dut.fast.moves() {
+            let (desc, since) = self.fast.take().expect("a placement is offered");
+            self.fast_taken.push_back(desc);
+            self.fast_wait = self.fast_wait.max(now - since);
         }
         if self.dut.placement.valid.is_high() && self.dut.placement.ready.is_high() {
             self.placement()?;
@@ -266,6 +294,8 @@ impl Bench {
             flow_control: order.flow_control == 1,
             has_packet: order.kind != u64::from(kind::COMPLETION),
             version: hw(1),
+            dispatched: hw((self.dut.cycle() - self.reset) & 0xFFFF_FFFF),
+            spare: hw(0),
             ..desc
         };
         if desc != own {
@@ -283,6 +313,11 @@ impl Bench {
 
     fn placement(&mut self) -> Result<(), String> {
         let desc = self.dut.placement.get();
+        if !desc.has_slot {
+            self.fast_left += 1;
+            let fast = self.fast_taken.pop_front();
+            return if fast == Some(desc) { Ok(()) } else { Err(format!("{desc:?} instead of {fast:?}")) };
+        }
         let mut order = self.places.pop_front().ok_or(format!("no one ordered {desc:?}"))?;
         order.fields.extend(order.elsewhere.iter().flatten());
         order.fields.insert("redirected", order.elsewhere.is_some().into());
@@ -293,9 +328,20 @@ impl Bench {
                 return Err(format!("{name} of {desc:?} is not that of {order:?}"));
             }
         }
-        if (desc.pkt.to_u64(), desc.msg_slot.to_u64(), u64::from(desc.from_handler))
-            != (order.pkt, order.slot, order.from_handler)
-        {
+        let own = PlacementDesc {
+            version: hw(1),
+            pkt: hw(order.pkt),
+            has_slot: true,
+            msg_slot: hw(order.slot),
+            from_handler: order.from_handler == 1,
+            pending: order.pending == 1,
+            host: false,
+            rule: hw(0),
+            checks: hw(0),
+            spare: hw(0),
+            ..desc
+        };
+        if desc != own {
             return Err(format!("{desc:?} is not of {order:?}"));
         }
         self.place_latency = self.now - order.ordered;
@@ -339,6 +385,7 @@ fn random_orders() {
         };
         let mut bench = Bench::new(wave, &CONFIG, |c| (1 + 16 * c as u64, mask(c)));
         bench.hpus.patience = 12;
+        bench.fast_chance = 0.3;
         let mut stored: VecDeque<Option<Order>> = [None, None].into();
         let (mut ordered, mut placements) = (0, 0);
         for _ in 0..60_000u64 {
@@ -377,6 +424,7 @@ fn random_orders() {
             bench.step(run).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
         bench.dut.placement.ready.set(true);
+        bench.fast_chance = 0.0;
         bench.free.extend(stored.into_iter().flatten().map(|order| order.pkt));
         for _ in 0..40_000 {
             bench.step(|_, _| 10).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
@@ -385,6 +433,8 @@ fn random_orders() {
         assert_eq!((bench.left.iter().sum::<u64>(), bench.placed), (ordered, placements));
         assert!(ordered > 10_000 && placements > 3_000, "{ordered} tasks, {placements} placements");
         assert!(bench.redirected > 1_000, "{} placements elsewhere", bench.redirected);
+        assert!(bench.fast_left > 5_000, "{} placements without an order", bench.fast_left);
+        assert!(bench.fast.is_none() && bench.fast_taken.is_empty(), "nothing is left");
         assert_eq!(bench.free.len(), CONFIG.cells());
     });
 }

@@ -3,6 +3,7 @@
 pub mod context_drops;
 pub mod dispatch;
 pub mod fair_share;
+pub mod hpu_choice;
 pub mod hpus;
 pub mod ingress;
 pub mod intake;
@@ -10,4 +11,5 @@ pub mod intake;
 pub mod packet_engine;
 pub mod schedule;
 pub mod shapes;
+pub mod task_queues;
 pub mod transmit;

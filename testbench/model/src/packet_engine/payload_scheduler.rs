@@ -69,6 +69,8 @@ pub struct Sent {
     pub foremost: bool,
     /// The last of a message without a known length.
     pub ends: bool,
+    /// The frame has a sequence number.
+    pub sequenced: bool,
 }
 
 /// What a handler's end means.
@@ -576,8 +578,12 @@ impl Judge {
         entry.reason = reason;
         let unposted = !placed && reason == reasons::NO_POSTED_BUFFER;
         message.flow_control |= unposted;
-        // Its sequence number is free again, and it comes again.
-        if unposted && message.plan.target == Target::Mailbox && message.plan.bytes != Some(entry.sent.payload) {
+        // The sequence number, if it has one, is free again, and the frame comes again.
+        if unposted
+            && entry.sent.sequenced
+            && message.plan.target == Target::Mailbox
+            && message.plan.bytes != Some(entry.sent.payload)
+        {
             message.arrived -= entry.sent.payload;
         }
         Ok(())

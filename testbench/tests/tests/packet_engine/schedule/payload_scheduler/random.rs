@@ -41,6 +41,7 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         assert_eq!(dut.counts.messages_open.number(), 0, "a message slot leaked");
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
+        assert!(around.silent > messages as u64 / 4, "{} frames without a sequence number", around.silent);
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);
         assert!(eagerness < 100 || around.longest_wait <= 40, "a feedback word waited {} cycles", around.longest_wait);
     });

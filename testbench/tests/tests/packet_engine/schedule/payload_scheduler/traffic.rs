@@ -3,16 +3,21 @@
 use crate::packet_engine::hpus::Hpus;
 use crate::packet_engine::intake::set_packet;
 use packet_engine::context_drops::end_reason;
+use packet_engine::schedule::message::PsnCommit;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::PolicySinkPorts;
-use spindle_blocks::desc::{Command, ContextPolicy, PacketDesc, PlacementDesc, PlacementDone, TaskDesc, TaskDone};
+use spindle_blocks::desc::{
+    Command, ContextPolicy, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome, TaskDesc,
+    TaskDone,
+};
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
-use spindle_contract::{events, memory_map::command, reasons, wire::opcode};
-use spindle_harness::Dut;
+use spindle_contract::wire::{flag, nack_of, opcode};
+use spindle_contract::{events, memory_map::command, reasons};
+use spindle_harness::{random_bits, Dut};
 use spindle_model::packet_engine::payload_scheduler::{Counts, Handlers, Judge, Limits, Plan, Report, Sent, Target};
 use spindle_verilog::ports::{HasPorts, Wire, Word};
 use spindle_verilog::prelude::{bits, Bit, In, Packed, SinkPorts};
@@ -84,6 +89,8 @@ struct Script {
     payload_fails: f64,
     completion: u8,
     places: f64,
+    /// Number and source of the message.
+    name: (u64, u64),
 }
 
 struct Live {
@@ -136,13 +143,17 @@ pub struct Surroundings {
     place: VecDeque<Command>,
     placing: Vec<(u64, PlacementDone)>,
     placed: VecDeque<PlacementDone>,
+    /// Answers of mailboxes: the one that comes next, and those of placements that are under way.
+    outcome: Option<PlacementOutcome>,
+    outcomes: HashMap<u64, PlacementOutcome>,
     /// Frames inside, as they were sent.
     sent: BTreeMap<u64, PacketDesc>,
     /// The same, until their cells return; and the first command of each that counts.
     words: HashMap<u64, PacketDesc>,
     commands: HashMap<u64, Command>,
-    /// Placements elsewhere.
+    /// Placements elsewhere, and frames without a sequence number whose fate is known.
     pub redirected: u64,
+    pub silent: u64,
     busy: HashSet<usize>,
     /// Largest number of cycles that a feedback word was offered before it was taken.
     pub longest_wait: u64,
@@ -217,10 +228,13 @@ impl Surroundings {
             place: VecDeque::new(),
             placing: vec![],
             placed: VecDeque::new(),
+            outcome: None,
+            outcomes: HashMap::new(),
             sent: BTreeMap::new(),
             words: HashMap::new(),
             commands: HashMap::new(),
             redirected: 0,
+            silent: 0,
             busy: HashSet::new(),
             longest_wait: 0,
             waited: HashMap::new(),
@@ -307,6 +321,7 @@ impl Surroundings {
             payload_fails: if rng.random_bool(0.2) { 0.2 } else { 0.0 },
             completion: *[0, 0, 7, 3].choose(rng).expect("codes"),
             places: if rng.random_bool(0.3) { 0.5 } else { 0.0 },
+            name: (key[5], key[3]),
         });
         let mut offset = 0;
         let mut frames = vec![];
@@ -324,7 +339,9 @@ impl Surroundings {
                 msg_id: bits(key[5]),
                 addr: bits(number),
                 key: bits(rng.random_range(0..1u64 << 32)),
-                sequenced: true,
+                sequenced: rng.random_bool(0.7),
+                flags: bits(rng.random::<u16>()),
+                dst_pid: bits(rng.random_range(0..64)),
                 msg_len: bits(total),
                 msg_off: bits(offset),
                 buf_off: bits(rng.random_range(0..1u64 << 32)),
@@ -442,6 +459,7 @@ impl Surroundings {
         let word = self.placed.front().cloned();
         self.offer(&dut.placement_done, word);
         self.hpus.drive(&dut.task_room, now);
+        dut.placement_outcome.offer(self.outcome.take());
         for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready] {
             port.set(self.ready());
         }
@@ -523,6 +541,7 @@ impl Surroundings {
                     payload: word.payload_len.to_u64(),
                     foremost: raw || word.msg_off.to_u64() == 0,
                     ends: word.ends,
+                    sequenced: word.sequenced,
                 },
             );
             if word.action.to_u64() == action::MAILBOX as u64 && word.opcode.to_u64() != NOT_SERVED {
@@ -568,7 +587,7 @@ impl Surroundings {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
             self.judge.placed(word.frame.to_u64(), word.placed, word.reason.to_u64() as usize)?;
         }
-        self.psn_commit(dut)?;
+        self.disposition(dut)?;
         if dut.task_valid.is_high() {
             let desc = dut.task_desc.get();
             self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
@@ -603,7 +622,11 @@ impl Surroundings {
             } else {
                 *[reasons::NO_POSTED_BUFFER, reasons::BAD_KEY].choose(&mut self.rng).expect("two")
             };
-            let until = self.cycle + self.rng.random_range(1..40);
+            // The answer of the mailbox comes before the end of the placement.
+            let until = self.cycle + self.rng.random_range(2..40);
+            let answer = PlacementOutcome { pkt: desc.pkt, ..random_bits(&mut self.rng) };
+            self.outcome = Some(answer);
+            self.outcomes.insert(desc.frame.to_u64(), answer);
             let word = PlacementDone {
                 pkt: bits(desc.pkt.to_u64()),
                 frame: bits(desc.frame.to_u64()),
@@ -621,6 +644,7 @@ impl Surroundings {
             let frame = self.judge.freed(pkt)?;
             self.words.remove(&frame);
             self.commands.remove(&frame);
+            self.outcomes.remove(&frame);
             let number = self.message_of[&frame];
             for message in self.live.iter_mut().filter(|m| m.number == number) {
                 message.open -= 1;
@@ -670,20 +694,32 @@ impl Surroundings {
         Ok(())
     }
 
-    /// A frame joined its message or was turned away. The outcome of a frame that ends in the same event comes in the same
-    /// cycle.
-    fn psn_commit(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
-        if !dut.psn_commit.valid.is_high() {
-            return Ok(());
+    /// A frame joined its message or was turned away; one for a mailbox was placed or was not. The filter is informed of it if the
+    /// frame has a sequence number, and the responder if its source gets an answer, in the cycle of the outcome.
+    fn disposition(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
+        let trace = dut.end_trace.get();
+        let frame = trace.frame.to_u64();
+        let dropped = trace.dropped.then(|| trace.reason.index());
+        let known = self.sent.get(&frame).and_then(|word| {
+            let accepted = if word.action.to_u64() == action::MAILBOX as u64 { trace.placed } else { trace.joined };
+            (accepted || trace.dropped).then_some((*word, accepted))
+        });
+        let commit = known.filter(|(word, _)| word.sequenced).map(|(word, accepted)| PsnCommit {
+            accepted,
+            peer: bits(word.src_nid.to_u64() & 0xFF),
+            psn: bits(frame & PSN_MASK),
+        });
+        if dut.psn_commit.offered() != commit {
+            return Err(format!("commit {:?} instead of {commit:?}, frame {frame}", dut.psn_commit.offered()));
         }
-        let commit = dut.psn_commit.number();
-        let (accepted, psn) = (commit & 1 == 1, commit >> 9);
-        let frame =
-            *self.sent.keys().find(|f| *f & PSN_MASK == psn).ok_or("a PSN commit of a frame that is not inside")?;
-        let outcome = dut.counts.outcome.number();
-        let dropped = (outcome >> 2 & 1 == 1).then_some((outcome >> 3) as usize);
+        let report = known.and_then(|(word, accepted)| self.packet_report(&word, accepted, dropped));
+        if dut.report.offered() != report {
+            return Err(format!("report {:?} instead of {report:?}, frame {frame}", dut.report.offered()));
+        }
+        let Some((word, accepted)) = known else { return Ok(()) };
+        self.sent.remove(&frame);
+        self.silent += u64::from(commit.is_none());
         self.judge.psn_commit(frame, accepted, dropped)?;
-        let word = self.sent.remove(&frame).ok_or("it was sent")?;
         let live = self.live.iter_mut().find(|m| m.number == self.message_of[&frame]).ok_or("its message lives")?;
         live.joined |= accepted;
         live.ended &= !accepted;
@@ -693,6 +729,7 @@ impl Surroundings {
         let waits = word.action.to_u64() == action::MAILBOX as u64
             && word.msg_len.to_u64() != word.payload_len.to_u64()
             && !live.lossy
+            && word.sequenced
             && dropped == Some(reasons::NO_POSTED_BUFFER);
         if !accepted && (waits || dropped.is_some_and(|reason| again.contains(&reason))) {
             live.open += 1;
@@ -708,6 +745,31 @@ impl Surroundings {
         Ok(())
     }
 
+    /// What the source of a packet is answered: of a sequenced one that was taken, and of any that was refused with a code. A
+    /// mailbox may be silent.
+    fn packet_report(&self, word: &PacketDesc, accepted: bool, dropped: Option<usize>) -> Option<PacketReport> {
+        let answered = [opcode::PUT, opcode::GET, opcode::GET_RESP].map(u64::from).contains(&word.opcode.to_u64());
+        let to_mailbox = word.action.to_u64() == action::MAILBOX as u64;
+        let outcome = self.outcomes.get(&word.frame.to_u64()).filter(|_| to_mailbox);
+        let code = dropped.filter(|_| !accepted).and_then(nack_of);
+        let due =
+            if accepted { word.sequenced } else { code.is_some() && outcome.is_none_or(|outcome| !outcome.silent) };
+        (word.is_spindle && answered && due).then(|| PacketReport {
+            node: bits(word.src_nid.to_u64() & 0xFF),
+            src_pid: word.src_pid,
+            dst_pid: word.dst_pid,
+            addr: word.addr,
+            msg_id: word.msg_id,
+            psn: word.psn,
+            epoch: outcome.map_or(bits(0), |outcome| outcome.epoch),
+            credit: outcome.map_or(bits(0), |outcome| outcome.credit),
+            code: bits(code.unwrap_or(0)),
+            sequenced: word.sequenced,
+            urgent: word.flags.to_u64() as u16 & flag::ACK_REQ != 0,
+            frame: word.frame,
+        })
+    }
+
     /// A process is informed of the end of a message.
     fn report(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
         if !(dut.message_event.valid.is_high() && dut.message_event.ready.is_high()) {
@@ -716,7 +778,8 @@ impl Surroundings {
         let event = dut.message_event.get();
         let number = event.user.to_u64() as usize;
         let context = event.context.to_u64();
-        if (event.kind.to_u64(), event.pid.to_u64()) != (events::MESSAGE as u64, process(context)) {
+        let named = (event.id.to_u64(), event.source.to_u64()) == self.scripts[number].name;
+        if (event.kind.to_u64(), event.pid.to_u64()) != (events::MESSAGE as u64, process(context)) || !named {
             return Err(format!("event {event:?}"));
         }
         let report = Report {

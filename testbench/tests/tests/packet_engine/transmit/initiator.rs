@@ -1,55 +1,98 @@
 //! The initiator against frames that `etherparse` builds: puts from handler memory, from host memory and of context memory,
-//! gets, frames of host memory and the array's own frames, at once.
+//! gets and answers to gets, replies, frames of host memory and the array's own frames, at once. Identity and node table change
+//! between rounds.
 
 use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::checksum::ChecksumField;
-use spindle_blocks::desc::{CommandIssuer, CsrRequest, HostRead, PutDesc};
+use spindle_blocks::desc::{CommandIssuer, CsrRequest, CsrResponse, FrameJob, HostRead, PutDesc, PutDone};
 use spindle_contract::descriptors::{client, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
-use spindle_contract::registers::node;
+use spindle_contract::registers::{node, Access, Register, NODE};
 use spindle_contract::wire::{self, flag, opcode};
-use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_harness::{near, random_bits, run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::frames::{spindle, udp_without_checksum, Ends, SpindleHeader};
 use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
-const LOCAL_NID: u32 = 77;
-const LOCAL_MAC: [u8; 6] = [2, 0x10, 0x20, 0x30, 0x40, 0x50];
-const LOCAL_IP: [u8; 4] = [10, 9, 255, 254];
-/// Nodes that exist; node n has addresses made of n.
-const NODES: u64 = 6;
+/// Nodes that exist: their places in the table.
+const NODES: [u64; 7] = [0, 3, 100, 77, 128, 254, 255];
+/// A place that had a node once.
+const GONE: u64 = 2;
 /// Host addresses with this bit cannot be read. It is the one into which an address just below 256 x 4 GiB carries.
 const BROKEN: u64 = 1 << 40;
 /// Jobs begin so many bytes below a multiple of 4 GiB.
 const BELOW: u64 = 5000;
 
-/// The node with this number has an address with which the sum over the IPv4 header of a full segment carries a second time
+/// The node at this place has an address with which the sum over the IPv4 header of a full segment carries a second time
 /// when it is folded.
-const CARRIES: u64 = 2;
+const CARRIES: u64 = 100;
 
-fn ends(node: u64) -> Ends {
-    let ip = |low: u16| [192, 168, (low >> 8) as u8, low as u8];
-    let to = |low: u16| Ends {
-        src_mac: LOCAL_MAC,
-        dst_mac: [2, 0, 0, 0, 1, node as u8],
-        src_ip: LOCAL_IP,
-        dst_ip: ip(low),
-        vlan: None,
-    };
-    if node == CARRIES {
-        let segment = spindle(&to(0), 0, 0, &SpindleHeader::default(), &[0; SEGMENT_BYTES]);
-        let words = segment[14..34].chunks(2).enumerate().filter(|(i, _)| *i != 5);
-        let sum: u32 = words.map(|(_, word)| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
-        assert!(sum > 0xFFFF);
-        return to(0xFFFF - sum as u16);
-    }
-    to(0xC8FF + 0xFF * node as u16)
+/// A node: this one, or one of the table.
+#[derive(Clone, Debug)]
+struct Node {
+    nid: u32,
+    mac: [u8; 6],
+    ip: [u8; 4],
+    port: u16,
 }
 
-fn port(node: u64) -> u16 {
-    4795 + node as u16
+impl Node {
+    fn random(rng: &mut ChaCha8Rng) -> Self {
+        Node { nid: rng.random(), mac: rng.random(), ip: rng.random(), port: rng.random() }
+    }
+
+    /// MAC address as its two registers have it, low and high.
+    fn mac(&self) -> (u32, u32) {
+        let [a, b, c, d, e, f] = self.mac;
+        (u32::from_be_bytes([c, d, e, f]), u32::from(u16::from_be_bytes([a, b])))
+    }
+}
+
+/// This node, and the nodes of the table with their places.
+#[derive(Clone, Debug)]
+struct Network {
+    own: Node,
+    nodes: Vec<(u64, Node)>,
+}
+
+impl Network {
+    fn random(rng: &mut ChaCha8Rng) -> Self {
+        let own = Node::random(rng);
+        let nodes = NODES.iter().map(|place| (*place, Node::random(rng))).collect();
+        let mut network = Network { own, nodes };
+        let at = NODES.iter().position(|place| *place == CARRIES).expect("it exists");
+        network.nodes[at].1.ip = [192, 168, 0, 0];
+        let segment = spindle(&network.ends(at), 0, 0, &SpindleHeader::default(), &[0; SEGMENT_BYTES]);
+        let words = segment[14..34].chunks(2).enumerate().filter(|(i, _)| *i != 5);
+        let sum: u32 = words.map(|(_, word)| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
+        let [high, low] = (0xFFFF - (sum & 0xFFFF) as u16).to_be_bytes();
+        assert!(sum > 0xFFFF);
+        network.nodes[at].1.ip = [192, 168, high, low];
+        network
+    }
+
+    /// Where in the list a node is.
+    fn find(&self, place: u64) -> Option<usize> {
+        self.nodes.iter().position(|(at, _)| *at == place)
+    }
+
+    fn ends(&self, at: usize) -> Ends {
+        let node = &self.nodes[at].1;
+        Ends { src_mac: self.own.mac, dst_mac: node.mac, src_ip: self.own.ip, dst_ip: node.ip, vlan: None }
+    }
+
+    /// A frame to the node at this place.
+    fn frame(&self, place: u64, header: &SpindleHeader, payload: &[u8]) -> Option<Vec<u8>> {
+        let at = self.find(place)?;
+        let header = SpindleHeader { src_nid: self.own.nid, ..*header };
+        Some(spindle(&self.ends(at), source_port(header.msg_id), self.nodes[at].1.port, &header, payload))
+    }
+}
+
+fn source_port(msg_id: u32) -> u16 {
+    0xC000 | (msg_id & 0x3FFF) as u16
 }
 
 /// What lies in host memory, and in context memory from address 0 on: different on both sides of a multiple of 4 GiB.
@@ -67,17 +110,20 @@ struct Job {
 }
 
 /// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
-fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
+fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
     let desc = &job.desc;
-    let node = desc.node.to_u64();
-    if node >= NODES {
-        return vec![];
-    }
+    let Some(at) = network.find(desc.node.to_u64()) else { return vec![] };
+    let (place, tag) = (desc.node.to_u64(), desc.frame.to_u64());
+    let op = desc.op.to_u64() as u8;
     let header = SpindleHeader {
-        opcode: if desc.op.to_u64() == u64::from(put_op::GET) { opcode::GET } else { opcode::PUT },
+        opcode: match op {
+            put_op::GET => opcode::GET,
+            put_op::GET_RESP => opcode::GET_RESP,
+            _ => opcode::PUT,
+        },
         flags: desc.flags.to_u64() as u16 | flag::UNSEQ,
         psn: 0,
-        src_nid: LOCAL_NID,
+        src_nid: network.own.nid,
         src_pid: desc.src_pid.to_u64() as u16,
         dst_pid: desc.dst_pid.to_u64() as u16,
         addr: desc.addr.to_u64(),
@@ -90,25 +136,66 @@ fn frames(job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
         // A put that names an epoch has it where a get has the key of its reply.
         epoch: if desc.flags.to_u64() as u16 & flag::EPOCH_VALID != 0 { desc.reply_key.to_u64() as u16 } else { 0 },
     };
-    let source_port = 0xC000 | (msg_id & 0x3FFF) as u16;
-    if header.opcode == opcode::GET {
+    if op == put_op::GET {
         let mut datagram = header.to_bytes().to_vec();
         datagram[wire::spindle::VERSION] = wire::SPINDLE_VERSION << 4 | (wire::SPINDLE_GET_BYTES / 8) as u8;
         datagram.extend(desc.reply_addr.to_u64().to_be_bytes());
         datagram.extend((desc.reply_off.to_u64() as u32).to_be_bytes());
         datagram.extend((desc.reply_key.to_u64() as u32).to_be_bytes());
-        return vec![(udp_without_checksum(&ends(node), source_port, port(node), &datagram), desc.frame.to_u64())];
+        let port = network.nodes[at].1.port;
+        return vec![(udp_without_checksum(&network.ends(at), source_port(msg_id), port, &datagram), tag)];
+    }
+    if job.payload.is_empty() {
+        return network.frame(place, &header, &[]).map(|bytes| (bytes, tag)).into_iter().collect();
     }
     job.payload
         .chunks(SEGMENT_BYTES)
         .enumerate()
         .filter(|(i, _)| !desc.from_host || !segment_fails(desc, *i))
-        .map(|(i, chunk)| {
+        .filter_map(|(i, chunk)| {
             let header =
                 SpindleHeader { msg_off: (i * SEGMENT_BYTES) as u32, payload_len: chunk.len() as u16, ..header };
-            (spindle(&ends(node), source_port, port(node), &header, chunk), desc.frame.to_u64())
+            Some((network.frame(place, &header, chunk)?, tag))
         })
         .collect()
+}
+
+/// The frame of a reply, if its node exists.
+fn reply_frame(network: &Network, job: &FrameJob) -> Option<(Vec<u8>, u64)> {
+    let header = SpindleHeader {
+        opcode: job.opcode.to_u64() as u8,
+        flags: job.flags.to_u64() as u16,
+        psn: job.psn.to_u64() as u32,
+        src_nid: network.own.nid,
+        src_pid: job.src_pid.to_u64() as u16,
+        dst_pid: job.dst_pid.to_u64() as u16,
+        addr: job.addr.to_u64(),
+        key: job.key.to_u64() as u32,
+        msg_id: job.msg_id.to_u64() as u32,
+        msg_len: job.msg_len.to_u64() as u32,
+        msg_off: job.msg_off.to_u64() as u32,
+        buf_off: job.buf_off.to_u64() as u32,
+        payload_len: 0,
+        epoch: job.epoch.to_u64() as u16,
+    };
+    Some((network.frame(job.node.to_u64(), &header, &[])?, job.frame.to_u64()))
+}
+
+/// The segments of host memory or context memory that a job reads.
+fn reads(network: &Network, job: &Job) -> Vec<HostRead> {
+    let desc = &job.desc;
+    if !(desc.from_host || job.of_context) || network.find(desc.node.to_u64()).is_none() {
+        return vec![];
+    }
+    let read = |(i, chunk): (usize, &[u8])| HostRead {
+        client: bits(if desc.from_host { client::INITIATOR } else { client::CONTEXT }),
+        issuer: desc.issuer,
+        context: desc.context,
+        frame: desc.frame,
+        address: bits(desc.host_address.to_u64() + (i * SEGMENT_BYTES) as u64),
+        length: bits(chunk.len()),
+    };
+    job.payload.chunks(SEGMENT_BYTES).enumerate().map(read).collect()
 }
 
 /// Segment `number` of a host put cannot be read.
@@ -122,8 +209,8 @@ fn failures(job: &Job) -> Vec<bool> {
     (0..segments).map(|i| segment_fails(&job.desc, i)).collect()
 }
 
-fn fails(job: &Job) -> bool {
-    job.desc.node.to_u64() >= NODES || failures(job).contains(&true)
+fn fails(network: &Network, job: &Job) -> bool {
+    network.find(job.desc.node.to_u64()).is_none() || failures(job).contains(&true)
 }
 
 /// What comes on the array's egress stream.
@@ -152,13 +239,19 @@ fn field(address: u64, length: usize) -> Option<(usize, u16)> {
 struct Bench {
     dut: Dut<Initiator>,
     cycle: u64,
+    network: Network,
     stream: VecDeque<Item>,
     position: usize,
     puts: VecDeque<Job>,
     host_puts: VecDeque<Job>,
-    /// Frames of host memory: address, bytes.
-    raws: VecDeque<(u64, usize)>,
+    replies: VecDeque<FrameJob>,
+    /// Frames of host memory, and those whose reads have not come.
+    raws: VecDeque<HostRead>,
+    raw_reads: VecDeque<HostRead>,
     expected_raw: VecDeque<Vec<u8>>,
+    /// Segments that puts read, of host memory and of context memory.
+    reads: VecDeque<HostRead>,
+    context_reads: VecDeque<HostRead>,
     transfers: VecDeque<Transfer>,
     /// The segment of context memory that the array gathers, and when it has it.
     segment: Option<(u64, Vec<u8>)>,
@@ -167,9 +260,14 @@ struct Bench {
     partly: [usize; 2],
     expected_array: VecDeque<(Vec<u8>, u64)>,
     expected_host: VecDeque<(Vec<u8>, u64)>,
-    /// {cluster, hpu, handle} → failed, of context memory; in no particular order.
-    expected_done: Vec<(u64, bool, bool)>,
+    expected_replies: VecDeque<(Vec<u8>, u64)>,
+    /// In no particular order.
+    expected_done: Vec<PutDone>,
+    /// Numbers of messages, and puts and gets so far that succeed, that fail.
     numbers: [u32; 2],
+    ends: [u32; 2],
+    /// Pulses of the responder that were given: acknowledgements, refusals, refusals that were withheld.
+    pulses: [u32; 3],
     now: Vec<u8>,
     /// Cycles in which a first beat, a last beat was taken.
     firsts: Vec<u64>,
@@ -181,23 +279,33 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
+        let mut rng = wave.rng();
+        let network = Network::random(&mut rng);
         let mut bench = Bench {
             dut: Dut::new(wave, Initiator::default(), "initiator"),
             cycle: 0,
+            network,
             stream: VecDeque::new(),
             position: 0,
             puts: VecDeque::new(),
             host_puts: VecDeque::new(),
+            replies: VecDeque::new(),
             raws: VecDeque::new(),
+            raw_reads: VecDeque::new(),
             expected_raw: VecDeque::new(),
+            reads: VecDeque::new(),
+            context_reads: VecDeque::new(),
             transfers: VecDeque::new(),
             segment: None,
             segments: 0,
             partly: [0; 2],
             expected_array: VecDeque::new(),
             expected_host: VecDeque::new(),
+            expected_replies: VecDeque::new(),
             expected_done: vec![],
             numbers: [0, 1 << 31],
+            ends: [0; 2],
+            pulses: [0; 3],
             now: vec![],
             firsts: vec![],
             lasts: vec![],
@@ -205,26 +313,33 @@ impl Bench {
             host_taken: vec![],
             read_delay: 1..2,
         };
-        bench.write(node::LOCAL_NID, LOCAL_NID);
-        let mac = |bytes: [u8; 6]| {
-            (
-                u32::from_be_bytes(bytes[2..].try_into().expect("four bytes")),
-                u32::from(u16::from_be_bytes([bytes[0], bytes[1]])),
-            )
-        };
-        let (low, high) = mac(LOCAL_MAC);
-        bench.write(node::LOCAL_MAC_LO, low);
-        bench.write(node::LOCAL_MAC_HI, high);
-        bench.write(node::LOCAL_IP, u32::from_be_bytes(LOCAL_IP));
-        for n in 0..NODES {
-            let (low, high) = mac(ends(n).dst_mac);
-            bench.write(node::NODE_MAC_LO, low);
-            bench.write(node::NODE_MAC_HI, high);
-            bench.write(node::NODE_IP, u32::from_be_bytes(ends(n).dst_ip));
-            bench.write(node::NODE_PORT, 1 << 31 | u32::from(port(n)));
-            bench.write(node::NODE_COMMIT, n as u32);
-        }
+        bench.dut.put_event.ready.set(true);
+        let once = Node::random(&mut rng);
+        bench.commit(GONE, &once, true);
+        bench.configure();
         bench
+    }
+
+    /// Writes identity and node table.
+    fn configure(&mut self) {
+        let Network { own, nodes } = self.network.clone();
+        self.write(node::LOCAL_NID, own.nid);
+        self.write(node::LOCAL_MAC_LO, own.mac().0);
+        self.write(node::LOCAL_MAC_HI, own.mac().1);
+        self.write(node::LOCAL_IP, u32::from_be_bytes(own.ip));
+        for (place, node) in &nodes {
+            self.commit(*place, node, true);
+        }
+        self.commit(GONE, &nodes[0].1, false);
+    }
+
+    fn commit(&mut self, place: u64, node: &Node, present: bool) {
+        let (low, high) = node.mac();
+        self.write(node::NODE_MAC_LO, low);
+        self.write(node::NODE_MAC_HI, high);
+        self.write(node::NODE_IP, u32::from_be_bytes(node.ip));
+        self.write(node::NODE_PORT, u32::from(present) << 31 | u32::from(node.port));
+        self.write(node::NODE_COMMIT, place as u32);
     }
 
     /// A register access: error, value.
@@ -235,6 +350,9 @@ impl Bench {
             addr: bits(node::BASE + offset),
             wdata: bits(write.unwrap_or(0)),
         };
+        for pulse in [&self.dut.acks.sent, &self.dut.acks.nack_sent, &self.dut.acks.nack_withheld] {
+            pulse.set(false);
+        }
         self.dut.csr.set(request);
         // The first access waits until the node table has been emptied.
         for _ in 0..wire::NODE_TABLE_ENTRIES + 8 {
@@ -265,8 +383,12 @@ impl Bench {
         self.stream.push_back(Item::Frame(bytes, tag));
     }
 
-    fn raw(&mut self, address: u64, length: usize) {
-        self.raws.push_back((address, length));
+    fn raw(&mut self, rng: &mut ChaCha8Rng, address: u64, length: usize) {
+        let mut read: HostRead = random_bits(rng);
+        (read.client, read.issuer.handle) = (bits(client::INITIATOR), bits(put_op::FRAME_HANDLE));
+        (read.address, read.length) = (bits(address), bits(length));
+        self.raws.push_back(read);
+        self.raw_reads.push_back(read);
         if address & BROKEN == 0 {
             let mut bytes: Vec<u8> = (0..length as u64).map(|i| host_byte(address + i)).collect();
             if let Some((at, value)) = field(address, length) {
@@ -277,16 +399,22 @@ impl Bench {
     }
 
     fn submit(&mut self, job: Job) {
-        let host = job.of_context || job.desc.from_host || job.desc.op.to_u64() == u64::from(put_op::GET);
+        let op = job.desc.op.to_u64() as u8;
+        let host = job.of_context || job.desc.from_host || op == put_op::GET;
         let number = &mut self.numbers[usize::from(host)];
-        let made = frames(&job, *number);
-        *number += 1;
-        let who =
-            job.desc.issuer.cluster.to_u64() << 7 | job.desc.issuer.hpu.to_u64() << 4 | job.desc.issuer.handle.to_u64();
-        self.expected_done.push((who, fails(&job), job.of_context));
+        let of_response = job.desc.reply_key.to_u64() as u32;
+        let made = frames(&self.network, &job, if op == put_op::GET_RESP { of_response } else { *number });
+        *number += u32::from(op != put_op::GET_RESP);
+        let error = fails(&self.network, &job);
+        let of_context = job.of_context;
+        self.expected_done.push(PutDone { issuer: job.desc.issuer, error, of_context, ..PutDone::default() });
+        self.ends[usize::from(error)] += 1;
         if let [first, .., last] = failures(&job)[..] {
-            self.partly[usize::from(last)] += usize::from(first != last && job.desc.node.to_u64() < NODES);
+            let exists = self.network.find(job.desc.node.to_u64()).is_some();
+            self.partly[usize::from(last)] += usize::from(first != last && exists);
         }
+        let to = if of_context { &mut self.context_reads } else { &mut self.reads };
+        to.extend(reads(&self.network, &job));
         if host {
             self.expected_host.extend(made);
             self.host_puts.push_back(job);
@@ -297,12 +425,22 @@ impl Bench {
         }
     }
 
+    fn reply(&mut self, job: FrameJob) {
+        self.expected_replies.extend(reply_frame(&self.network, &job));
+        self.replies.push_back(job);
+    }
+
     fn idle(&self) -> bool {
         self.stream.is_empty()
             && self.puts.is_empty()
             && self.host_puts.is_empty()
             && self.raws.is_empty()
+            && self.replies.is_empty()
             && self.expected_raw.is_empty()
+            && self.expected_replies.is_empty()
+            && self.raw_reads.is_empty()
+            && self.reads.is_empty()
+            && self.context_reads.is_empty()
             && self.transfers.is_empty()
             && self.expected_array.is_empty()
             && self.expected_host.is_empty()
@@ -341,13 +479,14 @@ impl Bench {
         if let Some(job) = self.host_puts.front() {
             d.host_put.set(job.desc);
         }
-        d.frame.offer(self.raws.front().map(|(address, length)| HostRead {
-            client: bits(client::INITIATOR),
-            issuer: CommandIssuer { cluster: bits(7u64), hpu: bits(7u64), handle: bits(put_op::FRAME_HANDLE) },
-            address: bits(*address),
-            length: bits(*length),
-            ..HostRead::default()
-        }));
+        d.frame.offer(self.raws.front().copied());
+        d.reply.offer(self.replies.front().copied());
+        for (pulse, count) in [&d.acks.sent, &d.acks.nack_sent, &d.acks.nack_withheld].into_iter().zip(&mut self.pulses)
+        {
+            let now = rng.random_ratio(1, 16);
+            pulse.set(now);
+            *count += u32::from(now);
+        }
         let transfer = self.transfers.front().filter(|t| t.at <= self.cycle);
         d.put_data.valid.set(transfer.is_some());
         if let Some(t) = transfer {
@@ -384,6 +523,9 @@ impl Bench {
         if d.frame.moves() {
             self.raws.pop_front();
         }
+        if d.reply.moves() {
+            self.replies.pop_front();
+        }
         if transfer.is_some() && d.put_data.ready.is_high() {
             let t = self.transfers.front_mut().expect("it is offered");
             t.sent += 64;
@@ -393,29 +535,27 @@ impl Bench {
         }
         if d.put_read.valid.is_high() && read_ready {
             let read = d.put_read.get();
-            assert_eq!(read.client.to_u64(), u64::from(client::INITIATOR));
+            let of_frame = read.issuer.handle.to_u64() == u64::from(put_op::FRAME_HANDLE);
+            let expected = if of_frame { self.raw_reads.pop_front() } else { self.reads.pop_front() };
+            assert_eq!(Some(read), expected, "cycle {}", self.cycle);
             let (address, length) = (read.address.to_u64(), read.length.to_u64());
             let mut bytes: Vec<u8> = (0..length).map(|i| host_byte(address + i)).collect();
             // Bytes after the end are undefined.
             bytes.resize(bytes.len().next_multiple_of(64), 0xEE);
             let at = self.cycle + rng.random_range(self.read_delay.clone());
-            let of_frame =
-                read.issuer.handle.to_u64() == u64::from(put_op::FRAME_HANDLE) && read.issuer.cluster.to_u64() == 7;
             let field = if of_frame { field(address, length as usize) } else { None };
             self.transfers.push_back(Transfer { bytes, error: address & BROKEN != 0, at, sent: 0, field });
         }
         if d.segment.valid.is_high() && segment_ready {
             let read = d.segment.get();
-            assert_eq!(read.client.to_u64(), u64::from(client::CONTEXT));
+            assert_eq!(Some(read), self.context_reads.pop_front(), "cycle {}", self.cycle);
             let bytes = (0..read.length.to_u64()).map(|i| host_byte(read.address.to_u64() + i)).collect();
             self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));
             self.segments += 1;
         }
         if d.put_done.valid.is_high() {
             let done = d.put_done.get();
-            let who = done.issuer.cluster.to_u64() << 7 | done.issuer.hpu.to_u64() << 4 | done.issuer.handle.to_u64();
-            let end = (who, done.error, done.of_context);
-            let at = self.expected_done.iter().position(|e| *e == end);
+            let at = self.expected_done.iter().position(|expected| *expected == done);
             let at = at.unwrap_or_else(|| panic!("cycle {}: an end that no one waits for: {done:?}", self.cycle));
             self.expected_done.swap_remove(at);
         }
@@ -441,6 +581,8 @@ impl Bench {
                 } else if tag == 0 && self.expected_raw.front() == Some(&frame.0) {
                     assert!(beat[count..64].iter().all(|byte| *byte == 0), "cycle {}: bytes after the end", self.cycle);
                     self.expected_raw.pop_front();
+                } else if self.expected_replies.front() == Some(&frame) {
+                    self.expected_replies.pop_front();
                 } else {
                     let next = self.expected_host.pop_front();
                     assert!(
@@ -463,11 +605,17 @@ impl Bench {
             }
             self.step(rng, true, true);
         }
-        panic!("the bench is not empty after 50000 cycles");
+        panic!(
+            "not over after 50000 cycles: frames of the array {}, of the host {}, replies {}, ends {}",
+            self.expected_array.len(),
+            self.expected_host.len(),
+            self.expected_replies.len(),
+            self.expected_done.len()
+        );
     }
 }
 
-/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context. If it is `broken`, none of its memory can be read.
+/// A random put or get; `kind`: 0 device, 1 host, 2 get, 3 context, 4 answer to a get. If it is `broken`, none of its memory can be read.
 fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool) -> Job {
     let below_the_bit = rng.random_range(0..(BROKEN >> 32) - 1);
     job_below(rng, kind, node, length, below_the_bit << 32 | if broken { BROKEN } else { 0 })
@@ -477,7 +625,7 @@ fn job(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, broken: bool
 /// one that is not, or the reverse.
 fn partly_broken(rng: &mut ChaCha8Rng, breaks: bool) -> Job {
     // So long that a segment begins after the carry.
-    let (node, length) = (rng.random_range(0..NODES), rng.random_range(BELOW as usize + SEGMENT_BYTES..9000));
+    let (node, length) = (some_node(rng), rng.random_range(BELOW as usize + SEGMENT_BYTES..9000));
     job_below(rng, 1, node, length, (BROKEN - (1 << 32)) | if breaks { 0 } else { BROKEN })
 }
 
@@ -488,12 +636,16 @@ fn job_below(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, high: 
     let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
     let payload = match kind {
         0 => (0..length).map(|_| rng.random()).collect(),
-        1 | 3 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
+        1 | 3 | 4 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
         _ => vec![],
     };
     let desc = PutDesc {
-        op: bits(if kind == 2 { put_op::GET } else { put_op::PUT }),
-        from_host: kind == 1,
+        op: bits(match kind {
+            2 => put_op::GET,
+            4 => put_op::GET_RESP,
+            _ => put_op::PUT,
+        }),
+        from_host: kind == 1 || kind == 4,
         node: bits(node),
         dst_pid: bits(rng.random::<u16>()),
         src_pid: bits(rng.random::<u16>()),
@@ -505,7 +657,7 @@ fn job_below(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, high: 
         reply_addr: bits(rng.random::<u64>()),
         reply_off: bits(rng.random::<u32>()),
         reply_key: bits(rng.random::<u32>()),
-        flags: bits(rng.random_range(0..4u16) << 2),
+        flags: bits(rng.random::<u16>()),
         context: bits(rng.random_range(0..16u64)),
         issuer: CommandIssuer {
             cluster: bits(rng.random_range(0..8u64)),
@@ -515,6 +667,19 @@ fn job_below(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, high: 
         frame: bits(rng.random::<u16>()),
     };
     Job { desc, payload, of_context: kind == 3 }
+}
+
+/// A node that exists.
+fn some_node(rng: &mut ChaCha8Rng) -> u64 {
+    NODES[rng.random_range(0..NODES.len())]
+}
+
+/// A reply as a responder makes one: without a payload, numbered.
+fn reply(rng: &mut ChaCha8Rng, node: u64) -> FrameJob {
+    let opcode = if rng.random() { opcode::ACK } else { opcode::NACK };
+    let mut job = FrameJob { opcode: bits(opcode), node: bits(node), single: true, numbered: true, ..random_bits(rng) };
+    (job.left, job.from_host, job.tracked) = (bits(0), false, false);
+    job
 }
 
 /// Lengths at which a beat or a segment is just full, and any other.
@@ -539,14 +704,22 @@ fn random_traffic() {
                     let job = partly_broken(&mut rng, i == 0);
                     bench.submit(job);
                 }
-                let node = if rng.random_bool(0.05) { NODES } else { rng.random_range(0..NODES) };
+                // Places that have no node differ in one bit from one that has.
+                let mut node = some_node(&mut rng);
+                if rng.random_bool(0.06) {
+                    node = if rng.random_bool(0.2) { GONE } else { near(&mut rng, node, 8, 1) };
+                }
                 let broken = rng.random_bool(0.08);
                 if rng.random_bool(0.3) {
                     let address = rng.random_range(0..1u64 << 39) | if broken { BROKEN } else { 0 };
                     let length = length(&mut rng, 8192).max(14);
-                    bench.raw(address, length);
+                    bench.raw(&mut rng, address, length);
                 }
-                match rng.random_range(0..5) {
+                if rng.random_bool(0.4) {
+                    let job = reply(&mut rng, node);
+                    bench.reply(job);
+                }
+                match rng.random_range(0..6) {
                     0 => {
                         let bytes = (0..rng.random_range(14..400)).map(|_| rng.random()).collect();
                         bench.frame(bytes, rng.random::<u16>().into());
@@ -556,9 +729,10 @@ fn random_traffic() {
                         let job = job(&mut rng, 0, node, length, broken);
                         bench.submit(job);
                     }
-                    kind @ (2 | 3) => {
-                        let length = length(&mut rng, 9000);
-                        let job = job(&mut rng, if kind == 2 { 1 } else { 3 }, node, length, broken);
+                    kind @ (2..=4) => {
+                        // Host memory and context memory may be put without a byte, too.
+                        let length = if rng.random_bool(0.05) { 0 } else { length(&mut rng, 9000) };
+                        let job = job(&mut rng, [1, 3, 4][kind - 2], node, length, broken);
                         bench.submit(job);
                     }
                     _ => {
@@ -573,10 +747,13 @@ fn random_traffic() {
             }
             bench.drain(&mut rng);
             assert!(bench.transfers.is_empty(), "round {round}: host memory was read and not used");
+            bench.network = Network::random(&mut rng);
+            bench.configure();
         }
+        let pulses = [node::ACKS_SENT, node::NACKS_SENT, node::NACKS_WITHHELD].map(|counter| bench.read(counter));
+        assert_eq!(pulses, bench.pulses);
         let counted = (bench.read(node::PUTS_DONE), bench.read(node::PUTS_FAILED));
-        let submitted = (bench.numbers[0] + bench.numbers[1]) & 0x7FFF_FFFF;
-        assert_eq!(counted.0 + counted.1, submitted);
+        assert_eq!([counted.0, counted.1], bench.ends);
         assert!(counted.1 > 0, "some were to fail");
         assert!(bench.segments > 300, "{} segments of context memory", bench.segments);
         assert_eq!(bench.partly, [ROUNDS; 2], "puts that fail in part");
@@ -590,7 +767,7 @@ fn cycles() {
     run_with_wave_on_failure("initiator_cycles", |wave| {
         let mut rng = wave.rng();
         let mut bench = Bench::new(wave);
-        let put = job(&mut rng, 0, 1, 2048, false);
+        let put = job(&mut rng, 0, 3, 2048, false);
         bench.submit(put);
         bench.drain(&mut rng);
         assert_eq!(bench.firsts[0] - bench.puts_taken[0], 7, "device put taken → first beat");
@@ -601,7 +778,7 @@ fn cycles() {
 
         let (from, frames) = (bench.firsts.len(), 40);
         bench.read_delay = 60..61;
-        let put = job(&mut rng, 1, 2, frames * SEGMENT_BYTES, false);
+        let put = job(&mut rng, 1, CARRIES, frames * SEGMENT_BYTES, false);
         bench.submit(put);
         bench.drain(&mut rng);
         assert_eq!(bench.firsts.len() - from, frames);
@@ -612,7 +789,7 @@ fn cycles() {
         // Frames of host memory: a beat per cycle; of short ones, 16 are under way at a time.
         for (bytes, least, most) in [(1500, 24.0, 24.0), (8192, 128.0, 128.0), (60, 2.0, 4.5)] {
             let from = bench.firsts.len();
-            (0..frames).for_each(|i| bench.raw(64 * i as u64, bytes));
+            (0..frames).for_each(|i| bench.raw(&mut rng, 64 * i as u64, bytes));
             bench.drain(&mut rng);
             let cycles = (bench.firsts[from + frames - 1] - bench.firsts[from + 10]) as f64 / (frames as f64 - 11.0);
             assert!((least..=most).contains(&cycles), "{cycles} cycles per frame of {bytes} bytes");
@@ -620,7 +797,7 @@ fn cycles() {
 
         // Of context memory, one segment at a time.
         let (from, taken) = (bench.firsts.len(), bench.host_taken.len());
-        let put = job(&mut rng, 3, 2, 2 * SEGMENT_BYTES, false);
+        let put = job(&mut rng, 3, CARRIES, 2 * SEGMENT_BYTES, false);
         bench.submit(put);
         bench.drain(&mut rng);
         assert_eq!(bench.firsts[from] - bench.host_taken[taken], 73, "put of context memory taken → first beat");
@@ -637,26 +814,68 @@ fn cycles() {
     });
 }
 
+/// Bits of a register that hold what is written.
+fn held(register: &Register) -> u32 {
+    let field = |low: u32, bits: u32| (u64::MAX >> (64 - bits) << low) as u32;
+    let fields = register.fields.iter().map(|f| field(f.low, f.bits)).fold(0, |all, bits| all | bits);
+    if register.fields.is_empty() {
+        u32::MAX
+    } else {
+        fields
+    }
+}
+
+/// Random accesses of the page against its words, and what other blocks are shown of them.
 #[test]
 fn registers() {
     run_with_wave_on_failure("initiator_registers", |wave| {
-        let mut bench = Bench::new(wave);
-        assert_eq!(bench.read(node::LOCAL_NID), LOCAL_NID);
-        assert_eq!(bench.read(node::LOCAL_MAC_LO), 0x2030_4050);
-        assert_eq!(bench.read(node::LOCAL_MAC_HI), 0x0210);
-        assert_eq!(bench.read(node::LOCAL_IP), u32::from_be_bytes(LOCAL_IP));
-        bench.write(node::NODE_MAC_LO, 0x0102_0304);
-        bench.write(node::NODE_MAC_HI, 0xABCD);
-        bench.write(node::NODE_IP, 5);
-        bench.write(node::NODE_PORT, 0x8000_1234);
-        assert_eq!(bench.read(node::NODE_MAC_LO), 0x0102_0304);
-        assert_eq!(bench.read(node::NODE_MAC_HI), 0xABCD);
-        assert_eq!(bench.read(node::NODE_IP), 5);
-        assert_eq!(bench.read(node::NODE_PORT), 0x8000_1234);
-        for (offset, write) in
-            [(node::NODE_COMMIT, Some(256)), (node::NODE_COMMIT, None), (node::PUTS_DONE, Some(1)), (0x200, None)]
-        {
-            assert_eq!(bench.access(offset, write), (true, 0), "{offset:#x} {write:?}");
+        let mut rng = wave.rng();
+        let dut = Dut::new(wave, Initiator::default(), "initiator");
+        dut.csr.set(CsrRequest::default());
+        // The table is emptied first.
+        dut.ticks(wire::NODE_TABLE_ENTRIES as u64 + 8);
+        let mut words: Vec<u32> = NODE.registers.iter().map(Register::reset).collect();
+        let (mut errors, mut committed) = (0, 0);
+        for access in 0..share(6000) {
+            let register = rng.random_range(0..words.len());
+            let address = near(&mut rng, u64::from(NODE.base + NODE.registers[register].offset), 12, 8);
+            let found = NODE.registers.iter().position(|r| u64::from(NODE.base + r.offset) == address);
+            let write: bool = rng.random();
+            let commits = found.is_some_and(|at| NODE.registers[at].offset == node::NODE_COMMIT);
+            let place = rng.random_range(0..wire::NODE_TABLE_ENTRIES as u64);
+            let word = if commits { near(&mut rng, place, 32, 2) as u32 } else { rng.random() };
+            dut.csr.set(CsrRequest { valid: true, write, addr: bits(address), wdata: bits(word) });
+            for _ in 0..3 {
+                dut.eval();
+                assert_eq!(dut.csr_answer.get(), CsrResponse::default(), "access {access}: early");
+                dut.tick();
+            }
+            dut.eval();
+            let access_of = found.map(|at| NODE.registers[at].access);
+            let known = match access_of {
+                Some(Access::ReadOnly) => !write,
+                Some(Access::WriteOnly) => write && (!commits || u64::from(word) < wire::NODE_TABLE_ENTRIES as u64),
+                Some(Access::ReadWrite) => true,
+                None => false,
+            };
+            let read = found.filter(|_| known && !write).map_or(0, |at| words[at]);
+            let expected = CsrResponse { ack: true, error: !known, rdata: bits(read) };
+            assert_eq!(dut.csr_answer.get(), expected, "access {access} of {address:#x}");
+            errors += usize::from(!known);
+            committed += usize::from(commits && known);
+            if let Some(at) = found.filter(|_| known && write) {
+                words[at] = word & held(&NODE.registers[at]);
+            }
+            dut.csr.set(CsrRequest::default());
+            dut.ticks(rng.random_range(1..4));
+            let word = |offset| words[NODE.registers.iter().position(|r| r.offset == offset).expect("it exists")];
+            let control = node::AckControl(word(node::ACK_CONTROL));
+            dut.eval();
+            assert_eq!(dut.acks.enable.is_high(), control.respond());
+            assert_eq!(dut.acks.every.number() as u32, control.ack_every());
+            assert_eq!(dut.acks.nack_gap.number() as u32, control.nack_gap());
+            assert_eq!(dut.send.is_high(), node::SendControl(word(node::SEND_CONTROL)).sequenced());
         }
+        assert!(errors > 200 && committed > 10, "{errors} errors, {committed} commits");
     });
 }

@@ -597,7 +597,9 @@ impl Sender {
             self.looked_up.d.next = true;
         } else {
             self.destination.d.next = Destination { generation: destination.generation + 1, ..Default::default() };
-            self.broken.load(self.sending.q.val() & (self.current_node.q.val() == self.node.q.val()), true);
+            // A put that passes knows no window, and must not leave this mark to the next put.
+            let breaks = self.sending.q.val() & !self.passes.q.val();
+            self.broken.load(breaks & (self.current_node.q.val() == self.node.q.val()), true);
             self.state.d.next = Sending::Save;
         }
     }

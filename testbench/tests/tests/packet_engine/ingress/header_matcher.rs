@@ -6,10 +6,10 @@ use packet_engine::ingress::header_matcher::term_compiler::TermCompiler;
 use rand::Rng;
 use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::action;
-use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS};
+use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::registers::packet::RuleAction;
 use spindle_harness::{run_with_wave_on_failure, WaveContext};
-use spindle_model::packet_engine::header_matcher::{Rule, RuleSet, Source};
+use spindle_model::packet_engine::header_matcher::{extract, Headers, Rule, RuleSet, Source, Term};
 
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
 fn commit(rules: usize, style: RamStyle) -> usize {
@@ -172,6 +172,61 @@ fn every_word() {
             bench.drain();
         }
         assert!((0..4).all(|n| bench.seen[&format!("rule {n}")] > 100), "{:?}", bench.seen);
+    });
+}
+
+/// All words at once, with and without tag: a rule wins if every word is exactly that of one frame, so that a bit of any word that
+/// differs changes the rule. In the course of the test each word comes to each even place, in both sets.
+#[test]
+fn every_bit_of_every_word() {
+    const HALVES: usize = (MATCH_BYTES - 4) / 2 + 1;
+    run_with_wave_on_failure("header_matcher_every_bit", |wave| {
+        let mut bench = Bench::new(wave, "header_matcher_bits", 8, RamStyle::Distributed);
+        for round in 0..2 * HALVES {
+            let length = if round % 4 == 3 { bench.rng.random_range(14..=200) } else { MATCH_BYTES + round % 70 };
+            let mut frame = vec![0; length];
+            bench.rng.fill(&mut frame[..]);
+            let mut set = RuleSet::empty(8);
+            for (word, source) in set.sources.iter_mut().enumerate() {
+                let half = (round + 7 * word) % HALVES;
+                // The places of a word with and without tag are both odd halves or both even ones.
+                let other = half % 2 + 2 * ((round / 2 + 3 * word) % (HALVES.div_ceil(2) - half % 2));
+                *source = Source::Frame { untagged: 2 * half, tagged: 2 * other };
+            }
+            set.sources[round % MATCH_WORDS] = Source::Length;
+            for (rule, vlan) in [false, true].into_iter().enumerate() {
+                let headers = Headers { frame: &frame, vlan, flags: 0 };
+                // The vlan flag is the first literal after the terms.
+                let flag = 1 << MATCH_TERMS;
+                let mut positive = if vlan { flag } else { 0 };
+                for word in 0..MATCH_WORDS {
+                    let slot = word * WORD_TERMS + (round + rule) % WORD_TERMS;
+                    let value = extract(set.sources[word], &headers);
+                    set.terms[slot] = Term { mask: u32::MAX, low: value, high: value };
+                    positive |= 1 << slot;
+                }
+                set.rules[rule] =
+                    Rule { valid: true, action: 1, positive, negative: if vlan { 0 } else { flag }, ..Rule::default() };
+            }
+            bench.install(&set, |_| ());
+            for n in 0..8 {
+                let mut frame = frame.clone();
+                // Most frames differ in one bit of a word.
+                if n > 1 {
+                    let at = bench.rng.random_range(0..MATCH_BYTES.min(length));
+                    frame[at] ^= 1 << bench.rng.random_range(0..8);
+                }
+                let flags = bench.rng.random_range(0..1 << MATCH_FLAGS) & !1 | n % 2;
+                bench.start(frame, flags);
+                while bench.busy() {
+                    bench.beat();
+                    bench.step();
+                }
+            }
+            bench.drain();
+        }
+        assert!((0..2).all(|rule| bench.seen[&format!("rule {rule}")] >= 2 * HALVES), "{:?}", bench.seen);
+        assert!(bench.seen["no_rule"] > 4 * HALVES, "{:?}", bench.seen);
     });
 }
 

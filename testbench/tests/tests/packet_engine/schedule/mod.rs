@@ -1,4 +1,6 @@
 //! Message table and payload scheduler.
 
+pub mod evaluator_alone;
 pub mod message_index;
 pub mod payload_scheduler;
+pub mod quota_alone;

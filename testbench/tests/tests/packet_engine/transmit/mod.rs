@@ -3,3 +3,4 @@
 pub mod initiator;
 pub mod responder;
 pub mod sender;
+pub mod sender_alone;

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{FrameJob, PacketReport};
 use spindle_blocks::RamStyle;
 use spindle_contract::wire::{flag, nack, opcode};
-use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::packet_engine::responder::{self as model, Report};
 use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
@@ -31,6 +31,10 @@ struct Bench {
     /// The first number that is missing in the next answer; else one near the last report.
     next: Option<u32>,
     jobs: Vec<(u64, FrameJob)>,
+    /// The answer of the cycle before is a refusal.
+    left: Option<bool>,
+    /// Reports are to be withheld: the model does not get them.
+    withholds: bool,
     withheld: usize,
 }
 
@@ -51,6 +55,8 @@ impl Bench {
             holes: 0.0,
             next: None,
             jobs: vec![],
+            left: None,
+            withholds: false,
             withheld: 0,
         };
         let mut rng = wave.rng();
@@ -89,7 +95,7 @@ impl Bench {
         let dut = &self.dut;
         for (port, report) in [(&dut.ingress_report, ingress), (&dut.scheduler_report, scheduler)] {
             port.offer(report.map(|report| Self::word(&report)));
-            if let Some(report) = report {
+            if let Some(report) = report.filter(|_| !self.withholds) {
                 self.model.report(report);
             }
         }
@@ -114,9 +120,13 @@ impl Bench {
             self.asked = Some((self.now + delay, known));
         }
         self.withheld += usize::from(dut.control.nack_withheld.is_high());
+        let counted = (dut.control.sent.is_high(), dut.control.nack_sent.is_high());
+        assert_eq!(counted, (self.left == Some(false), self.left == Some(true)), "cycle {}", self.now);
+        self.left = None;
         if dut.job.valid.is_high() && ready {
             let job = dut.job.get();
             self.check(&job)?;
+            self.left = Some(job.opcode.to_u64() == u64::from(opcode::NACK));
             self.jobs.push((self.now, job));
         }
         self.dut.tick();
@@ -307,6 +317,47 @@ fn refusals_are_limited_by_source() {
         assert_eq!(bench.refuse(&mut rng, 6, 100, 63), Some(3), "another source; cycles to its refusal");
         bench.dut.control.enable.set(false);
         assert_eq!(bench.refuse(&mut rng, 7, 101, 63), None, "switched off");
+    });
+}
+
+/// Refusals of a source in consecutive cycles: the time of each is there for the next one. All are sent without a limit, with a
+/// limit only the first one of each source.
+#[test]
+fn refusals_that_follow_one_another() {
+    run_with_wave_on_failure("responder_refusals_that_follow", |wave| {
+        let mut rng = wave.rng();
+        for gap in [0, 2, 20] {
+            let mut bench = Bench::new(wave, 4, gap);
+            for round in 0..share(60) as u32 {
+                // As many as the queue takes.
+                let mut due: Vec<u32> = vec![];
+                let mut seen: Vec<u8> = vec![];
+                let nodes = rng.random_range(1..4);
+                let withheld = bench.withheld;
+                let (count, ready) = (rng.random_range(2..=16), rng.random());
+                for n in 0..count {
+                    let node = rng.random_range(0..nodes) as u8;
+                    let psn = 100 * round + n;
+                    let report = Report { node, psn, code: nack::BUSY, sequenced: rng.random(), ..Report::default() };
+                    bench.withholds = gap > 0 && seen.contains(&node);
+                    if !bench.withholds {
+                        due.push(psn);
+                    }
+                    seen.push(node);
+                    bench.step(&mut rng, Some(report), None, ready).unwrap();
+                }
+                bench.withholds = false;
+                // Longer than the limit, so that the next round begins anew.
+                bench.drain(&mut rng);
+                for _ in 0..64 * (gap + 2) {
+                    bench.step(&mut rng, None, None, true).unwrap();
+                }
+                let refused = bench.jobs.iter().map(|(_, job)| job.buf_off.to_u64() as u32);
+                let refused: Vec<u32> = refused.filter(|psn| psn / 100 == round).collect();
+                assert_eq!(refused, due, "gap {gap}, {seen:?}");
+                assert_eq!(bench.withheld - withheld, seen.len() - due.len(), "gap {gap}, {seen:?}");
+            }
+        }
     });
 }
 

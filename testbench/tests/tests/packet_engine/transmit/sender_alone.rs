@@ -1,0 +1,1018 @@
+//! The sender alone, against a program that does its tasks one after another. Every cycle of the program is one of the hardware, in
+//! which all outputs are compared: jobs, ends, events and refusals with all their fields.
+
+use packet_engine::transmit::sender::Sender;
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use spindle_blocks::desc::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
+use spindle_blocks::RamStyle;
+use spindle_contract::descriptors::put_op;
+use spindle_contract::params::SEGMENT_BYTES;
+use spindle_contract::wire::{control, flag, nack, opcode, NACKS, PSN_WINDOW};
+use spindle_contract::events;
+use spindle_harness::{near, random_bits, random_value, run_with_wave_on_failure, share, Dut, WaveContext};
+use spindle_verilog::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+
+const SLOTS: usize = 64;
+const RECORDS: usize = 1024;
+/// Responses that wait.
+const RESPONSES: usize = 16;
+/// Records that a timer sends again at once.
+const BURST: usize = 16;
+/// Cycles in which the tables are cleared.
+const CLEAR: u64 = 1024;
+
+/// What the registers say, and how busy the neighbours are.
+#[derive(Clone, Debug)]
+struct Phase {
+    nodes: Vec<u8>,
+    timeout: u64,
+    hole_time: u64,
+    retries: u64,
+    limit: u64,
+    incarnation: u32,
+    /// Of a thousand cycles.
+    puts: u32,
+    responses: u32,
+    losses: u32,
+    /// Percent of the cycles in which jobs, ends and events are taken.
+    jobs: u32,
+    ends: u32,
+    /// Percent of the responses that refuse.
+    refusals: u32,
+    /// Percent of the puts that are long.
+    long: u32,
+    /// Percent of the puts that are not sequenced.
+    plain: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Window {
+    #[default]
+    New,
+    Opening,
+    Open,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Destination {
+    window: Window,
+    /// Number of the oldest record.
+    base: u32,
+    /// Records, oldest first.
+    list: VecDeque<usize>,
+    deadline: u16,
+    retries: u64,
+    generation: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    slot: usize,
+    offset: u64,
+    acked: bool,
+    due: u16,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Put {
+    desc: PutDesc,
+    msg_id: u64,
+    live: bool,
+    issued: bool,
+    open: usize,
+    failed: bool,
+    code: u64,
+    /// Time from which a temporary refusal ends the put.
+    expires: Option<u16>,
+}
+
+impl Put {
+    fn is(&self, op: u8) -> bool {
+        self.desc.op.to_u64() == u64::from(op)
+    }
+
+    fn by_host(&self) -> bool {
+        self.desc.issuer.handle.to_u64() == u64::from(put_op::HOST_HANDLE) && !self.is(put_op::GET_RESP)
+    }
+}
+
+/// The put that is being sent.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    slot: usize,
+    node: usize,
+    offset: u64,
+    left: u64,
+    passes: bool,
+    given_up: bool,
+}
+
+/// A response as the parser hands it over.
+#[derive(Clone, Copy, Debug)]
+struct Response {
+    node: usize,
+    expected: u32,
+    selective: u64,
+    about: u32,
+    refuses: bool,
+    code: u64,
+    opens: bool,
+    incarnation: u32,
+}
+
+/// What the outputs show in a cycle, apart from the job.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shows {
+    /// A put is taken if there is one.
+    ready: bool,
+    done: Option<PutDone>,
+    event: Option<EventDesc>,
+    refused: Option<u64>,
+}
+
+/// What was taken in a cycle.
+struct Moves {
+    put: Option<PutDesc>,
+    end: bool,
+}
+
+const IDLE: Shows = Shows { ready: false, done: None, event: None, refused: None };
+
+/// A time of 16 bits is over.
+fn over(now: u16, deadline: u16) -> bool {
+    now.wrapping_sub(deadline) < 0x8000
+}
+
+struct Bench {
+    dut: Dut<Sender>,
+    rng: ChaCha8Rng,
+    phase: Phase,
+    /// The nodes of all phases.
+    pool: Vec<u8>,
+    ticks: u64,
+    offered: Option<PutDesc>,
+    enable: bool,
+    // Times that a record gets, and the age of puts: a cycle old.
+    hole_at: u16,
+    timeout_at: u16,
+    expires_at: u16,
+    era: u16,
+    responses: VecDeque<Response>,
+    lost: Option<usize>,
+    due: bool,
+    scan: u8,
+    job: Option<FrameJob>,
+    /// A record was sent again in the cycle before.
+    resent: bool,
+    looked_up: bool,
+    destinations: Vec<Destination>,
+    records: Vec<Option<Record>>,
+    free: VecDeque<usize>,
+    puts: Vec<Put>,
+    next_slot: usize,
+    number: u64,
+    current: Option<Current>,
+    seen: BTreeMap<&'static str, usize>,
+}
+
+impl Bench {
+    fn new(wave: &WaveContext, pool: &[u8], phase: Phase) -> Self {
+        let dut = Dut::new(wave, Sender::new(RamStyle::Block), "sender");
+        let mut bench = Bench {
+            dut,
+            rng: wave.rng(),
+            phase: phase.clone(),
+            pool: pool.to_vec(),
+            ticks: 0,
+            offered: None,
+            enable: true,
+            hole_at: 0,
+            timeout_at: 0,
+            expires_at: 0,
+            era: 0,
+            responses: VecDeque::new(),
+            lost: None,
+            due: false,
+            scan: 0,
+            job: None,
+            resent: false,
+            looked_up: false,
+            destinations: vec![Destination::default(); 256],
+            records: vec![None; RECORDS],
+            free: (0..RECORDS).collect(),
+            puts: vec![Put::default(); SLOTS],
+            next_slot: 0,
+            number: 0,
+            current: None,
+            seen: BTreeMap::new(),
+        };
+        bench.enter(phase);
+        bench.cycles(CLEAR as usize);
+        bench
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.dut.timeout.set(phase.timeout);
+        self.dut.hole_time.set(phase.hole_time);
+        self.dut.retries.set(phase.retries);
+        self.dut.limit.set(phase.limit);
+        self.dut.incarnation.set(phase.incarnation);
+        (self.phase, self.enable) = (phase, true);
+    }
+
+    fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    fn percent(&mut self, percent: u32) -> bool {
+        self.rng.random_range(0..100) < percent
+    }
+
+    /// Time in units of 64 cycles.
+    fn now(&self) -> u16 {
+        (self.ticks >> 6) as u16
+    }
+
+    // What the neighbours do.
+
+    fn random_put(&mut self) -> PutDesc {
+        let host = self.percent(40);
+        let plain = self.percent(self.phase.plain);
+        let mut put: PutDesc = random_value(&mut self.rng);
+        put.node = bits(u64::from(*self.phase.nodes.choose(&mut self.rng).expect("a node")));
+        if self.percent(80) {
+            put.op = bits(*[put_op::PUT, put_op::PUT, put_op::GET, put_op::GET_RESP].choose(&mut self.rng).expect("one"));
+        }
+        let segment = SEGMENT_BYTES as u64;
+        put.length = if self.percent(self.phase.long) {
+            random_value(&mut self.rng)
+        } else {
+            let segments = self.rng.random_range(0..5) * segment;
+            bits(match self.rng.random_range(0..3) {
+                0 => segments,
+                1 => segments + 1,
+                _ => segments + self.rng.random_range(0..segment),
+            })
+        };
+        if host {
+            put.issuer.handle = bits(put_op::HOST_HANDLE);
+        }
+        put.flags = put.flags & !bits::<16>(flag::UNSEQ);
+        if plain {
+            put.flags = put.flags | bits::<16>(flag::UNSEQ);
+        }
+        put
+    }
+
+    /// A response of a node, mostly one that makes sense, and what the sender is to take it for.
+    fn random_response(&mut self) -> (PacketDesc, bool, Option<Response>) {
+        let waits = |node: &u8| {
+            let destination = &self.destinations[usize::from(*node)];
+            destination.window == Window::Opening || !destination.list.is_empty()
+        };
+        let waiting: Vec<u8> = self.pool.iter().copied().filter(waits).collect();
+        let node = match (self.rng.random_range(0..20), waiting.choose(&mut self.rng)) {
+            (0, _) => self.rng.random(),
+            (1..18, Some(node)) => *node,
+            _ => *self.phase.nodes.choose(&mut self.rng).expect("a node"),
+        };
+        let rng = &mut self.rng;
+        let destination = &self.destinations[usize::from(node)];
+        let count = destination.list.len() as u32;
+        let freed = match rng.random_range(0..20) {
+            0 => count + rng.random_range(0..3),
+            1 => u32::MAX - rng.random_range(0..3),
+            2 => 1 << rng.random_range(0..32),
+            3..6 => count,
+            6..10 => 0,
+            10 => rng.random_range(0..=count),
+            _ => rng.random_range(0..=count.min(40)),
+        };
+        let expected = destination.base.wrapping_add(freed);
+        let selective = match rng.random_range(0..4) {
+            0 => 0,
+            1 => 1 << rng.random_range(0..count.clamp(1, 64)),
+            _ => random_value::<Bits<64>>(rng).to_u64() & !(u64::MAX << rng.random_range(0..64)),
+        };
+        let about = destination.base.wrapping_add(match rng.random_range(0..20) {
+            0 => 1 << rng.random_range(0..32),
+            1 => rng.random(),
+            _ => freed.wrapping_add(rng.random_range(0..8)),
+        });
+        let code = if rng.random_bool(0.9) {
+            u64::from(NACKS.choose(rng).expect("a code").1)
+        } else {
+            random_value::<Bits<8>>(rng).to_u64()
+        };
+        let refuses = rng.random_range(0..100) < self.phase.refusals;
+        let opening = destination.window == Window::Opening;
+        let ours = u64::from(self.phase.incarnation ^ u32::from(destination.generation));
+        let incarnation = near(rng, ours, 32, 4) as u32;
+        let opens = rng.random_bool(if opening { 0.8 } else { 0.02 });
+        let msg_id = u64::from(control::OPEN);
+        let msg_id = match rng.random_range(0..2) {
+            _ if opens => msg_id,
+            0 => near(rng, msg_id, 32, 1),
+            _ => u64::from(rng.random::<u32>() | 2),
+        };
+        let mut packet: PacketDesc = random_bits(rng);
+        packet.is_spindle = rng.random_bool(0.97);
+        packet.opcode = bits(if refuses { opcode::NACK } else { opcode::ACK });
+        if rng.random_bool(0.05) {
+            packet.opcode = bits(near(rng, u64::from(opcode::ACK), 8, 1));
+        }
+        packet.flags = packet.flags & !bits::<16>(flag::UNSEQ);
+        if rng.random_bool(0.03) {
+            packet.flags = packet.flags | bits::<16>(flag::UNSEQ);
+        }
+        packet.src_nid = bits(u64::from(rng.random::<u32>() << 8) | u64::from(node));
+        packet.psn = bits(u64::from(expected.wrapping_sub(1)));
+        packet.msg_len = bits(selective >> 32);
+        packet.msg_off = bits(selective & 0xFFFF_FFFF);
+        packet.buf_off = bits(u64::from(about));
+        packet.key = bits(code << 24 | u64::from(rng.random::<u32>() >> 8));
+        packet.msg_id = bits(msg_id);
+        packet.addr = bits(u64::from(rng.random::<u32>()) << 32 | u64::from(incarnation));
+        let drop = rng.random_bool(0.03);
+        let code_of = packet.opcode.to_u64();
+        let answers = [opcode::ACK, opcode::NACK].map(u64::from).contains(&code_of);
+        let sequenced = packet.flags.to_u64() & u64::from(flag::UNSEQ) == 0;
+        let taken = (packet.is_spindle && answers && sequenced && !drop && self.enable).then_some(Response {
+            node: usize::from(node),
+            expected,
+            selective,
+            about,
+            refuses: code_of == u64::from(opcode::NACK),
+            code,
+            opens: msg_id == u64::from(control::OPEN),
+            incarnation,
+        });
+        (packet, drop, taken)
+    }
+
+    /// A record under way, or another one that was in use.
+    fn random_record(&mut self) -> Option<usize> {
+        let node = usize::from(*self.phase.nodes.choose(&mut self.rng).expect("a node"));
+        let youngest = self.destinations[node].list.back().copied().filter(|_| self.rng.random_bool(0.7));
+        youngest.or(Some(self.rng.random_range(0..RECORDS))).filter(|at| self.records[*at].is_some())
+    }
+
+    /// A cycle: random inputs, and a comparison of all outputs.
+    fn cycle(&mut self, shows: Shows) -> Moves {
+        if self.offered.is_none() && self.rng.random_range(0..1000) < self.phase.puts {
+            let put = self.random_put();
+            self.dut.put.set(put);
+            self.offered = Some(put);
+        }
+        self.dut.enable.set(self.enable);
+        self.dut.put.valid.set(self.offered.is_some());
+        let responds = self.rng.random_range(0..1000) < self.phase.responses;
+        let response = responds.then(|| self.random_response());
+        self.dut.parsed.valid.set(responds);
+        if let Some((packet, drop, _)) = &response {
+            self.dut.parsed.set(*packet);
+            self.dut.parsed.drop.set(*drop);
+        }
+        let lost = if self.rng.random_range(0..1000) < self.phase.losses { self.random_record() } else { None };
+        self.dut.lost.valid.set(lost.is_some());
+        if let Some(at) = lost {
+            self.dut.lost.set(at);
+        }
+        let (job_ready, done_ready, event_ready) =
+            (self.percent(self.phase.jobs), self.percent(self.phase.ends), self.percent(self.phase.ends));
+        self.dut.job.ready.set(job_ready);
+        self.dut.done.ready.set(done_ready);
+        self.dut.put_event.ready.set(event_ready);
+        self.dut.eval();
+
+        let dut = &self.dut;
+        let found = [
+            dut.put.ready.is_high(),
+            dut.job.valid.is_high(),
+            dut.done.valid.is_high(),
+            dut.put_event.valid.is_high(),
+            dut.resent.is_high(),
+            dut.refused.is_high(),
+        ];
+        let expected = [
+            shows.ready,
+            self.job.is_some(),
+            shows.done.is_some(),
+            shows.event.is_some(),
+            self.resent,
+            shows.refused.is_some(),
+        ];
+        assert_eq!(found, expected, "cycle {}: put, job, done, event, resent, refused", self.ticks);
+        // What waits does not change meanwhile, which the law of the channels says.
+        if let Some(job) = self.job.filter(|_| job_ready) {
+            assert_eq!(meaning(dut.job.get()), meaning(job), "cycle {}", self.ticks);
+        }
+        if let Some(done) = shows.done.filter(|_| done_ready) {
+            assert_eq!(dut.done.get(), done, "cycle {}", self.ticks);
+        }
+        if let Some(event) = shows.event.filter(|_| event_ready) {
+            assert_eq!(dut.put_event.get(), event, "cycle {}", self.ticks);
+        }
+        if let Some(refusal) = shows.refused {
+            assert_eq!(dut.refusal.number(), refusal, "cycle {}", self.ticks);
+        }
+
+        // What the coming clock edge takes.
+        if let Some((_, _, Some(response))) = response {
+            if self.responses.len() < RESPONSES {
+                self.responses.push_back(response);
+            } else {
+                self.saw("responses lost");
+            }
+        }
+        if lost.is_some() {
+            self.lost = lost;
+        }
+        self.due |= self.ticks.is_multiple_of(16);
+        if job_ready {
+            self.job = None;
+        }
+        self.resent = false;
+        let put = if shows.ready { self.offered.take() } else { None };
+        self.hole_at = self.now().wrapping_add(self.phase.hole_time as u16);
+        self.timeout_at = self.now().wrapping_add(self.phase.timeout as u16);
+        self.era = (self.ticks >> 10) as u16;
+        self.expires_at = self.era.wrapping_add(self.phase.limit as u16);
+        self.dut.tick();
+        self.ticks += 1;
+        if self.phase.plain > 0 && self.rng.random_range(0..2000) == 0 {
+            self.enable = !self.enable || self.rng.random_bool(0.8);
+        }
+        Moves { put, end: shows.done.is_some() && done_ready || shows.event.is_some() && event_ready }
+    }
+
+    fn cycles(&mut self, count: usize) {
+        for _ in 0..count {
+            self.cycle(IDLE);
+        }
+    }
+
+    // The tasks of the sender.
+
+    /// A cycle in which the next task is chosen, and the task.
+    fn turn(&mut self) {
+        let looked_up = std::mem::take(&mut self.looked_up);
+        if let Some(response) = self.responses.front().copied() {
+            self.cycle(IDLE);
+            self.responses.pop_front();
+            self.respond(response);
+        } else if let Some(at) = self.lost.take() {
+            self.cycle(IDLE);
+            self.lose(at);
+        } else if self.due {
+            self.cycle(IDLE);
+            self.due = false;
+            let node = usize::from(self.scan);
+            self.scan = self.scan.wrapping_add(1);
+            self.check_timer(node);
+        } else if let Some(current) = self.current {
+            let free = self.job.is_none();
+            self.cycle(IDLE);
+            match (free, current.passes) {
+                (false, _) => {}
+                (true, true) => {
+                    let put = self.puts[current.slot].clone();
+                    self.send(whole(&put), None);
+                    self.current = None;
+                    self.saw("puts that pass");
+                    if current.given_up {
+                        self.saw("puts that pass to a destination that was given up meanwhile");
+                    }
+                }
+                (true, false) => self.issue(current),
+            }
+        } else {
+            // The state of the slot is known in the second cycle without a task.
+            self.looked_up = true;
+            let (slot, limit, expires_at) = (self.next_slot, self.phase.limit, self.expires_at);
+            let enable = self.enable;
+            let ready = looked_up && !self.puts[slot].live;
+            if looked_up && !ready {
+                self.saw("all slots are taken");
+            }
+            if let Some(desc) = self.cycle(Shows { ready, ..IDLE }).put {
+                let sequenced = enable && desc.flags.to_u64() & u64::from(flag::UNSEQ) == 0;
+                self.begin(slot, desc, sequenced, (limit != 0).then_some(expires_at));
+            }
+        }
+    }
+
+    fn begin(&mut self, slot: usize, desc: PutDesc, sequenced: bool, expires: Option<u16>) {
+        let msg_id = 3 << 30 | self.number << 6 | slot as u64;
+        let mut put = Put { desc, msg_id, live: sequenced, expires, ..Put::default() };
+        if put.is(put_op::GET_RESP) {
+            put.msg_id = desc.reply_key.to_u64();
+        }
+        self.current = Some(Current {
+            slot,
+            node: desc.node.to_u64() as usize,
+            offset: 0,
+            left: if put.is(put_op::GET) { 0 } else { desc.length.to_u64() },
+            passes: !sequenced,
+            given_up: false,
+        });
+        self.puts[slot] = put;
+        if sequenced {
+            self.next_slot = (slot + 1) % SLOTS;
+            self.number = (self.number + 1) % (1 << 24);
+        }
+    }
+
+    /// The job of a record, when it leaves: the address takes two cycles.
+    fn send(&mut self, job: FrameJob, record: Option<(usize, Record)>) {
+        self.cycles(2);
+        while self.job.is_some() {
+            self.cycle(IDLE);
+        }
+        if let Some((at, record)) = record {
+            self.records[at] = Some(Record { due: self.hole_at, ..record });
+        }
+        self.cycle(IDLE);
+        self.job = Some(job);
+    }
+
+    fn send_again(&mut self, at: usize, psn: u32) {
+        let record = self.records[at].expect("it was sent");
+        let put = &self.puts[record.slot];
+        let what = if put.failed { "NOPs" } else { "segments sent again" };
+        let job = segment(put, &record, at, psn, true);
+        self.saw(what);
+        self.send(job, Some((at, record)));
+        self.resent = true;
+    }
+
+    /// The segment of a record is acknowledged or given up. Its put, if that was the last one.
+    fn settle(&mut self, at: usize) -> Option<usize> {
+        let record = self.records[at].expect("it was sent");
+        if record.acked {
+            return None;
+        }
+        let put = &mut self.puts[record.slot];
+        put.open -= 1;
+        (put.issued && put.open == 0).then_some(record.slot)
+    }
+
+    /// A put is over.
+    fn end(&mut self, slot: Option<usize>) {
+        let Some(slot) = slot else { return };
+        let put = self.puts[slot].clone();
+        let desc = put.desc;
+        if put.is(put_op::GET_RESP) {
+            self.cycle(IDLE);
+        } else {
+            let done = PutDone {
+                issuer: desc.issuer,
+                error: put.failed,
+                of_context: !desc.from_host && put.is(put_op::PUT),
+                spare: bits(0),
+            };
+            while !self.cycle(Shows { done: Some(done), ..IDLE }).end {}
+        }
+        if put.by_host() {
+            let event = EventDesc {
+                pid: bits(desc.src_pid.to_u64() & 63),
+                kind: bits(events::PUT),
+                code: bits(u64::from(put.failed)),
+                id: bits(put.msg_id),
+                length: desc.length,
+                extra: bits(put.code),
+                source: bits(desc.frame.to_u64() << 16 | desc.node.to_u64()),
+                user: desc.addr,
+                ..EventDesc::default()
+            };
+            while !self.cycle(Shows { event: Some(event), ..IDLE }).end {}
+        } else {
+            self.cycle(IDLE);
+        }
+        self.saw(match (put.failed, put.code) {
+            (false, _) => "puts that end well",
+            (true, 0) => "puts that fail without a reason",
+            (true, code) if code < u64::from(nack::NO_MAILBOX) => "puts that exceed the limit",
+            _ => "puts that are refused",
+        });
+        self.puts[slot].live = false;
+    }
+
+    fn incarnation(&self, node: usize) -> u32 {
+        self.phase.incarnation ^ u32::from(self.destinations[node].generation)
+    }
+
+    fn restart_timer(&mut self, node: usize) {
+        self.destinations[node].retries = 0;
+        self.destinations[node].deadline = self.timeout_at;
+    }
+
+    fn respond(&mut self, response: Response) {
+        let node = response.node;
+        self.cycle(IDLE);
+        let incarnation = self.incarnation(node);
+        let destination = &mut self.destinations[node];
+        if response.opens {
+            let opened = destination.window == Window::Opening && response.incarnation == incarnation;
+            if opened {
+                destination.window = Window::Open;
+            }
+            self.cycle(IDLE);
+            if opened {
+                self.saw("windows that are opened");
+                self.cycle(IDLE);
+            }
+            return;
+        }
+        let freed = response.expected.wrapping_sub(destination.base);
+        if destination.window != Window::Open || freed > destination.list.len() as u32 {
+            self.cycle(IDLE);
+            self.saw("responses about unknown numbers");
+            return;
+        }
+        // Records from the oldest one to that which is refused.
+        let ahead = response.about.wrapping_sub(destination.base);
+        let mut ahead = Some(ahead).filter(|ahead| response.refuses && *ahead < 2 * PSN_WINDOW as u32);
+        if response.refuses && response.code < u64::from(nack::NO_MAILBOX) {
+            destination.retries = 0;
+            destination.deadline = self.hole_at;
+        }
+        self.cycle(IDLE);
+        for _ in 0..freed {
+            self.cycle(IDLE);
+            self.restart_timer(node);
+            let destination = &mut self.destinations[node];
+            let at = destination.list.pop_front().expect("a record");
+            destination.base = destination.base.wrapping_add(1);
+            self.free.push_back(at);
+            ahead = ahead.and_then(|ahead| ahead.checked_sub(1));
+            let ends = self.settle(at);
+            self.cycle(IDLE);
+            self.end(ends);
+        }
+        self.cycle(IDLE);
+        let mut bitmap = response.selective;
+        for (position, at) in self.destinations[node].list.clone().into_iter().enumerate() {
+            if bitmap == 0 && ahead.is_none() {
+                break;
+            }
+            let refused = ahead == Some(0);
+            self.cycles(if refused { 2 } else { 1 });
+            let record = self.records[at].expect("it was sent");
+            let put = &mut self.puts[record.slot];
+            let missing = bitmap & 1 == 0 && !record.acked;
+            let aged = put.expires.is_some_and(|expires| over(self.era, expires));
+            let code = response.code;
+            let temporary = code < u64::from(nack::PSN_WINDOW);
+            let for_good = refused && (code >= u64::from(nack::NO_MAILBOX) || temporary && aged);
+            if missing && for_good {
+                (put.failed, put.code) = (true, code);
+            }
+            let pulse = (missing && refused && put.by_host()).then(|| code << 16 | put.desc.frame.to_u64());
+            let now = (self.ticks >> 6) as u16;
+            let again = missing && (for_good || bitmap != 0 && over(now, record.due));
+            let mut ends = None;
+            if bitmap & 1 == 1 && !record.acked {
+                ends = self.settle(at);
+                self.records[at].as_mut().expect("it was sent").acked = true;
+                self.restart_timer(node);
+                self.saw("records marked");
+            }
+            bitmap >>= 1;
+            ahead = ahead.and_then(|ahead| ahead.checked_sub(1));
+            self.cycle(Shows { refused: pulse, ..IDLE });
+            if pulse.is_some() {
+                self.saw("refusals reported");
+            }
+            self.end(ends);
+            if again {
+                self.saw(if for_good { "records refused for good" } else { "holes" });
+                let psn = self.destinations[node].base.wrapping_add(position as u32);
+                self.send_again(at, psn);
+            }
+        }
+        // The end of the bitmap, and the destination is written back.
+        self.cycles(2);
+    }
+
+    /// The frame of a record cannot be made.
+    fn lose(&mut self, at: usize) {
+        self.cycle(IDLE);
+        let record = self.records[at].expect("it was sent");
+        let put = &mut self.puts[record.slot];
+        if put.live && !record.acked {
+            put.failed = true;
+            self.saw("frames lost");
+        }
+        self.cycle(IDLE);
+    }
+
+    fn check_timer(&mut self, node: usize) {
+        let now = self.now();
+        let destination = &mut self.destinations[node];
+        let waits = match destination.window {
+            Window::New => false,
+            Window::Opening => true,
+            Window::Open => !destination.list.is_empty(),
+        };
+        if !waits || !over(now, destination.deadline) {
+            self.cycle(IDLE);
+            return;
+        }
+        let given_up = destination.retries >= self.phase.retries;
+        destination.deadline = now.wrapping_add((self.phase.timeout << destination.retries.min(3)) as u16);
+        destination.retries = (destination.retries + 1) % 16;
+        self.cycle(IDLE);
+        if given_up {
+            self.give_up(node);
+        } else if self.destinations[node].window == Window::Opening {
+            while self.job.is_some() {
+                self.cycle(IDLE);
+            }
+            let open = self.open(node);
+            self.cycle(IDLE);
+            self.job = Some(open);
+            self.cycle(IDLE);
+            self.saw("windows opened again");
+        } else {
+            let base = self.destinations[node].base;
+            let oldest: Vec<usize> = self.destinations[node].list.iter().copied().take(BURST).collect();
+            for (position, at) in oldest.into_iter().enumerate() {
+                self.cycles(2);
+                if !self.records[at].expect("it was sent").acked {
+                    self.send_again(at, base.wrapping_add(position as u32));
+                }
+            }
+            self.cycles(2);
+            self.saw("timeouts");
+        }
+    }
+
+    fn give_up(&mut self, node: usize) {
+        while let Some(at) = self.destinations[node].list.pop_front() {
+            self.cycle(IDLE);
+            self.free.push_back(at);
+            let record = self.records[at].expect("it was sent");
+            if !record.acked {
+                self.puts[record.slot].failed = true;
+            }
+            let ends = self.settle(at);
+            self.cycle(IDLE);
+            self.end(ends);
+        }
+        let generation = self.destinations[node].generation.wrapping_add(1);
+        self.destinations[node] = Destination { generation, ..Destination::default() };
+        if let Some(current) = self.current.as_mut().filter(|current| current.node == node) {
+            current.given_up = true;
+        }
+        self.cycles(2);
+        self.saw("destinations given up");
+    }
+
+    fn open(&self, node: usize) -> FrameJob {
+        let incarnation = u64::from(self.incarnation(node));
+        FrameJob {
+            opcode: bits(opcode::CTRL),
+            flags: bits(flag::ACK_REQ),
+            node: bits(node as u64),
+            addr: bits(incarnation),
+            key: bits(incarnation),
+            single: true,
+            msg_id: bits(control::OPEN),
+            numbered: true,
+            tracked: true,
+            ..FrameJob::default()
+        }
+    }
+
+    /// The next segment of the current put, if its destination has room.
+    fn issue(&mut self, current: Current) {
+        let Current { slot, node, offset, left, .. } = current;
+        self.cycle(IDLE);
+        let put = &mut self.puts[slot];
+        if put.failed || current.given_up {
+            (put.failed, put.issued) = (true, true);
+            let over = (put.open == 0).then_some(slot);
+            self.current = None;
+            self.cycle(IDLE);
+            self.end(over);
+            self.saw("puts that are not sent to the end");
+            return;
+        }
+        let destination = &mut self.destinations[node];
+        let count = destination.list.len();
+        if destination.window == Window::New {
+            let opens = self.phase.incarnation != 0 || destination.generation != 0;
+            destination.window = if opens { Window::Opening } else { Window::Open };
+            destination.deadline = self.timeout_at;
+            let open = opens.then(|| self.open(node));
+            self.cycle(IDLE);
+            self.job = self.job.or(open);
+            self.cycle(IDLE);
+            self.saw(if opens { "windows to open" } else { "windows without OPEN" });
+            return;
+        }
+        if destination.window != Window::Open || count == PSN_WINDOW || self.free.is_empty() {
+            self.cycle(IDLE);
+            self.saw(if count == PSN_WINDOW { "windows that are full" } else { "segments that wait" });
+            return;
+        }
+        let at = self.free.pop_front().expect("one is free");
+        let psn = destination.base.wrapping_add(count as u32);
+        let last = left <= SEGMENT_BYTES as u64;
+        if count == 0 {
+            (destination.deadline, destination.retries) = (self.timeout_at, 0);
+        }
+        destination.list.push_back(at);
+        (put.issued, put.open) = (last, put.open + 1);
+        let record = Record { slot, offset, acked: false, due: 0 };
+        let job = segment(put, &record, at, psn, false);
+        let next = Current { offset: offset + SEGMENT_BYTES as u64, left: left.wrapping_sub(SEGMENT_BYTES as u64), ..current };
+        self.current = (!last).then_some(next);
+        self.cycle(IDLE);
+        self.send(job, Some((at, record)));
+        self.cycle(IDLE);
+        self.saw("segments");
+    }
+}
+
+/// All frames of a put that passes.
+fn whole(put: &Put) -> FrameJob {
+    let desc = &put.desc;
+    let get = put.is(put_op::GET);
+    let flags = desc.flags.to_u64();
+    FrameJob {
+        opcode: bits(kind(put)),
+        flags: bits(flags | u64::from(flag::UNSEQ)),
+        node: desc.node,
+        src_pid: desc.src_pid,
+        dst_pid: desc.dst_pid,
+        addr: desc.addr,
+        key: desc.key,
+        buf_off: desc.buf_off,
+        msg_len: desc.length,
+        msg_off: bits(0),
+        left: if get { bits(0) } else { desc.length },
+        single: false,
+        msg_id: desc.reply_key,
+        numbered: put.is(put_op::GET_RESP),
+        psn: bits(0),
+        epoch: bits(if flags & u64::from(flag::EPOCH_VALID) != 0 { desc.reply_key.to_u64() & 0xFFFF } else { 0 }),
+        from_host: desc.from_host,
+        host_address: desc.host_address,
+        reply_addr: desc.reply_addr,
+        reply_off: desc.reply_off,
+        reply_key: desc.reply_key,
+        context: desc.context,
+        issuer: desc.issuer,
+        frame: desc.frame,
+        tracked: false,
+        record: bits(0),
+    }
+}
+
+fn kind(put: &Put) -> u8 {
+    match put.desc.op.to_u64() as u8 {
+        put_op::GET => opcode::GET,
+        put_op::GET_RESP => opcode::GET_RESP,
+        _ => opcode::PUT,
+    }
+}
+
+/// The segment of a record; of a put that failed, the NOP that takes its number.
+fn segment(put: &Put, record: &Record, at: usize, psn: u32, again: bool) -> FrameJob {
+    let desc = &put.desc;
+    let (length, get) = (desc.length.to_u64(), put.is(put_op::GET));
+    let last = get || length - record.offset <= SEGMENT_BYTES as u64;
+    let mut flags = desc.flags.to_u64() & !u64::from(flag::UNSEQ);
+    if again {
+        flags |= u64::from(flag::RETX);
+    }
+    if again || last {
+        flags |= u64::from(flag::ACK_REQ);
+    }
+    FrameJob {
+        opcode: bits(if put.failed { opcode::CTRL } else { kind(put) }),
+        flags: bits(flags),
+        msg_off: bits(record.offset),
+        left: bits(if put.failed || get { 0 } else { length - record.offset }),
+        single: true,
+        msg_id: bits(if put.failed { u64::from(control::NOP) } else { put.msg_id }),
+        numbered: true,
+        psn: bits(u64::from(psn)),
+        host_address: bits(desc.host_address.to_u64().wrapping_add(record.offset)),
+        tracked: true,
+        record: bits(at as u64),
+        ..whole(put)
+    }
+}
+
+/// A job without the fields that have no meaning.
+fn meaning(job: FrameJob) -> FrameJob {
+    let mut job = job;
+    if !job.tracked {
+        job.record = bits(0);
+    }
+    if !job.numbered {
+        job.msg_id = bits(0);
+    }
+    if job.opcode.to_u64() == u64::from(opcode::CTRL) && job.msg_id.to_u64() == u64::from(control::OPEN) {
+        job = FrameJob {
+            from_host: false,
+            host_address: bits(0),
+            reply_addr: bits(0),
+            reply_off: bits(0),
+            reply_key: bits(0),
+            context: bits(0),
+            issuer: Default::default(),
+            frame: bits(0),
+            record: bits(0),
+            ..job
+        };
+    }
+    job
+}
+
+/// All kinds of times, and neighbours that are busy or not; every other phase is one in which certain things happen.
+fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
+    let mut time = |most: u64| match rng.random_range(0..8) {
+        // From 2^15 units on a time is over at once.
+        0 => rng.random_range(0..1 << 16),
+        1 => 1 << rng.random_range(0..16),
+        _ => rng.random_range(0..most),
+    };
+    let (timeout, hole_time, limit) = (time(200), time(40), time(20));
+    let from = rng.random_range(0..pool.len());
+    let phase = Phase {
+        nodes: pool[from..pool.len().min(from + [1, 2, 5, 12][number % 4])].to_vec(),
+        timeout,
+        hole_time,
+        retries: rng.random_range(0..16) & rng.random_range(0..16),
+        limit: if rng.random_bool(0.3) { 0 } else { limit },
+        incarnation: if rng.random_bool(0.3) { 0 } else { random_value::<Bits<32>>(rng).to_u64() as u32 },
+        puts: [1000, 100, 20][rng.random_range(0..3)],
+        responses: [5, 20, 60][rng.random_range(0..3)],
+        losses: [0, 1, 5][rng.random_range(0..3)],
+        jobs: [100, 60, 5, 1][rng.random_range(0..4)],
+        ends: [100, 50, 5][rng.random_range(0..3)],
+        refusals: [5, 30, 70][rng.random_range(0..3)],
+        long: [0, 3, 20][rng.random_range(0..3)],
+        plain: [0, 10, 50][rng.random_range(0..3)],
+    };
+    match number % 10 {
+        // Short puts end quickly.
+        1 | 5 => Phase { puts: 1000, responses: 60, jobs: 100, ends: 100, refusals: 10, long: 0, losses: 0, ..phase },
+        // A node seldom answers, and puts that pass wait.
+        3 => Phase {
+            nodes: vec![pool[from]],
+            timeout: rng.random_range(1..30),
+            retries: 0,
+            responses: 1,
+            puts: 1000,
+            jobs: 2,
+            ends: 100,
+            long: 0,
+            plain: 90,
+            ..phase
+        },
+        // Windows and records run out.
+        7 => Phase {
+            nodes: pool[from..pool.len().min(from + 1 + number / 10 % 2)].to_vec(),
+            timeout: 0x7000,
+            incarnation: 0,
+            responses: 1,
+            refusals: 0,
+            puts: 1000,
+            losses: 0,
+            jobs: 100,
+            ends: 100,
+            long: 50,
+            plain: 0,
+            ..phase
+        },
+        // Puts become older than the limit.
+        9 => Phase { limit: rng.random_range(1..4), responses: 30, refusals: 70, ends: 100, jobs: 60, ..phase },
+        _ => phase,
+    }
+}
+
+#[test]
+fn every_output_in_every_cycle() {
+    run_with_wave_on_failure("sender_alone_random", |wave| {
+        let mut rng = wave.rng();
+        let pool: Vec<u8> = (0..12).map(|_| rng.random()).collect();
+        let phase = random_phase(&mut rng, &pool, 0);
+        let mut bench = Bench::new(wave, &pool, phase);
+        for number in 0..share(60) {
+            bench.enter(random_phase(&mut rng, &pool, number));
+            let end = bench.ticks + 12_000;
+            while bench.ticks < end {
+                bench.turn();
+            }
+        }
+        println!("{:#?}", bench.seen);
+    });
+}

@@ -8,7 +8,7 @@ use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::action;
 use spindle_contract::params::{MATCH_BYTES, MATCH_FLAGS, MATCH_TERMS, MATCH_WORDS, MESSAGE_WORDS, WORD_TERMS};
 use spindle_contract::registers::packet::RuleAction;
-use spindle_harness::{run_with_wave_on_failure, WaveContext};
+use spindle_harness::{run_with_wave_on_failure, share, WaveContext};
 use spindle_model::packet_engine::header_matcher::{extract, Headers, Rule, RuleSet, Source, Term};
 
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
@@ -176,13 +176,15 @@ fn every_word() {
 }
 
 /// All words at once, with and without tag: a rule wins if every word is exactly that of one frame, so that a bit of any word that
-/// differs changes the rule. In the course of the test each word comes to each even place, in both sets.
+/// differs changes the rule. In the course of the test each word comes to each even place.
 #[test]
 fn every_bit_of_every_word() {
     const HALVES: usize = (MATCH_BYTES - 4) / 2 + 1;
     run_with_wave_on_failure("header_matcher_every_bit", |wave| {
         let mut bench = Bench::new(wave, "header_matcher_bits", 8, RamStyle::Distributed);
-        for round in 0..2 * HALVES {
+        let rounds = share(4 * HALVES);
+        let start = bench.rng.random_range(0..2 * HALVES);
+        for round in start..start + rounds {
             let length = if round % 4 == 3 { bench.rng.random_range(14..=200) } else { MATCH_BYTES + round % 70 };
             let mut frame = vec![0; length];
             bench.rng.fill(&mut frame[..]);
@@ -212,8 +214,10 @@ fn every_bit_of_every_word() {
             for n in 0..8 {
                 let mut frame = frame.clone();
                 // Most frames differ in one bit of a word.
-                if n > 1 {
-                    let at = bench.rng.random_range(0..MATCH_BYTES.min(length));
+                let source = set.sources[bench.rng.random_range(0..MATCH_WORDS)];
+                if let (2.., Source::Frame { untagged, tagged }) = (n, source) {
+                    let place = if n % 2 == 1 { tagged } else { untagged };
+                    let at = (place + bench.rng.random_range(0..4)).min(length - 1);
                     frame[at] ^= 1 << bench.rng.random_range(0..8);
                 }
                 let flags = bench.rng.random_range(0..1 << MATCH_FLAGS) & !1 | n % 2;
@@ -225,8 +229,9 @@ fn every_bit_of_every_word() {
             }
             bench.drain();
         }
-        assert!((0..2).all(|rule| bench.seen[&format!("rule {rule}")] >= 2 * HALVES), "{:?}", bench.seen);
-        assert!(bench.seen["no_rule"] > 4 * HALVES, "{:?}", bench.seen);
+        // One frame in twenty is dropped for a reason of the parser.
+        assert!((0..2).all(|rule| 5 * bench.seen[&format!("rule {rule}")] > 4 * rounds), "{:?}", bench.seen);
+        assert!(bench.seen["no_rule"] > 3 * rounds, "{:?}", bench.seen);
     });
 }
 

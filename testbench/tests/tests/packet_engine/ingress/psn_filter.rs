@@ -505,6 +505,21 @@ fn open_waits_for_commits() {
     });
 }
 
+/// An entry without a node has zeros as its node and its incarnation: the node and the incarnation zero become a peer all the same.
+#[test]
+fn a_node_of_zeros_becomes_a_peer() {
+    run_with_wave_on_failure("psn_filter_zeros", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        assert_eq!(bench.query(0), None);
+        assert_eq!(bench.send(Packet::open(0, 0)), Answer::Dropped(reasons::CONTROL));
+        bench.idle(60);
+        assert_eq!(bench.query(0), Some((0, 0, 0)));
+        let stranger = bench.peers as u32;
+        assert_eq!(bench.send(Packet::put(stranger, 0)), Answer::Dropped(reasons::NO_PEER), "the entry is taken");
+        assert_eq!(bench.send(Packet::put(0, 0)), Answer::Held);
+    });
+}
+
 /// Cycles, exactly: from a commit to the first packet that sees it, and of an OPEN.
 #[test]
 fn cycles_are_as_promised() {

@@ -37,7 +37,8 @@ enum Change {
 }
 
 fn event(rng: &mut ChaCha8Rng, change: Change, packet: &PacketState) -> Event {
-    let base = Event { payload_len: packet.payload_len, frame: random_bits(rng), pkt: random_bits(rng), ..Event::default() };
+    let base =
+        Event { payload_len: packet.payload_len, frame: random_bits(rng), pkt: random_bits(rng), ..Event::default() };
     match change {
         Change::Arrives | Change::Lost => {
             Event { kind: bits(EVENT_NEW), hit: true, lost: change == Change::Lost, ..base }
@@ -70,7 +71,8 @@ fn bytes_are_counted() {
             let [stored, recent] = [message(&mut rng), message(&mut rng)];
             let [recent_holds, same]: [bool; 2] = rng.random();
             let last = dut.verdict.get();
-            let after_last = wanted.is_some() && same && last.write_message && last.message.alive && !last.message.complete;
+            let after_last =
+                wanted.is_some() && same && last.write_message && last.message.alive && !last.message.complete;
             let was = match (after_last, recent_holds) {
                 (true, _) => last.message,
                 (false, true) => recent,

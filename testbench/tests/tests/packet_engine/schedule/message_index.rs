@@ -6,7 +6,7 @@ use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::RamStyle;
-use spindle_harness::{run_with_wave_on_failure, seeded_rng, with_seeds, Dut, WaveContext};
+use spindle_harness::{near, run_with_wave_on_failure, seeded_rng, with_seeds, Dut, WaveContext};
 use spindle_verilog::prelude::{bits, pack};
 use std::collections::{HashMap, VecDeque};
 
@@ -16,8 +16,25 @@ struct Key(u64, u64, u64, u64);
 
 impl Key {
     fn random(rng: &mut ChaCha8Rng) -> Self {
-        Key(rng.random_range(0..16), rng.random_range(0..40), rng.random_range(0..4), rng.random())
-            .with_message(rng.random_range(0..1 << 32))
+        // Few nodes and processes, or any.
+        let (nodes, pids) = if rng.random() { (40, 4) } else { (1 << 32, 1 << 16) };
+        Key(
+            rng.random_range(0..16),
+            rng.random_range(0..nodes),
+            rng.random_range(0..pids),
+            rng.random_range(0..1 << 32),
+        )
+    }
+
+    /// A key that differs in one bit.
+    fn near(self, rng: &mut ChaCha8Rng) -> Self {
+        let Key(context, node, pid, message) = self;
+        match rng.random_range(0..4) {
+            0 => Key(near(rng, context, 4, 1), node, pid, message),
+            1 => Key(context, near(rng, node, 32, 1), pid, message),
+            2 => Key(context, node, near(rng, pid, 16, 1), message),
+            _ => Key(context, node, pid, near(rng, message, 32, 1)),
+        }
     }
 
     fn with_message(self, message: u64) -> Self {
@@ -321,7 +338,8 @@ fn traffic(bench: &mut Bench, rng: &mut ChaCha8Rng, pool: &[Key], rates: (u32, u
         recent.drain(..recent.len().saturating_sub(6));
         let near = rng.random_ratio(1, 2) && !recent.is_empty();
         let near = near.then(|| recent[rng.random_range(0..recent.len())]);
-        next.lookup = Some(near.unwrap_or_else(|| *pool.choose(rng).expect("the pool is not empty")));
+        let lookup = near.unwrap_or_else(|| *pool.choose(rng).expect("the pool is not empty"));
+        next.lookup = Some(if rng.random_ratio(1, 10) { lookup.near(rng) } else { lookup });
         bench.step(next);
     }
     (entered, refused)

@@ -59,7 +59,8 @@ fn every_output_in_every_cycle() {
             let busy = cycle / 18_000 % CONTEXTS;
             let mut context =
                 || if cycle / 9000 % 2 == 0 || rng.random_ratio(1, 8) { rng.random_range(0..CONTEXTS) } else { busy };
-            let (lookup, owner, live_index, pid_index, redirect) = (context(), context(), context(), context(), context());
+            let (lookup, owner, live_index, pid_index, redirect) =
+                (context(), context(), context(), context(), context());
             let installs = setup > 0 || rng.random_ratio(1, 50);
             let index = if setup > 0 { setup - 1 } else { rng.random_range(0..CONTEXTS) };
             let mut policy: ContextPolicy = random_bits(&mut rng);

@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_blocks::RamStyle;
 use spindle_contract::descriptors::put_op;
+use spindle_contract::events;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{control, flag, nack, opcode, NACKS, PSN_WINDOW};
-use spindle_contract::events;
 use spindle_harness::{near, random_bits, random_value, run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_verilog::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -42,6 +42,8 @@ struct Phase {
     ends: u32,
     /// Percent of the responses that refuse.
     refusals: u32,
+    /// Percent of the refusals that are temporary ones.
+    temporary: u32,
     /// Percent of the puts that are long.
     long: u32,
     /// Percent of the puts that are not sequenced.
@@ -244,7 +246,8 @@ impl Bench {
         let mut put: PutDesc = random_value(&mut self.rng);
         put.node = bits(u64::from(*self.phase.nodes.choose(&mut self.rng).expect("a node")));
         if self.percent(80) {
-            put.op = bits(*[put_op::PUT, put_op::PUT, put_op::GET, put_op::GET_RESP].choose(&mut self.rng).expect("one"));
+            put.op =
+                bits(*[put_op::PUT, put_op::PUT, put_op::GET, put_op::GET_RESP].choose(&mut self.rng).expect("one"));
         }
         let segment = SEGMENT_BYTES as u64;
         put.length = if self.percent(self.phase.long) {
@@ -302,7 +305,9 @@ impl Bench {
             1 => rng.random(),
             _ => freed.wrapping_add(rng.random_range(0..8)),
         });
-        let code = if rng.random_bool(0.9) {
+        let code = if rng.random_range(0..100) < self.phase.temporary {
+            u64::from(*[nack::NO_BUFFER, nack::BUSY].choose(rng).expect("a code"))
+        } else if rng.random_bool(0.9) {
             u64::from(NACKS.choose(rng).expect("a code").1)
         } else {
             random_value::<Bits<8>>(rng).to_u64()
@@ -830,7 +835,8 @@ impl Bench {
         (put.issued, put.open) = (last, put.open + 1);
         let record = Record { slot, offset, acked: false, due: 0 };
         let job = segment(put, &record, at, psn, false);
-        let next = Current { offset: offset + SEGMENT_BYTES as u64, left: left.wrapping_sub(SEGMENT_BYTES as u64), ..current };
+        let next =
+            Current { offset: offset + SEGMENT_BYTES as u64, left: left.wrapping_sub(SEGMENT_BYTES as u64), ..current };
         self.current = (!last).then_some(next);
         self.cycle(IDLE);
         self.send(job, Some((at, record)));
@@ -959,6 +965,7 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
         jobs: [100, 60, 5, 1][rng.random_range(0..4)],
         ends: [100, 50, 5][rng.random_range(0..3)],
         refusals: [5, 30, 70][rng.random_range(0..3)],
+        temporary: 10,
         long: [0, 3, 20][rng.random_range(0..3)],
         plain: [0, 10, 50][rng.random_range(0..3)],
     };
@@ -978,24 +985,51 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
             plain: 90,
             ..phase
         },
-        // Windows and records run out.
-        7 => Phase {
-            nodes: pool[from..pool.len().min(from + 1 + number / 10 % 2)].to_vec(),
-            timeout: 0x7000,
-            incarnation: 0,
-            responses: 1,
-            refusals: 0,
-            puts: 1000,
+        7 => flood((0..1 + number / 10 % 2).map(|_| rng.random()).collect()),
+        // Puts become older than the limit.
+        9 => Phase {
+            limit: rng.random_range(1..4),
+            responses: 40,
+            refusals: 70,
+            temporary: 95,
+            puts: 100,
             losses: 0,
             jobs: 100,
             ends: 100,
-            long: 50,
-            plain: 0,
             ..phase
         },
-        // Puts become older than the limit.
-        9 => Phase { limit: rng.random_range(1..4), responses: 30, refusals: 70, ends: 100, jobs: 60, ..phase },
+        // Nodes seldom answer, and are given up late.
+        4 => Phase {
+            nodes: pool.to_vec(),
+            timeout: rng.random_range(1..40),
+            retries: 15,
+            responses: 2,
+            puts: 20,
+            jobs: 60,
+            ..phase
+        },
         _ => phase,
+    }
+}
+
+/// Long puts without an answer: windows and records run out.
+fn flood(nodes: Vec<u8>) -> Phase {
+    Phase {
+        nodes,
+        timeout: 0x7000,
+        hole_time: 10,
+        retries: 8,
+        limit: 0,
+        incarnation: 0,
+        puts: 1000,
+        responses: 0,
+        losses: 0,
+        jobs: 100,
+        ends: 100,
+        refusals: 0,
+        temporary: 0,
+        long: 50,
+        plain: 0,
     }
 }
 
@@ -1007,12 +1041,107 @@ fn every_output_in_every_cycle() {
         let phase = random_phase(&mut rng, &pool, 0);
         let mut bench = Bench::new(wave, &pool, phase);
         for number in 0..share(60) {
-            bench.enter(random_phase(&mut rng, &pool, number));
+            let phase = random_phase(&mut rng, &pool, number);
+            bench.pool.extend(&phase.nodes);
+            bench.enter(phase);
             let end = bench.ticks + 12_000;
             while bench.ticks < end {
                 bench.turn();
             }
         }
+        let least = [
+            ("NOPs", 20),
+            ("destinations given up", 3),
+            ("frames lost", 20),
+            ("holes", 40),
+            ("puts that are not sent to the end", 10),
+            ("puts that are refused", 10),
+            ("puts that end well", 200),
+            ("puts that exceed the limit", 2),
+            ("puts that fail without a reason", 20),
+            ("puts that pass", 300),
+            ("records marked", 100),
+            ("records refused for good", 20),
+            ("refusals reported", 20),
+            ("responses about unknown numbers", 100),
+            ("responses lost", 5),
+            ("segments", 2000),
+            ("segments sent again", 60),
+            ("segments that wait", 100),
+            ("timeouts", 4),
+            ("windows that are opened", 4),
+            ("windows to open", 4),
+            ("windows without OPEN", 1),
+        ];
         println!("{:#?}", bench.seen);
+        for (what, least) in least {
+            let count = bench.seen.get(what).copied().unwrap_or(0);
+            assert!(count >= least, "{what}: {count} times, not {least}");
+        }
+    });
+}
+
+/// A put that passes waits for the job before it, and its destination is given up meanwhile: the put leaves all the same, and the
+/// next one too.
+#[test]
+fn a_put_that_passes_a_destination_that_is_given_up() {
+    run_with_wave_on_failure("sender_alone_given_up", |wave| {
+        let quiet = Phase { timeout: 1, retries: 0, puts: 0, ..flood(vec![7]) };
+        let mut bench = Bench::new(wave, &[7], quiet.clone());
+        let put = |bench: &mut Bench, node: u64, flags: u16| {
+            let put = PutDesc { node: bits(node), length: bits(100), flags: bits(flags), ..PutDesc::default() };
+            bench.dut.put.set(put);
+            bench.offered = Some(put);
+            while bench.offered.is_some() {
+                bench.turn();
+            }
+        };
+        put(&mut bench, 7, 0);
+        while bench.current.is_some() {
+            bench.turn();
+        }
+        // Two that pass, of which the second one waits for the first one's job until the timer of its node is checked.
+        bench.enter(Phase { jobs: 0, ..quiet.clone() });
+        put(&mut bench, 7, flag::UNSEQ);
+        put(&mut bench, 7, flag::UNSEQ);
+        while !bench.seen.contains_key("destinations given up") {
+            bench.turn();
+            assert!(bench.ticks < 20_000, "{:?}", bench.seen);
+        }
+        bench.enter(quiet);
+        put(&mut bench, 8, 0);
+        while bench.current.is_some() {
+            bench.turn();
+        }
+        let passed = "puts that pass to a destination that was given up meanwhile";
+        assert_eq!((bench.seen[passed], bench.seen["segments"]), (1, 2), "{:?}", bench.seen);
+    });
+}
+
+/// A window of 1,024 numbers, and 1,024 records for all destinations: segments wait for both, and go on with the first answers.
+#[test]
+fn windows_and_records_run_out() {
+    run_with_wave_on_failure("sender_alone_flood", |wave| {
+        for both in [false, true] {
+            let mut bench = Bench::new(wave, &[3, 200], flood(vec![3]));
+            let mut phases = vec![];
+            if both {
+                // The puts of a node fail after they have taken some of the records.
+                phases.push((3_000, flood(vec![200])));
+                phases.push((1_000, Phase { puts: 0, losses: 50, ..flood(vec![200]) }));
+            }
+            phases
+                .extend([0, 40, 0, 60].map(|responses| (10_000, Phase { responses, refusals: 10, ..flood(vec![3]) })));
+            for (cycles, phase) in phases {
+                bench.enter(phase);
+                let end = bench.ticks + cycles;
+                while bench.ticks < end {
+                    bench.turn();
+                }
+            }
+            let waits = if both { "segments that wait" } else { "windows that are full" };
+            assert!(bench.seen.get(waits).is_some_and(|count| *count > 100), "{waits}: {:?}", bench.seen);
+            assert!(bench.seen["segments"] > RECORDS + 500, "{:?}", bench.seen);
+        }
     });
 }

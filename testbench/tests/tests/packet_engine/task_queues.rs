@@ -28,8 +28,11 @@ fn tasks_leave_in_the_order_of_their_context() {
         for cycle in 0..share(60_000) {
             // One context has most tasks, another one from time to time.
             let phase = cycle / 4500;
-            let context =
-                if rng.random_bool(0.8) { 7 * phase % MAX_CONTEXTS } else { rng.random_range(0..MAX_CONTEXTS) };
+            // Now and then the last task of a context leaves while the next one comes.
+            let single = (0..MAX_CONTEXTS).filter(|queue| queues[*queue].len() == 1).choose(&mut rng);
+            let meets = single.filter(|_| rng.random_bool(0.1));
+            let usual = if rng.random_bool(0.8) { 7 * phase % MAX_CONTEXTS } else { rng.random_range(0..MAX_CONTEXTS) };
+            let context = meets.unwrap_or(usual);
             if phase % 3 == 2 && reset_at != phase {
                 reset_at = phase;
                 dut.push.set(false);
@@ -47,7 +50,8 @@ fn tasks_leave_in_the_order_of_their_context() {
             dut.push_context.set(context);
             dut.order.set(push.unwrap_or_else(|| random_bits(&mut rng)));
             let some = (0..MAX_CONTEXTS).filter(|queue| !queues[*queue].is_empty()).choose(&mut rng);
-            let queue = some.filter(|_| rng.random_bool(0.8)).unwrap_or_else(|| rng.random_range(0..MAX_CONTEXTS));
+            let usual = some.filter(|_| rng.random_bool(0.8)).unwrap_or_else(|| rng.random_range(0..MAX_CONTEXTS));
+            let queue = meets.unwrap_or(usual);
             let pops = !queues[queue].is_empty() && rng.random_bool(1.0 - rate / 2.0);
             dut.queue.set(queue);
             dut.pop.set(pops);

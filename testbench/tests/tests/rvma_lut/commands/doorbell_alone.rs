@@ -167,7 +167,7 @@ impl Bench {
             address = match rng.random_range(0..4) {
                 0 => rng.random_range(0..1 << 18) * 4,
                 1 => address ^ 1 << rng.random_range(7..20),
-                2 => address & !(PAGE - 1) | rng.random_range(WORDS as u32..32) * 4,
+                2 => address & !(PAGE - 1) | (rng.random_range(WORDS as u32..32) * 4),
                 _ => address + self.processes as u32 * PAGE,
             } & 0xF_FFFC;
         }

@@ -344,7 +344,7 @@ impl Bench {
         }
         let mut number: u32 = rng.random_range(0..1 << 16);
         if code == POST_BUFFER {
-            number = if rng.random() { number & 0xF3FF } else { number & 0xF000 | MAILBOXES as u32 - 1 };
+            number = if rng.random() { number & 0xF3FF } else { number & 0xF000 | (MAILBOXES as u32 - 1) };
             number ^= u32::from(spoils(rng)) << rng.random_range(10..12);
             number = if spoils(rng) { number & 0xF000 | MAILBOXES as u32 } else { number };
             line[WORD_RECORD] &= !15;

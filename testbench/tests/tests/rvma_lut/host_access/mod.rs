@@ -1,7 +1,7 @@
 //! Reads, writes and atomics of host memory.
 
-mod frame_sends;
 mod dma_writer_alone;
+mod frame_sends;
 pub mod frame_sums;
 pub mod get_responder;
 mod get_responder_alone;

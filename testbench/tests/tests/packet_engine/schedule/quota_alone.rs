@@ -140,7 +140,10 @@ fn every_output_in_every_cycle() {
             dut.tick();
         }
         println!("{fulls:?} full, {in_turn} begin a message one after the other, at most {most:?}");
-        assert!(fulls.iter().all(|count| *count > 500) && in_turn > 500, "{fulls:?} full, {in_turn} one after the other");
+        assert!(
+            fulls.iter().all(|count| *count > 500) && in_turn > 500,
+            "{fulls:?} full, {in_turn} one after the other"
+        );
         assert!(most == [MESSAGES, PACKETS], "{most:?} messages and packets at most");
     });
 }

@@ -46,7 +46,7 @@ fn every_output_in_every_cycle() {
         let mut live: Option<u64> = None;
         // All contexts are cleared and installed first.
         let mut setup = CONTEXTS;
-        let (mut fulls, mut in_turn, mut most) = ([0; 2], 0, [0; 2]);
+        let (mut fulls, mut in_a_row, mut most) = ([0; 2], 0, [0; 2]);
         for cycle in 0..share(120_000) {
             if cycle > 0 && rng.random_ratio(1, 8000) {
                 dut.reset();
@@ -123,7 +123,7 @@ fn every_output_in_every_cycle() {
             let before = arrival.take();
             if let Some(before) = before.filter(|_| starts) {
                 contexts[before.context].messages += 1;
-                in_turn += usize::from(enters && before.context == lookup);
+                in_a_row += usize::from(enters && before.context == lookup);
             }
             let Context { policy: limits, messages, packets } = contexts[lookup].clone();
             arrival = (setup == 0).then_some(Arrival { context: lookup, enters, policy: limits, messages, packets });
@@ -139,10 +139,10 @@ fn every_output_in_every_cycle() {
             most = [most[0].max(contexts[lookup].messages), most[1].max(contexts[lookup].packets)];
             dut.tick();
         }
-        println!("{fulls:?} full, {in_turn} begin a message one after the other, at most {most:?}");
+        println!("{fulls:?} full, {in_a_row} begin a message one after the other, at most {most:?}");
         assert!(
-            fulls.iter().all(|count| *count > 500) && in_turn > 500,
-            "{fulls:?} full, {in_turn} one after the other"
+            fulls.iter().all(|count| *count > 500) && in_a_row > 500,
+            "{fulls:?} full, {in_a_row} one after the other"
         );
         assert!(most == [MESSAGES, PACKETS], "{most:?} messages and packets at most");
     });

@@ -24,7 +24,7 @@ const BURST: usize = 16;
 /// Cycles in which the tables are cleared.
 const CLEAR: u64 = 1024;
 
-/// What the registers report, and how busy the neighbours are.
+/// Values of the registers, and how busy the neighbours are.
 #[derive(Clone, Debug)]
 struct Phase {
     nodes: Vec<u8>,

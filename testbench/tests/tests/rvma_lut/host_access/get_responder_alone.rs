@@ -36,7 +36,7 @@ enum Step {
     /// Its first beat, its second beat.
     Beats(Option<Vec<u8>>),
     /// The end.
-    Verdict(Result<PutDesc, usize>),
+    Verdict(Result<Box<PutDesc>, usize>),
 }
 
 impl Step {
@@ -271,7 +271,7 @@ impl Model {
             Step::Beats(None) => Some(Step::Beats(Some(beat?))),
             Step::Beats(Some(first)) => {
                 let frame = [&first[..], &beat?[..]].concat();
-                Some(Step::Verdict(Ok(answer(&packet, source.value.to_u64(), &frame))))
+                Some(Step::Verdict(Ok(Box::new(answer(&packet, source.value.to_u64(), &frame)))))
             }
             Step::Verdict(_) => {
                 self.seen.verdicts += 1;
@@ -291,7 +291,7 @@ impl Model {
             msg_slot: packet.msg_slot,
             payload_len: packet.payload_len,
             placed: answer.is_ok(),
-            reason: bits(answer.err().unwrap_or(0) as u64),
+            reason: bits(answer.as_ref().err().copied().unwrap_or(0) as u64),
             ..PlacementDone::default()
         };
         let silent = looked_up.silent || looked_up.silent_unbound && !source.ok;
@@ -313,7 +313,7 @@ impl Model {
                 self.seen.refused[at] += 1;
             }
         }
-        answer.ok()
+        answer.as_ref().ok().map(|put| **put)
     }
 }
 
@@ -442,7 +442,7 @@ impl Bench {
             (self.busy && replies).then(|| random_bits(rng))
         };
         let peeked = (peeks && rng.random_bool(paces.replies))
-            .then(|| BufferEntry { base: self.plan.value, size: self.plan.length });
+            .then_some(BufferEntry { base: self.plan.value, size: self.plan.length });
         if self.request.is_none() && self.model.reads.len() < READS && rng.random_bool(paces.requests) {
             self.request = Some(random_bits(rng));
         }

@@ -218,7 +218,7 @@ impl Model {
         let HostAtomic { op, wide, operand, compare, .. } = self.operations[number].request;
         let (_, old, _) = self.operations[number].word.expect("the word has come");
         if op == bits(u64::from(FETCH_AND_ADD)) {
-            let carries = (old & 0xFFFF_FFFF) + (operand.to_u64() & 0xFFFF_FFFF) >> 32 != 0;
+            let carries = ((old & 0xFFFF_FFFF) + (operand.to_u64() & 0xFFFF_FFFF)) >> 32 != 0;
             self.seen.carries += u64::from(wide && carries);
             return;
         }
@@ -422,7 +422,7 @@ fn every_operation_is_the_models() {
             bench.errors = errors;
             let place = bench.rng.random::<u64>() >> 3;
             // The first words lie across 4 GiB.
-            let place = if bench.rng.random() { place | (1 << 29) - 1 } else { place };
+            let place = if bench.rng.random() { place | ((1 << 29) - 1) } else { place };
             let words: Vec<u64> = (0..count).map(|i| place.wrapping_add(i) & u64::MAX >> 3).collect();
             for _ in 0..300 {
                 if bench.request.is_none() && bench.rng.random_bool(requests) {

@@ -353,12 +353,16 @@ fn cycles_of_a_read() {
                 }
                 bench.step(open)
             };
-            (0..20).for_each(|_| drop(offer(&mut bench)));
+            for _ in 0..20 {
+                offer(&mut bench);
+            }
             let outputs: Vec<Outputs> = (0..200).map(|_| offer(&mut bench)).collect();
             let taken = outputs.iter().flat_map(|outputs| &outputs.ready[..clients]).filter(|ready| **ready).count();
             let bursts = outputs.iter().filter(|outputs| outputs.burst).count();
             assert_eq!((taken, bursts), (100, 100), "{clients} clients");
-            (0..20).for_each(|_| drop(bench.step(open)));
+            for _ in 0..20 {
+                bench.step(open);
+            }
         }
         // 64 pieces of four bursts.
         bench.reads[1] = Some(Span { address: 0xFFFF_8000, bytes: 0xFFFF });

@@ -220,7 +220,7 @@ fn every_bit_of_every_word() {
                     let at = (place + bench.rng.random_range(0..4)).min(length - 1);
                     frame[at] ^= 1 << bench.rng.random_range(0..8);
                 }
-                let flags = bench.rng.random_range(0..1 << MATCH_FLAGS) & !1 | (n % 2);
+                let flags = (bench.rng.random_range(0..1 << MATCH_FLAGS) & !1) + n % 2;
                 bench.start(frame, flags);
                 while bench.busy() {
                     bench.beat();

@@ -577,7 +577,7 @@ fn random_packets_are_the_models() {
         let kinds = [counts.good, counts.redirected, counts.frames, counts.gets, counts.inconsistent];
         let others = [counts.spills, counts.silent, counts.silent_unbound, counts.full];
         let commands = [counts.closed_catch_alls, counts.numbers[0], counts.numbers[1]];
-        assert!(refused.iter().chain(&kinds).chain(&others).all(|count| *count > 100), "{counts:?}");
-        assert!(commands.iter().all(|count| *count > 10), "{counts:?}");
+        assert!(refused.iter().chain(&kinds).chain(&others).all(|count| *count > 30), "{counts:?}");
+        assert!(commands.iter().all(|count| *count > 5), "{counts:?}");
     });
 }

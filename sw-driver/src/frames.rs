@@ -153,6 +153,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Sends the frames for the host to this window from now on: those of rules with the action HOST and, with `unmatched`, those that
     /// match no rule and are no Spindle packets. `None`: such frames are dropped.
     pub fn frames_to_host(&mut self, window: Option<Window>, unmatched: bool) -> Result<()> {
+        window.map_or(Ok(()), Window::check)?;
         let chosen = window.map_or(packet::HostWindow::ZERO, |window| {
             packet::HostWindow::ZERO.with_mailbox(window.mailbox).with_process(window.process as u32).with_valid(true)
         });

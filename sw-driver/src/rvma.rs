@@ -15,6 +15,17 @@ pub struct Window {
 }
 
 impl Window {
+    /// Refuses a handle that no card gives: commands and registers have 16 bits for it.
+    pub(crate) fn check(self) -> Result<()> {
+        if self.mailbox > u32::from(u16::MAX) {
+            return Err(Error::Argument(format!(
+                "{:#x} is no handle of a mailbox; use the window that Device::open_window returns",
+                self.mailbox
+            )));
+        }
+        Ok(())
+    }
+
     /// Its number, as events name it.
     pub fn number(self) -> u32 {
         const NUMBER: u32 = 0xFFF;

@@ -856,6 +856,15 @@ fn every_counter_of_the_contract_is_read() {
     assert_eq!(device.counters().unwrap().grown(&second, "packet", "frames_in"), 5);
 }
 
+/// A handle of a mailbox has 16 bits; a longer one is a wrong argument.
+#[test]
+fn handles_of_mailboxes_have_sixteen_bits() {
+    let mut device = Handle::new(&Config::SIM).open().unwrap();
+    device.frames_to_host(Some(Window { process: 2, mailbox: 0xFFFF }), true).unwrap();
+    let error = device.frames_to_host(Some(Window { process: 2, mailbox: 0x1_0000 }), true).unwrap_err().to_string();
+    assert!(error.contains("0x10000 is no handle of a mailbox"), "{error}");
+}
+
 /// Which frames go to the host stays as it is when reception is switched; a card that is opened begins anew.
 #[test]
 fn reception_is_a_bit_of_its_own() {

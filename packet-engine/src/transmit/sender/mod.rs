@@ -28,9 +28,9 @@
 //!
 //! | what | cycles |
 //! |---|---|
-//! | a put that passes | 3 |
+//! | a put that passes | 4 |
 //! | a segment | 7 |
-//! | an acknowledgement | 4, and 2 per record that is looked at |
+//! | an acknowledgement | 6, and 2 per record that is looked at |
 //! | more for the record that is refused | 1 |
 //! | more per record that is sent again | 3 |
 //! | more per put that ends | 2 |

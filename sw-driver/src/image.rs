@@ -251,6 +251,7 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::elf::ProgramHeader32;
     use spindle_fuzz::Program;
 
     /// A program of so many bytes of code and variables, and one entry point.
@@ -262,6 +263,17 @@ mod tests {
             ..Program::default()
         };
         program.file()
+    }
+
+    /// Places of words in a program header.
+    const ADDRESS: usize = 8;
+    const SIZE_IN_MEMORY: usize = 20;
+
+    /// The program with another word in its second program header, which is that of the state.
+    fn with_segment(mut file: Vec<u8>, place: usize, value: u32) -> Vec<u8> {
+        let at = size_of::<FileHeader32<Endianness>>() + size_of::<ProgramHeader32<Endianness>>() + place;
+        file[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        file
     }
 
     /// The most that a configuration has of a memory.
@@ -302,10 +314,7 @@ mod tests {
         assert_eq!(read(code + 1, state), refused("code", code + 1, code));
         // A segment that begins later also ends there.
         let from = |offset: usize, state: usize| {
-            let mut file = program(4, state, 0, base(map::CODE));
-            // The address, in the second program header.
-            let at = size_of::<FileHeader32<Endianness>>() + 32 + 8;
-            file[at..at + 4].copy_from_slice(&(base(map::CONTEXT) + offset as u32).to_le_bytes());
+            let file = with_segment(program(4, state, 0, base(map::CODE)), ADDRESS, base(map::CONTEXT) + offset as u32);
             Image::parse(&file).map(|image| image.state)
         };
         assert!(from(12, state - 12) == Ok([vec![0; 12], vec![1; state - 12]].concat()));
@@ -320,10 +329,7 @@ mod tests {
     fn zeroed_variables_count() {
         let state = most(|config| config.l2_bytes);
         let read = |bytes: usize| {
-            let mut file = program(4, 8, 0, base(map::CODE));
-            // The size in memory, in the second program header.
-            let at = size_of::<FileHeader32<Endianness>>() + 32 + 20;
-            file[at..at + 4].copy_from_slice(&(bytes as u32).to_le_bytes());
+            let file = with_segment(program(4, 8, 0, base(map::CODE)), SIZE_IN_MEMORY, bytes as u32);
             Image::parse(&file).map(|image| image.state)
         };
         let filled = |bytes: usize| [vec![1; 8], vec![0; bytes - 8]].concat();

@@ -80,7 +80,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
                 window.process, ring.process
             )));
         }
-        window.check()?;
+        self.check_window(window)?;
         let taken = buffers.len().min(self.command_room(ring, buffers.len())?);
         for posted in &buffers[..taken] {
             self.memory.write(posted.record, &[0; wire::RECORD_BYTES])?;

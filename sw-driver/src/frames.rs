@@ -153,10 +153,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Sends the frames for the host to this window from now on: those of rules with the action HOST and, with `unmatched`, those that
     /// match no rule and are no Spindle packets. `None`: such frames are dropped.
     pub fn frames_to_host(&mut self, window: Option<Window>, unmatched: bool) -> Result<()> {
-        window.map_or(Ok(()), Window::check)?;
-        let chosen = window.map_or(packet::HostWindow::ZERO, |window| {
-            packet::HostWindow::ZERO.with_mailbox(window.mailbox).with_process(window.process as u32).with_valid(true)
-        });
+        let mut chosen = packet::HostWindow::ZERO;
+        if let Some(window) = window {
+            self.check_window(window)?;
+            chosen = chosen.with_mailbox(window.mailbox).with_process(window.process as u32).with_valid(true);
+        }
         self.bar.write32(packet::BASE + packet::HOST_WINDOW, chosen.0)?;
         let control = packet::Control(self.bar.read32(packet::BASE + packet::CONTROL)?);
         let control = control.with_host_unmatched(unmatched && window.is_some());
@@ -165,6 +166,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
 
     /// Gives a process the right to send frames, or takes the right away. Frames that have begun to leave go on.
     pub fn set_sender(&mut self, process: usize, may: bool) -> Result<()> {
+        self.check_process(process)?;
         let register = rvma::BASE + rvma::SENDERS + 4 * (process as u32 / 32);
         let bit = 1 << (process % 32);
         let senders = self.bar.read32(register)?;

@@ -15,17 +15,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Refuses a handle that no card gives: commands and registers have 16 bits for it.
-    pub(crate) fn check(self) -> Result<()> {
-        if self.mailbox > u32::from(u16::MAX) {
-            return Err(Error::Argument(format!(
-                "{:#x} is no handle of a mailbox; use the window that Device::open_window returns",
-                self.mailbox
-            )));
-        }
-        Ok(())
-    }
-
     /// Its number, as events name it.
     pub fn number(self) -> u32 {
         const NUMBER: u32 = 0xFFF;
@@ -159,14 +148,32 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         self.command(process, name, command)?.map_err(|code| Error::Doorbell { command: name, why: refusal(code) })
     }
 
-    /// Writes staged registers of a process' page.
-    pub(crate) fn stage_bell(&mut self, process: usize, staging: &[(u32, u32)]) -> Result<()> {
+    /// Refuses a process that this card does not have.
+    pub(crate) fn check_process(&self, process: usize) -> Result<()> {
         if process >= self.info.processes {
             return Err(Error::Argument(format!(
                 "process {process} has no doorbell page; the card has {}",
                 self.info.processes
             )));
         }
+        Ok(())
+    }
+
+    /// Refuses a window that this card cannot have given: its process, or a handle beyond the 16 bits of commands and registers.
+    pub(crate) fn check_window(&self, window: Window) -> Result<()> {
+        self.check_process(window.process)?;
+        if window.mailbox > u32::from(u16::MAX) {
+            return Err(Error::Argument(format!(
+                "{:#x} is no handle of a mailbox; use the window that Device::open_window returns",
+                window.mailbox
+            )));
+        }
+        Ok(())
+    }
+
+    /// Writes staged registers of a process' page.
+    pub(crate) fn stage_bell(&mut self, process: usize, staging: &[(u32, u32)]) -> Result<()> {
+        self.check_process(process)?;
         let page = doorbell::BASE + process as u32 * PAGE;
         for (register, value) in staging {
             self.bar.write32(page + register, *value)?;

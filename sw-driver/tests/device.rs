@@ -856,13 +856,26 @@ fn every_counter_of_the_contract_is_read() {
     assert_eq!(device.counters().unwrap().grown(&second, "packet", "frames_in"), 5);
 }
 
-/// A handle of a mailbox has 16 bits; a longer one is a wrong argument.
+/// Windows that this card cannot have given, and processes that it does not have, are wrong arguments.
 #[test]
-fn handles_of_mailboxes_have_sixteen_bits() {
+fn windows_and_processes_of_other_cards_are_refused() {
     let mut device = Handle::new(&Config::SIM).open().unwrap();
-    device.frames_to_host(Some(Window { process: 2, mailbox: 0xFFFF }), true).unwrap();
-    let error = device.frames_to_host(Some(Window { process: 2, mailbox: 0x1_0000 }), true).unwrap_err().to_string();
-    assert!(error.contains("0x10000 is no handle of a mailbox"), "{error}");
+    let window = Window { process: 15, mailbox: 0xFFFF };
+    device.frames_to_host(Some(window), true).unwrap();
+    device.set_sender(15, true).unwrap();
+    let mut ring = device.open_commands(15, 64).unwrap();
+    let long = Window { mailbox: 0x1_0000, ..window };
+    let results = [
+        (device.frames_to_host(Some(long), true), "0x10000 is no handle of a mailbox"),
+        (device.post_many(&mut ring, long, &[]).map(|_| ()), "0x10000 is no handle of a mailbox"),
+        (device.frames_to_host(Some(Window { process: 16, ..window }), true), "process 16 has no doorbell page"),
+        (device.frames_to_host(Some(Window { process: 64, ..window }), true), "process 64 has no doorbell page"),
+        (device.set_sender(16, true), "process 16 has no doorbell page"),
+    ];
+    for (result, sentence) in results {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(sentence), "{error}");
+    }
 }
 
 /// Which frames go to the host stays as it is when reception is switched; a card that is opened begins anew.

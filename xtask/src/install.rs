@@ -85,6 +85,15 @@ impl Options {
         folder.join(if self.profile == "dev" { "debug" } else { &self.profile }).join(name)
     }
 
+    /// Builds `packages` in the folder of all other builds. In the profile of the tests all targets are built, as for the tests: with
+    /// fewer the libraries would have other features, and cargo would compile them again.
+    fn build(&self, packages: &[&str]) -> Result<()> {
+        let chosen = packages.iter().flat_map(|package| ["-p", package]);
+        let chosen: Vec<&str> =
+            if self.profile == "dev" { vec!["--workspace", "--all-targets"] } else { chosen.collect() };
+        self.cargo(&target_folder(), &[&["build"], &chosen[..]].concat())
+    }
+
     fn cargo(&self, folder: &Path, arguments: &[&str]) -> Result<()> {
         let mut command = cargo_command();
         command.arg(arguments[0]).args(["--profile", &self.profile, "--target-dir"]).arg(folder);
@@ -131,7 +140,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// The libraries, their headers, and the pkg-config file.
 fn library(options: &Options) -> Result<()> {
     let (all, apart) = (target_folder(), apart());
-    options.cargo(&all, &["build", "-p", "spindle-rvma-sim"])?;
+    options.build(&["spindle-rvma-sim"])?;
     options.copy(&options.built(&all, "libspindle_rvma_sim.so"), "lib/librvma-sim.so", 0o755)?;
     options.cargo(&apart, &["build", "-p", "spindle-sockets"])?;
     options.copy(&options.built(&apart, "libspindle_sockets.so"), "lib/librvma-sockets.so", 0o755)?;
@@ -159,7 +168,7 @@ fn library(options: &Options) -> Result<()> {
 /// Command and daemon, with what a system knows of them.
 fn programs(options: &Options) -> Result<()> {
     let all = target_folder();
-    options.cargo(&all, &["build", "-p", "spindle-cli", "-p", "spindled"])?;
+    options.build(&["spindle-cli", "spindled"])?;
     for program in ["spindle", "spindled"] {
         options.copy(&options.built(&all, program), &format!("bin/{program}"), 0o755)?;
     }

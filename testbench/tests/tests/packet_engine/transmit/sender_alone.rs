@@ -971,7 +971,9 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
     };
     match number % 10 {
         // Short puts end quickly.
-        1 | 5 => Phase { puts: 1000, responses: 60, jobs: 100, ends: 100, refusals: 10, long: 0, losses: 0, ..phase },
+        1 => Phase { puts: 1000, responses: 60, jobs: 100, ends: 100, refusals: 10, long: 0, losses: 0, ..phase },
+        // More responses than can wait.
+        5 => Phase { puts: 1000, responses: 300, jobs: 60, ends: 100, refusals: 10, long: 0, losses: 0, ..phase },
         // A node seldom answers, and puts that pass wait.
         3 => Phase {
             nodes: vec![pool[from]],
@@ -989,9 +991,13 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
         // Puts become older than the limit.
         9 => Phase {
             limit: rng.random_range(1..4),
+            timeout: 100,
+            retries: 15,
             responses: 40,
-            refusals: 70,
+            refusals: 95,
             temporary: 95,
+            long: 0,
+            plain: 0,
             puts: 100,
             losses: 0,
             jobs: 100,

@@ -361,6 +361,31 @@ fn refusals_that_follow_one_another() {
     });
 }
 
+/// A refusal that finds no room is lost, and is not the last one to its source: the next one is sent, whatever the limit.
+#[test]
+fn a_refusal_without_room_does_not_withhold_the_next() {
+    /// One is offered, 16 wait.
+    const ROOM: u8 = 17;
+    run_with_wave_on_failure("responder_refusals_without_room", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, 4, 1000);
+        for node in 0..ROOM + 8 {
+            bench.withholds = node >= ROOM;
+            let report = Report { node, psn: node.into(), code: nack::BUSY, ..Report::default() };
+            // Time for the first one to be offered.
+            bench.step(&mut rng, Some(report), None, false).unwrap();
+            bench.step(&mut rng, None, None, false).unwrap();
+        }
+        bench.withholds = false;
+        bench.drain(&mut rng);
+        assert_eq!((bench.jobs.len(), bench.withheld), (ROOM.into(), 8));
+        for node in 0..ROOM + 8 {
+            let sent = bench.refuse(&mut rng, node, 100 + u32::from(node), 63);
+            assert_eq!(sent, (node >= ROOM).then_some(3), "source {node}");
+        }
+    });
+}
+
 /// Time has 22 bits and begins in their middle. The limit is the same before, while and after time begins again.
 #[test]
 fn the_limit_holds_when_time_begins_again() {

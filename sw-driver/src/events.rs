@@ -308,19 +308,21 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         // The number first: the rest of a record is there when its number is.
         let mut number = [0; 4];
         self.memory.read(at + 4 * events::WORD_SEQUENCE as u64, &mut number)?;
-        let mut event = None;
-        if u32::from_le_bytes(number) == ring.read.wrapping_add(1) {
+        let (mut event, mut read) = (None, ring.read);
+        if u32::from_le_bytes(number) == read.wrapping_add(1) {
             let mut record = [0; BYTES];
             self.memory.read(at, &mut record)?;
             event = Some(Event::parse(&record));
-            ring.read = ring.read.wrapping_add(1);
+            read = read.wrapping_add(1);
         }
-        let owed = ring.read.wrapping_sub(ring.credited);
+        let owed = read.wrapping_sub(ring.credited);
         if owed > 0 && (event.is_none() || owed >= (ring.records / 4).max(1)) {
             let page = doorbell::BASE + ring.process as u32 * PAGE;
-            self.bar.write32(page + doorbell::EVENT_HEAD, ring.read & 0xFFFF)?;
-            ring.credited = ring.read;
+            // An event is read when this has been written: after an error it comes again.
+            self.bar.write32(page + doorbell::EVENT_HEAD, read & 0xFFFF)?;
+            ring.credited = read;
         }
+        ring.read = read;
         Ok(event)
     }
 

@@ -57,6 +57,8 @@ pub struct Frames {
     read: u32,
     /// For each frame that may not have been read: the commands up to it.
     numbers: VecDeque<u16>,
+    /// A frame that could not be given out, because a buffer could not be posted again.
+    kept: Option<ReceivedFrame>,
     /// Events about other things.
     others: VecDeque<Event>,
     lost: u64,
@@ -128,6 +130,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             sent: 0,
             read: 0,
             numbers: VecDeque::new(),
+            kept: None,
             others: VecDeque::new(),
             lost: 0,
         };
@@ -177,18 +180,24 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// are given back now and then.
     ///
     /// # Errors
-    /// A buffer cannot be posted again: see [`Device::posts_left`].
+    /// A buffer cannot be posted again: see [`Device::posts_left`]. The frame comes with the next call, and the buffer is tried again
+    /// with later frames.
     pub fn receive_frame(&mut self, frames: &mut Frames) -> Result<Option<ReceivedFrame>> {
+        if let Some(frame) = frames.kept.take() {
+            return Ok(Some(frame));
+        }
         while let Some(event) = self.poll_event(&mut frames.events)? {
             match event.kind {
                 EventKind::Frame(arrived) if !arrived.host_error => {
                     check_frame(frames, &arrived)?;
-                    self.repost_before(frames, arrived.address)?;
                     let mut bytes = vec![0; arrived.length as usize];
                     self.memory.read(arrived.address, &mut bytes)?;
-                    frames.taken = frames.taken.saturating_add(arrived.length.next_multiple_of(64));
-                    self.repost_if_empty(frames)?;
-                    return Ok(Some(ReceivedFrame { bytes, arrived }));
+                    let frame = ReceivedFrame { bytes, arrived };
+                    if let Err(error) = self.take_frame(frames, &arrived) {
+                        frames.kept = Some(frame);
+                        return Err(error);
+                    }
+                    return Ok(Some(frame));
                 }
                 EventKind::Frame(_) => {}
                 EventKind::Sent { commands, .. } => frames.note_read(commands),
@@ -197,6 +206,13 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
         }
         Ok(None)
+    }
+
+    /// Posts buffers again that are empty now that the bytes of this frame have been copied.
+    fn take_frame(&mut self, frames: &mut Frames, arrived: &Arrived) -> Result<()> {
+        self.repost_before(frames, arrived.address)?;
+        frames.taken = frames.taken.saturating_add(arrived.length.next_multiple_of(64));
+        self.repost_if_empty(frames)
     }
 
     /// Posts the buffers before the one with this address again. Frames fill buffers in the order of posting, and their events come in
@@ -221,11 +237,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     }
 
     fn repost(&mut self, frames: &mut Frames) -> Result<()> {
-        frames.taken = 0;
-        match frames.buffers.pop_front() {
-            Some(oldest) => self.post_frames_buffer(frames, oldest),
-            None => Ok(()),
+        if let Some(&oldest) = frames.buffers.front() {
+            self.post_frames_buffer(frames, oldest)?;
+            frames.buffers.pop_front();
+            frames.taken = 0;
         }
+        Ok(())
     }
 
     /// Sends a frame of 14 to 8192 bytes, without frame check sequence; the MAC pads it to 60 bytes. With `checksum`, the first byte of a
@@ -257,7 +274,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             }
             let address = frames.pool + u64::from(frames.sent % SENDING) * commands::MAX_FRAME as u64;
             self.memory.write(address, bytes)?;
-            let event = (frames.sent + 1).is_multiple_of(EVENT_EVERY);
+            let event = frames.sent.wrapping_add(1).is_multiple_of(EVENT_EVERY);
             let options = FrameOptions { cookie: frames.sent as u16, event, checksum: *checksum };
             let Some(number) = self.add_frame(&mut frames.ring, address, bytes.len() as u32, options)? else { break };
             frames.numbers.push_back(number);

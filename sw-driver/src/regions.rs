@@ -162,7 +162,6 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             )));
         }
         let places = self.places(process)?;
-        places.ranges = ranges;
         let stays = |region: &Option<Pages>| region.is_some_and(|region| wanted.contains(&region));
         let mut free: Vec<usize> = (0..REGIONS).filter(|at| places.regions[*at].is_none()).collect();
         let mut old: Vec<usize> =
@@ -181,11 +180,11 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         for (at, region) in changes {
             self.write_region(process, at, region)?;
         }
+        self.places(process)?.ranges = ranges;
         Ok(())
     }
 
     fn write_region(&mut self, process: usize, at: usize, region: Option<Pages>) -> Result<()> {
-        self.places(process)?.regions[at] = region;
         let (first, last, rights) =
             region.map_or((0, 0, RegionCommit::ZERO), |(first, last, access)| (first, last, access.rights()));
         for (register, page) in [(rvma::REGION_FIRST, first), (rvma::REGION_LAST, last)] {
@@ -193,7 +192,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             self.bar.write32(rvma::BASE + register, low)?;
             self.bar.write32(rvma::BASE + register + 4, high)?;
         }
-        self.bar.write(rights.with_process(process as u32).with_region(at as u32))
+        self.bar.write(rights.with_process(process as u32).with_region(at as u32))?;
+        // What the card did not take is written again by the next call.
+        self.places(process)?.regions[at] = region;
+        Ok(())
     }
 }
 

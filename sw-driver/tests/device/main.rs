@@ -3,6 +3,26 @@
 #[macro_use(assert_eq)]
 extern crate spindle_testing;
 
+mod card;
+mod commands;
+mod contexts;
+mod counters;
+mod events;
+mod frames;
+mod mailboxes;
+mod nodes;
+mod opening;
+mod prints;
+mod puts;
+mod regions;
+mod residents;
+mod rules;
+mod shell;
+mod stocks;
+mod trace;
+mod windows;
+
+use card::Handle;
 use rand::Rng;
 use spindle::events::Outcome;
 use spindle::image::UserHeader;
@@ -12,204 +32,16 @@ use spindle::rule::Headers;
 use spindle::rule_table::Action;
 use spindle::rvma::Window;
 use spindle::{
-    Bar, ContextId, ContextOptions, Device, Error, Event, EventKind, HostMemory, Image, Kind, Node, Overload, Result,
-    Rule, Stream, Target,
+    ContextId, ContextOptions, Device, Error, Event, EventKind, Image, Kind, Node, Overload, Rule, Stream, Target,
 };
-use spindle_contract::descriptors::action;
-use spindle_contract::events;
+use spindle_contract::events as records;
 use spindle_contract::memory_map::{base, CODE, WATCHDOG_MOST};
 use spindle_contract::params::{Config, MATCH_TERMS};
 use spindle_contract::registers::{
     self, doorbell, doorbell_command, doorbell_error, global, hpu, mailbox_mode, node, packet, PAGE,
 };
-use spindle_model::packet_engine::header_matcher::{matches, Match, Rule as MatchRule, RuleSet, Source, Term};
-use std::cell::RefCell;
+use spindle_model::packet_engine::header_matcher::{matches, Match};
 use std::collections::{HashMap, VecDeque};
-use std::rc::Rc;
-
-/// A register file with the few side effects that the driver relies on.
-struct Card {
-    registers: HashMap<u32, u32>,
-    /// Slots of the matcher: sources of words, terms, rules; and what a commit made of them.
-    slots: RuleSet,
-    rules: RuleSet,
-    commits: usize,
-    imem: HashMap<u32, u32>,
-    l2: HashMap<u32, u32>,
-    installed: Vec<(u32, HashMap<u32, u32>)>,
-    /// Answer of the next doorbell commands, and reads of RESULT that say busy first.
-    doorbell: (u32, u32),
-    commands: Vec<(u32, u32)>,
-    /// PRINT_WHO, _FRAME, _LOW and _HIGH of the pieces that wait.
-    prints: VecDeque<[u32; 4]>,
-    memory: HashMap<u64, u8>,
-    next: u64,
-    cycle: u32,
-    /// Cycle in which the record at this address appears.
-    complete: Option<(u32, u64, [u8; 16])>,
-}
-
-#[derive(Clone)]
-struct Handle(Rc<RefCell<Card>>);
-
-impl Handle {
-    fn new(config: &Config) -> Handle {
-        let mut card = Card {
-            registers: HashMap::new(),
-            slots: RuleSet::empty(config.match_rules),
-            rules: RuleSet::empty(config.match_rules),
-            commits: 0,
-            imem: HashMap::new(),
-            l2: HashMap::new(),
-            installed: Vec::new(),
-            prints: Default::default(),
-            doorbell: (0, 0),
-            commands: Vec::new(),
-            memory: HashMap::new(),
-            next: 0x1000,
-            cycle: 0,
-            complete: None,
-        };
-        // What an earlier owner left.
-        card.slots.rules.fill(MatchRule { valid: true, action: action::DROP, ..MatchRule::default() });
-        card.registers.extend(registers::identity(config));
-        Handle(Rc::new(RefCell::new(card)))
-    }
-
-    fn open(&self) -> Result<Device<Handle, Handle>> {
-        Device::open(self.clone(), self.clone())
-    }
-
-    fn poke(&self, address: u32, value: u32) {
-        self.0.borrow_mut().registers.insert(address, value);
-    }
-}
-
-/// The source of an extracted word that a value of WORD_SOURCE names.
-fn source(value: packet::WordSource) -> Source {
-    let at = |even: u32, odd: u32| match value.order() {
-        packet::WordSource::ORDER_EVEN_FIRST => (4 * even as usize, 4 * odd as usize + 2),
-        _ => (4 * odd as usize + 2, 4 * even as usize),
-    };
-    if value.order() == packet::WordSource::ORDER_LENGTH {
-        return Source::Length;
-    }
-    let (untagged, tagged) = (at(value.even(), value.odd()), at(value.tagged_even(), value.tagged_odd()));
-    assert!(untagged.1 == untagged.0 + 2 && tagged.1 == tagged.0 + 2, "halves that do not follow: {value:?}");
-    Source::Frame { untagged: untagged.0, tagged: tagged.0 }
-}
-
-impl Bar for Handle {
-    fn read32(&mut self, address: u32) -> Result<u32> {
-        let card = &mut *self.0.borrow_mut();
-        card.cycle += 5;
-        if let Some((due, record, bytes)) = card.complete {
-            if card.cycle >= due {
-                card.memory.extend(bytes.iter().enumerate().map(|(i, byte)| (record + i as u64, *byte)));
-            }
-        }
-        if address == global::BASE + global::CYCLE_LO {
-            return Ok(card.cycle);
-        }
-        if address >= doorbell::BASE && address % registers::PAGE == doorbell::RESULT {
-            if card.doorbell.1 > 0 {
-                card.doorbell.1 -= 1;
-                return Ok(1 << 31);
-            }
-            return Ok(card.doorbell.0);
-        }
-        if address == hpu::BASE + hpu::L2_DATA {
-            let at = card.registers.entry(hpu::BASE + hpu::L2_ADDR).or_default();
-            *at += 4;
-            return Ok(card.l2.get(&(*at - 4)).copied().unwrap_or(0));
-        }
-        if address == hpu::BASE + hpu::PRINT_COUNT {
-            return Ok(card.prints.len() as u32);
-        }
-        let words = [hpu::PRINT_WHO, hpu::PRINT_FRAME, hpu::PRINT_LOW, hpu::PRINT_HIGH];
-        if let Some(word) = words.iter().position(|offset| address == hpu::BASE + offset) {
-            return Ok(card.prints.front().map_or(0xDEAD_DEAD, |piece| piece[word]));
-        }
-        Ok(card.registers.get(&address).copied().unwrap_or(0))
-    }
-
-    fn write32(&mut self, address: u32, value: u32) -> Result<()> {
-        let card = &mut *self.0.borrow_mut();
-        let register = |page: u32, offset: u32| card.registers.get(&(page + offset)).copied().unwrap_or(0);
-        let p = |offset: u32| register(packet::BASE, offset);
-        let literals = |first: u32| (0..3).fold(0u128, |all, i| all | u128::from(p(first + 4 * i)) << (32 * i));
-        if address == packet::BASE + packet::WORD_COMMIT {
-            card.slots.sources[value as usize] = source(packet::WordSource(p(packet::WORD_SOURCE)));
-        } else if address == packet::BASE + packet::TERM_COMMIT {
-            card.slots.terms[value as usize] =
-                Term { mask: p(packet::TERM_MASK), low: p(packet::TERM_LOW), high: p(packet::TERM_HIGH) };
-        } else if address == packet::BASE + packet::RULE_COMMIT {
-            let action = packet::RuleAction(p(packet::RULE_ACTION));
-            card.slots.rules[value as usize] = MatchRule {
-                valid: action.valid(),
-                positive: literals(packet::RULE_POSITIVE),
-                negative: literals(packet::RULE_NEGATIVE),
-                action: action.action() as u8,
-                context: action.context() as u8,
-                ..MatchRule::default()
-            };
-        } else if address == packet::BASE + packet::MATCH_COMMIT {
-            card.rules = card.slots.clone();
-            card.commits += 1;
-        } else if address == hpu::BASE + hpu::PRINT_POP {
-            card.prints.pop_front();
-        } else if address == hpu::BASE + hpu::CTX_INSTALL {
-            let staged = card
-                .registers
-                .iter()
-                .filter(|(a, _)| (hpu::BASE..hpu::BASE + hpu::TASKS_DONE).contains(*a))
-                .map(|(a, v)| (a - hpu::BASE, *v))
-                .collect();
-            card.installed.push((value, staged));
-        } else if address == hpu::BASE + hpu::IMEM_DATA || address == hpu::BASE + hpu::L2_DATA {
-            let (memory, pointer) = if address == hpu::BASE + hpu::IMEM_DATA {
-                (&mut card.imem, hpu::IMEM_ADDR)
-            } else {
-                (&mut card.l2, hpu::L2_ADDR)
-            };
-            let at = card.registers.entry(hpu::BASE + pointer).or_default();
-            memory.insert(*at, value);
-            *at += 4;
-        } else if address >= doorbell::BASE && address % registers::PAGE == doorbell::COMMAND {
-            card.commands.push((address, value));
-        } else {
-            card.registers.insert(address, value);
-        }
-        Ok(())
-    }
-}
-
-impl HostMemory for Handle {
-    fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
-        let mut card = self.0.borrow_mut();
-        let start = card.next.next_multiple_of(align as u64);
-        card.next = start + bytes as u64;
-        Ok(start)
-    }
-
-    fn free(&mut self, _address: u64) -> Result<()> {
-        Ok(())
-    }
-
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        let card = self.0.borrow();
-        bytes
-            .iter_mut()
-            .enumerate()
-            .for_each(|(i, byte)| *byte = card.memory.get(&(address + i as u64)).copied().unwrap_or(0));
-        Ok(())
-    }
-
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
-        self.0.borrow_mut().memory.extend(bytes.iter().enumerate().map(|(i, byte)| (address + i as u64, *byte)));
-        Ok(())
-    }
-}
 
 fn image(code: usize, state: usize) -> Image {
     let mut image = Image {
@@ -457,11 +289,9 @@ fn events_are_read_in_order_and_their_places_given_back() {
     assert_eq!(handle.0.borrow().commands.last(), Some(&(page + doorbell::COMMAND, doorbell_command::OPEN_RING)));
 
     let put = |number: u32, words: [u32; 7]| {
-        let at = base + u64::from((number - 1) % 8) * events::BYTES as u64;
+        let at = base + u64::from((number - 1) % 8) * records::BYTES as u64;
         for (i, word) in words.iter().chain([&number]).enumerate() {
-            for (j, byte) in word.to_le_bytes().iter().enumerate() {
-                handle.0.borrow_mut().memory.insert(at + (4 * i + j) as u64, *byte);
-            }
+            handle.store(at + 4 * i as u64, &word.to_le_bytes());
         }
     };
     assert_eq!(device.poll_event(&mut ring).unwrap(), None);

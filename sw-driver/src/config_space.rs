@@ -247,4 +247,113 @@ mod tests {
         space.write(0, &[0xFF; 4]).unwrap();
         assert_eq!(read32(&space, 0) & 0xFFFF, u32::from(pci::VENDOR));
     }
+
+    /// All words that are not 0 after a reset, and the bits of each that can be written.
+    const WORDS: [(u64, u32, u32); 20] = [
+        (0x00, 0x10F0_1AF4, 0),
+        (0x04, 0x0010_0000, 0x0546),
+        (0x08, 0x0280_0001, 0),
+        (0x0C, 0, 0xFF),
+        (0x10, 0, 0xFFF0_0000),
+        (0x18, 0, 0xFFFF_F000),
+        (0x2C, 0x10F0_1AF4, 0),
+        (0x34, 0x40, 0),
+        (0x3C, 0, 0xFF),
+        (0x40, 0x0003_5001, 0),
+        (0x44, 0x0008, 3),
+        (0x50, 0x0002_9010, 0),
+        (0x54, 0x1000_0021, 0),
+        (0x58, 0x2000, 0x7FFF),
+        (0x5C, 0x83, 0),
+        (0x60, 0x0083_0000, 0x00FB),
+        (0x90, 0x000F_0011, 0xC000_0000),
+        (0x94, 2, 0),
+        (0x98, 0x802, 0),
+        (0x9C, 0, 0),
+    ];
+
+    #[test]
+    fn every_word_has_its_bits_and_those_that_can_be_written() {
+        let mut space = ConfigSpace::new(Layout::CARD);
+        let word = |offset: u64| WORDS.iter().find(|word| word.0 == offset).map_or((0, 0), |word| (word.1, word.2));
+        for offset in (0..BYTES as u64).step_by(4) {
+            assert_eq!(read32(&space, offset), word(offset).0, "{offset:#x}");
+        }
+        for offset in (0..BYTES as u64).step_by(4) {
+            // A one in bit 15 of device control would be a reset.
+            let ones: u32 = if offset == DEVICE_CONTROL as u64 { 0xFFFF_7FFF } else { u32::MAX };
+            assert_eq!(space.write(offset, &ones.to_le_bytes()), Some(false));
+            let (value, writable) = word(offset);
+            assert_eq!(read32(&space, offset), value | writable, "{offset:#x}");
+            space.write(offset, &[0; 4]).unwrap();
+            assert_eq!(read32(&space, offset), value & !writable, "{offset:#x}");
+        }
+        space.reset();
+        for offset in (0..BYTES as u64).step_by(4) {
+            assert_eq!(read32(&space, offset), word(offset).0, "{offset:#x}");
+        }
+    }
+
+    #[test]
+    fn a_layout_gives_the_size_of_the_bar_and_the_number_of_vectors() {
+        for (registers, vectors) in [(16, 1), (4096, 4), (1 << 31, 128)] {
+            let layout = Layout { registers, vectors };
+            let mut space = ConfigSpace::new(layout);
+            assert_eq!(space.layout(), layout);
+            space.write(BARS as u64, &[0xFF; 4]).unwrap();
+            assert_eq!(read32(&space, BARS as u64), !(registers - 1));
+            assert_eq!(read32(&space, MSIX as u64) >> 16, vectors as u32 - 1);
+        }
+        for (registers, vectors) in [(8, 1), (24, 1), (0, 1), (4096, 0), (4096, 129)] {
+            let made = std::panic::catch_unwind(|| ConfigSpace::new(Layout { registers, vectors }));
+            assert!(made.is_err(), "{registers} {vectors}");
+        }
+    }
+
+    #[test]
+    fn accesses_lie_whole_in_the_space_and_may_have_any_size() {
+        let mut space = ConfigSpace::new(Layout::CARD);
+        let end = BYTES as u64;
+        for (offset, bytes) in [(0, BYTES), (end - 1, 1), (end, 0), (end - 2, 2)] {
+            assert!(space.read(offset, &mut vec![0; bytes]), "{offset}");
+            assert_eq!(space.write(offset, &vec![0; bytes]), Some(false), "{offset}");
+        }
+        for (offset, bytes) in [(0, BYTES + 1), (end - 1, 2), (end, 1), (u64::MAX, 1), (u64::MAX - 1, 2)] {
+            assert!(!space.read(offset, &mut vec![0; bytes]), "{offset}");
+            assert_eq!(space.write(offset, &vec![0; bytes]), None, "{offset}");
+        }
+        // Byte by byte, and more than a word at once.
+        space.write(COMMAND_OFFSET + 1, &[0xFF]).unwrap();
+        assert_eq!(read32(&space, COMMAND_OFFSET), 0x0010_0500);
+        space.write(COMMAND_OFFSET - 2, &[0xFF; 4]).unwrap();
+        assert_eq!(read32(&space, COMMAND_OFFSET), 0x0010_0546);
+        // The byte of device control with the bit that resets, alone and among others.
+        let top = DEVICE_CONTROL as u64 + 1;
+        for (offset, bytes, resets) in [
+            (top, &[0x80][..], true),
+            (top, &[0x7F], false),
+            (top - 1, &[0x80, 0], false),
+            (top - 1, &[0x80], false),
+            (top + 1, &[0x80], false),
+            (top - 3, &[0, 0, 0, 0x80, 0], true),
+        ] {
+            space.write(COMMAND_OFFSET, &[6]).unwrap();
+            assert_eq!(space.write(offset, bytes), Some(resets), "{bytes:x?} at {offset:#x}");
+            assert_eq!(space.answers() && space.masters(), !resets);
+        }
+    }
+
+    #[test]
+    fn a_function_answers_and_is_master_by_a_bit_each() {
+        let mut space = ConfigSpace::new(Layout::CARD);
+        for (command, answers, masters) in [(0, false, false), (2, true, false), (4, false, true), (6, true, true)] {
+            space.write(COMMAND_OFFSET, &[command]).unwrap();
+            assert_eq!((space.answers(), space.masters()), (answers, masters));
+            for state in [1, 2, 3] {
+                space.write(POWER_CONTROL as u64, &[state]).unwrap();
+                assert!(!space.answers() && !space.masters(), "in state {state}");
+            }
+            space.write(POWER_CONTROL as u64, &[0]).unwrap();
+        }
+    }
 }

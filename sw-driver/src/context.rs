@@ -480,4 +480,123 @@ mod tests {
         assert_eq!(next(Some(100)).unwrap().1, 128);
         assert_eq!(next(Some(0)).unwrap(), (0, 0));
     }
+
+    fn info() -> Info {
+        Info {
+            clusters: 2,
+            hpus: 4,
+            contexts: 4,
+            match_rules: 64,
+            mailboxes: 64,
+            posted_buffers: 64,
+            imem_bytes: 4096,
+            l2_bytes: 8192,
+            packet_buffer_bytes: 16 << 10,
+            clock_mhz: 250,
+            live_messages: 16,
+            processes: 4,
+        }
+    }
+
+    #[test]
+    fn a_placement_lies_whole_in_the_memories_of_the_card() {
+        let contexts = Contexts::new(&info());
+        let all = Placement { code: (0, 4096), state: (0, 8192), scratch: (L1_SCRATCH_BASE, L1_SCRATCH_BYTES) };
+        let end = L1_SCRATCH_BASE + L1_SCRATCH_BYTES;
+        for good in [
+            all,
+            Placement { code: (4095, 1), state: (8191, 1), scratch: (end - 1, 1) },
+            // Of a piece of no bytes the place does not matter.
+            Placement { code: (usize::MAX, 0), state: (usize::MAX, 0), scratch: (0, 0) },
+        ] {
+            assert!(contexts.has(&good), "{good:?}");
+        }
+        for bad in [
+            Placement { code: (1, 4096), ..all },
+            Placement { code: (4096, 1), ..all },
+            Placement { code: (1, usize::MAX), ..all },
+            Placement { state: (0, 8193), ..all },
+            Placement { state: (8192, 1), ..all },
+            Placement { scratch: (L1_SCRATCH_BASE - 1, 1), ..all },
+            Placement { scratch: (end, 1), ..all },
+            Placement { scratch: (end - 63, 64), ..all },
+            Placement { scratch: (0, 64), ..all },
+        ] {
+            assert!(!contexts.has(&bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_powers_of_two_from_64_on() {
+        for (bytes, size) in [(0, 0), (1, 64), (64, 64), (65, 128), (128, 128), (129, 256), (4097, 8192)] {
+            assert_eq!(reserved(bytes), size);
+        }
+        for (n, below) in [(0, 0), (1, 1), (2, 2), (3, 2), (4, 4), (255, 128), (256, 256), (257, 256)] {
+            assert_eq!(prev_power_of_two(n), below);
+        }
+    }
+
+    #[test]
+    fn the_first_free_place_is_taken() {
+        let find = |bytes: usize, memory: Range<usize>, taken: &[(usize, usize)]| {
+            place("memory", bytes, memory, taken.iter().copied()).map(|place| place.0)
+        };
+        assert_eq!(find(64, 0..64, &[]).unwrap(), 0);
+        assert_eq!(find(64, 100..300, &[]).unwrap(), 128, "aligned to its size");
+        assert_eq!(find(64, 128..320, &[(128, 64), (192, 64)]).unwrap(), 256);
+        assert_eq!(find(64, 0..256, &[(0, 64), (128, 64)]).unwrap(), 64, "between two");
+        assert_eq!(find(128, 0..512, &[(0, 64), (256, 64)]).unwrap(), 128);
+        assert_eq!(find(128, 0..512, &[(0, 64), (192, 64), (256, 64)]).unwrap(), 384);
+        for (bytes, memory, taken, wanted, free) in [
+            (64, 0..63, &[][..], 64, 63),
+            (65, 0..192, &[(0, 64)][..], 128, 128),
+            (64, 0..128, &[(0, 64), (64, 64)][..], 64, 0),
+            // What is taken may be more than the memory has.
+            (64, 0..64, &[(0, 64), (0, 64)][..], 64, 0),
+        ] {
+            match find(bytes, memory, taken).unwrap_err() {
+                Error::Full { what: "memory", wanted: w, free: f, .. } => assert_eq!((w, f), (wanted, free)),
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_of_the_scratchpads_fits_between_others() {
+        let share =
+            |wanted: Option<usize>, taken: &[(usize, usize)]| place_scratch(wanted, taken.iter().copied()).unwrap();
+        let base = L1_SCRATCH_BASE;
+        assert_eq!(share(None, &[]), (base, 8192));
+        // Half of what is free is 4 KiB and more, and lies nowhere in one piece.
+        let halves = [(base + 2048, 2048), (base + 6144, 2048), (base + 10_240, 2048), (base + 14_336, 4096)];
+        assert_eq!(share(None, &halves), (base, 2048));
+        assert_eq!(share(None, &[(base, L1_SCRATCH_BYTES - 64)]), (0, 0), "half of 64 is too little");
+        assert_eq!(share(None, &[(base, L1_SCRATCH_BYTES - 128)]), (base + L1_SCRATCH_BYTES - 128, 64));
+        assert_eq!(share(Some(1), &[]), (base, 64));
+        assert_eq!(share(Some(64), &[]), (base, 64));
+        assert_eq!(share(Some(65), &[]), (base, 128));
+        assert_eq!(share(Some(129), &[]), (base, 192), "its place takes 256");
+        assert_eq!(share(Some(129), &[(base, 64)]), (base + 256, 192));
+        assert_eq!(share(Some(8192), &[]), (base, 8192));
+    }
+
+    #[test]
+    fn a_user_header_is_the_one_of_the_image() {
+        let image = |bytes: Option<u8>| {
+            let header = |bytes| crate::image::UserHeader { name: "struct request".into(), bytes };
+            Image { user_header: bytes.map(header), ..Image::default() }
+        };
+        for (declared, asked, found) in [(None, 0, 0), (None, 9, 9), (Some(12), 0, 12), (Some(12), 12, 12)] {
+            assert_eq!(user_header(&image(declared), asked).unwrap(), found);
+        }
+        for asked in [1, 11, 13] {
+            assert_eq!(
+                user_header(&image(Some(12)), asked).unwrap_err().to_string(),
+                format!(
+                    "the options ask for a user header of {asked} bytes, the image declares `struct request` of 12 \
+                     bytes; leave ContextOptions::user_header at 0"
+                )
+            );
+        }
+    }
 }

@@ -192,4 +192,56 @@ mod tests {
         }
         assert!(file.set_len(0).is_err());
     }
+
+    #[test]
+    fn a_copy_ends_with_the_last_byte() {
+        let memory = SharedMemory::new(HUGE_PAGE + 1).unwrap();
+        assert_eq!(memory.bytes(), 2 * HUGE_PAGE);
+        let last = memory.bytes();
+        memory.write(last - 8, &[1; 8]).unwrap();
+        memory.write(last, &[]).unwrap();
+        memory.read(last, &mut []).unwrap();
+        for (offset, bytes) in [(last, 1), (last - 7, 8), (usize::MAX, 2)] {
+            let sentence = format!("host memory: {bytes} bytes at {offset:#x} are not in a mapping of {last} bytes");
+            assert_eq!(memory.write(offset, &vec![0; bytes]).unwrap_err().to_string(), sentence);
+            assert_eq!(memory.read(offset, &mut vec![0; bytes]).unwrap_err().to_string(), sentence);
+        }
+        let mut back = [0; 8];
+        memory.read(last - 8, &mut back).unwrap();
+        assert_eq!(back, [1; 8], "what is refused is not written in part");
+    }
+
+    #[test]
+    fn a_mapping_is_the_memory_of_its_file() {
+        use std::os::unix::fs::FileExt;
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8192).unwrap();
+        file.write_all_at(b"spindle", 4093).unwrap();
+        let fd = || OwnedFd::from(file.try_clone().unwrap());
+        for (memory, huge) in [
+            (SharedMemory::map(fd(), 8192, true).unwrap(), true),
+            (SharedMemory::map(fd(), 8192, false).unwrap(), false),
+            (SharedMemory::map_lazily(fd(), 8192).unwrap(), false),
+        ] {
+            assert_eq!((memory.bytes(), memory.huge(), memory.address() % 4096), (8192, huge, 0));
+            let mut bytes = [0; 7];
+            memory.read(4093, &mut bytes).unwrap();
+            assert_eq!(&bytes, b"spindle");
+            let own = std::fs::File::open("/proc/self/mem").unwrap();
+            own.read_exact_at(&mut bytes, memory.address() + 4093).unwrap();
+            assert_eq!(&bytes, b"spindle");
+        }
+    }
+
+    #[test]
+    fn a_mapping_goes_with_its_owner() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(4096).unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&path);
+        let memory = SharedMemory::map(file.as_file().try_clone().unwrap().into(), 4096, false).unwrap();
+        assert!(mapped());
+        drop(memory);
+        assert!(!mapped());
+    }
 }

@@ -339,4 +339,169 @@ mod tests {
         let refused = ImageError::TooLarge { what: "state", bytes: state + 1, limit: state };
         assert_eq!(read(state + 1).map(|state| state.len()), Err(refused));
     }
+
+    /// Places of words in the header of a file, and of the rights of a segment.
+    const CLASS: usize = 4;
+    const ORDER: usize = 5;
+    const TYPE: usize = 16;
+    const MACHINE: usize = 18;
+    const SIZE_IN_FILE: usize = 16;
+    const RIGHTS: usize = 24;
+    const KIND: usize = 0;
+
+    fn changed(mut file: Vec<u8>, place: usize, bytes: &[u8]) -> Vec<u8> {
+        file[place..place + bytes.len()].copy_from_slice(bytes);
+        file
+    }
+
+    fn refused(file: &[u8]) -> ImageError {
+        Image::parse(file).map(|image| image.code.len()).expect_err("it is refused")
+    }
+
+    #[test]
+    fn files_for_other_machines_are_refused() {
+        let file = program(8, 4, 0, base(map::CODE));
+        assert!(Image::parse(&file).is_ok());
+        for short in [0, 4, 5] {
+            assert_eq!(refused(&file[..short]), ImageError::NotElf);
+        }
+        assert!(matches!(refused(&file[..6]), ImageError::Damaged(_)));
+        assert_eq!(refused(&changed(file.clone(), 0, b"\x7fELG")), ImageError::NotElf);
+        let wrong = |found: &str| ImageError::WrongMachine { found: found.into() };
+        let unknown = || ImageError::Damaged("its class or byte order is unknown".into());
+        for (place, value, error) in [
+            (CLASS, 2, wrong("64-bit")),
+            (ORDER, 2, wrong("big-endian")),
+            (CLASS, 3, unknown()),
+            (ORDER, 0, unknown()),
+            (ORDER, 3, unknown()),
+            (MACHINE, 62, wrong("for ELF machine 62")),
+            (TYPE, 1, wrong("not linked to fixed addresses")),
+            (TYPE, 3, wrong("not linked to fixed addresses")),
+        ] {
+            assert_eq!(refused(&changed(file.clone(), place, &[value])), error, "{value} at {place}");
+        }
+        let both = changed(changed(file, CLASS, &[2]), ORDER, &[2]);
+        assert_eq!(refused(&both), wrong("64-bit"));
+    }
+
+    #[test]
+    fn segments_lie_in_the_region_of_their_kind() {
+        let file = || program(8, 4, 0, base(map::CODE));
+        let outside = |address: u32, region| ImageError::Outside { what: "a segment".into(), address, region };
+        for address in [0, base(map::CONTEXT) - 4, base(map::CODE)] {
+            assert_eq!(refused(&with_segment(file(), ADDRESS, address)), outside(address, "context"));
+        }
+        // An end beyond the region, and one beyond all addresses.
+        let last = base(map::CONTEXT + 1) - 4;
+        assert!(matches!(refused(&with_segment(file(), ADDRESS, last)), ImageError::TooLarge { what: "state", .. }));
+        let after = base(map::CONTEXT + 1) - 3;
+        assert_eq!(refused(&with_segment(file(), ADDRESS, after)), outside(after, "context"));
+        // What is executable is code, whether it can be written or not; what can be neither is code too.
+        for rights in [7, 5, 4, 1] {
+            let address = base(map::CONTEXT);
+            assert_eq!(refused(&with_segment(file(), RIGHTS, rights)), outside(address, "code"), "{rights}");
+        }
+        for rights in [6, 2] {
+            assert!(Image::parse(&with_segment(file(), RIGHTS, rights)).is_ok(), "{rights}");
+        }
+        // Segments that are not loaded, or have no bytes, may lie anywhere.
+        let elsewhere = with_segment(file(), ADDRESS, 0x1234);
+        for (place, value) in [(KIND, 4), (SIZE_IN_MEMORY, 0)] {
+            let image = Image::parse(&with_segment(elsewhere.clone(), place, value)).expect("it is passed over");
+            assert!(image.state.is_empty());
+        }
+        let damaged = |error: &str| ImageError::Damaged(error.into());
+        assert_eq!(
+            refused(&with_segment(file(), SIZE_IN_FILE, 5)),
+            damaged("a segment is larger in the file than in memory")
+        );
+        assert_eq!(
+            refused(&with_segment(with_segment(file(), SIZE_IN_FILE, 1 << 20), SIZE_IN_MEMORY, 1 << 10)),
+            damaged("a segment lies after the end of the file")
+        );
+    }
+
+    #[test]
+    fn an_image_has_an_entry_point_that_others_see() {
+        let entry = |name: &str| Program {
+            code: (base(map::CODE), vec![0x13; 8]),
+            data: (base(map::CONTEXT), vec![1; 4]),
+            globals: vec![(base(map::CODE) + 4, name.into())],
+            ..Program::default()
+        };
+        for (kind, name) in ENTRY_SYMBOLS.iter().enumerate() {
+            let image = Image::parse(&entry(name).file()).expect("an image");
+            let mut entries = [None; 3];
+            entries[kind] = Some(base(map::CODE) + 4);
+            assert_eq!(image.entries, entries);
+        }
+        assert_eq!(refused(&entry("header_handlers").file()), ImageError::NoEntry);
+        // A function of one file alone is no entry point.
+        let local =
+            Program { functions: vec![(base(map::CODE), 8, "header_handler".into())], globals: vec![], ..entry("x") };
+        assert_eq!(refused(&local.file()), ImageError::NoEntry);
+    }
+
+    #[test]
+    fn an_address_in_the_code_has_its_function() {
+        let program = Program {
+            code: (base(map::CODE), vec![0x13; 64]),
+            data: (base(map::CONTEXT), vec![1; 4]),
+            functions: vec![(base(map::CODE) + 32, 8, "second".into()), (base(map::CODE) + 8, 8, "first".into())],
+            variables: vec![(base(map::CONTEXT), 4, "counter".into())],
+            globals: vec![(base(map::CODE) + 8, "payload_handler".into())],
+            ..Program::default()
+        };
+        let image = Image::parse(&program.file()).expect("an image");
+        let names: Vec<(u32, &str)> =
+            image.symbols.iter().map(|(address, name)| (address - base(map::CODE), name.as_str())).collect();
+        assert_eq!(names, [(8, "first"), (32, "second")]);
+        for (offset, expected) in [
+            (0, None),
+            (7, None),
+            (8, Some(("first", 0))),
+            (31, Some(("first", 23))),
+            (32, Some(("second", 0))),
+            (63, Some(("second", 31))),
+            (64, None),
+        ] {
+            assert_eq!(image.symbol(base(map::CODE) + offset), expected, "{offset}");
+        }
+        assert_eq!((image.symbol(0), image.symbol(base(map::CONTEXT))), (None, None));
+    }
+
+    #[test]
+    fn a_user_header_is_declared_once_with_a_size_that_a_context_can_wait_for() {
+        let read = |data: &[u8]| {
+            let program = Program {
+                code: (base(map::CODE), vec![0x13; 8]),
+                data: (base(map::CONTEXT), vec![1; 4]),
+                globals: vec![(base(map::CODE), ENTRY_SYMBOLS[0].into())],
+                section: Some((".spin_user_header", data.to_vec())),
+                ..Program::default()
+            };
+            Image::parse(&program.file()).map(|image| image.user_header)
+        };
+        let record = |size: u32, name: &str| [&size.to_le_bytes()[..], name.as_bytes(), &[0]].concat();
+        for size in [1, 12, 127] {
+            let header = UserHeader { name: "struct request".into(), bytes: size as u8 };
+            assert_eq!(read(&record(size, "struct request")), Ok(Some(header)));
+        }
+        assert_eq!(read(&[]), Ok(None), "the linker keeps an empty section");
+        for size in [0, 128, 256, 257, u32::MAX] {
+            let error = ImageError::UserHeader(format!("declares the user header `x` of {size} bytes"));
+            assert_eq!(read(&record(size, "x")), Err(error));
+        }
+        let cut = || Err(ImageError::Damaged("the declaration of its user header is cut".into()));
+        assert_eq!(read(&[1, 0, 0]), cut());
+        assert_eq!(read(&[1, 0, 0, 0]), cut());
+        assert_eq!(read(b"\x01\0\0\0name"), cut());
+        // Filled up to a word, and a second record.
+        let one = record(3, "ab");
+        assert_eq!(one.len(), 7);
+        assert!(read(&[&one[..], &[0]].concat()).is_ok());
+        let twice = ImageError::UserHeader("declares more than one user header".into());
+        assert_eq!(read(&[&one[..], &[0, 0]].concat()), Err(twice));
+    }
 }

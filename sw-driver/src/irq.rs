@@ -85,4 +85,17 @@ mod tests {
         assert!(signal(&fd));
         assert_eq!(take(&fd), u64::MAX - 1);
     }
+
+    #[test]
+    fn a_descriptor_that_is_no_eventfd_neither_signals_nor_counts() {
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(!signal(&file), "it was opened for reading");
+        assert_eq!(take(&file), 0);
+        let fd = create().unwrap();
+        assert!(!ready(fd.as_fd(), PollFlags::IN, Duration::ZERO).unwrap());
+        assert!(ready(fd.as_fd(), PollFlags::OUT, Duration::ZERO).unwrap());
+        assert!(signal(&fd));
+        assert!(ready(fd.as_fd(), PollFlags::IN, Duration::ZERO).unwrap());
+        assert_eq!((take(&fd), take(&fd)), (1, 0));
+    }
 }

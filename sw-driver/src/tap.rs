@@ -131,4 +131,75 @@ mod tests {
             assert!(matches!(Tap::open(name, false), Err(Error::Argument(_))), "{name}");
         }
     }
+
+    /// An interface whose other end is a socket.
+    fn tap() -> (Tap, std::os::unix::net::UnixStream) {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(ours));
+        (Tap { file, name: "spindle0".into() }, theirs)
+    }
+
+    #[test]
+    fn names_have_one_to_fifteen_plain_letters() {
+        let sentence = |name: &str| match Tap::open(name, false) {
+            Err(Error::Argument(sentence)) => sentence,
+            other => panic!("{name}: {other:?}"),
+        };
+        for name in ["", "a:b", "0123456789abcdef", "\u{e9}", "a\tb", "\x7f"] {
+            assert_eq!(
+                sentence(name),
+                format!("`{name}` is no name of an interface; give 1 to 15 letters such as spindle0")
+            );
+        }
+    }
+
+    #[test]
+    fn frames_pass_and_what_is_not_there_is_none() {
+        let (mut tap, mut other) = tap();
+        let mut buffer = [0; 100];
+        assert_eq!(tap.name(), "spindle0");
+        assert_eq!(tap.receive(&mut buffer).unwrap(), None);
+        other.write_all(b"frame").unwrap();
+        assert_eq!(tap.receive(&mut buffer).unwrap(), Some(5));
+        assert_eq!(&buffer[..5], b"frame");
+        assert!(tap.send(b"answer").unwrap());
+        let mut answer = [0; 6];
+        other.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"answer");
+        assert_eq!(tap.as_fd().as_raw_fd(), tap.file.as_raw_fd());
+        // A socket that is full takes no frame, and none is sent in part.
+        let large = vec![7; 1 << 20];
+        while tap.send(&large).unwrap() {}
+        assert!(!tap.send(b"one more").unwrap());
+    }
+
+    #[test]
+    fn an_interface_that_is_gone_is_an_error() {
+        let (mut tap, other) = tap();
+        drop(other);
+        let error = tap.send(b"frame").unwrap_err().to_string();
+        assert!(error.starts_with("cannot use the interface spindle0: "), "{error}");
+        assert!(error.ends_with("start the program again if the interface was removed"), "{error}");
+        tap.file = File::open("/").unwrap();
+        let error = tap.receive(&mut [0; 4]).unwrap_err().to_string();
+        assert!(error.starts_with("cannot use the interface spindle0: "), "{error}");
+    }
+
+    #[test]
+    fn reasons_why_an_interface_cannot_be_opened_have_their_cures() {
+        let sentence = |code| refused("spindle0", io::Error::from_raw_os_error(code)).to_string();
+        for (code, start, end) in [
+            (libc::EPERM, "no permission for /dev/net/tun", "ip tuntap add spindle0 mode tap user $USER"),
+            (libc::EACCES, "no permission for /dev/net/tun", "ip tuntap add spindle0 mode tap user $USER"),
+            (libc::ENOENT, "cannot open /dev/net/tun", "load the module: modprobe tun"),
+            (libc::EBUSY, "the card interface spindle0 is in use by another program that has opened it", "spindled"),
+            (libc::EINVAL, "cannot open the interface spindle0", "or one that is not taken"),
+        ] {
+            let text = sentence(code);
+            assert!(text.starts_with(start) && text.ends_with(end), "{text}");
+        }
+        let error = |code| io::Error::from_raw_os_error(code);
+        assert!(waits(&error(libc::EAGAIN)) && waits(&error(libc::EINTR)) && !waits(&error(libc::EIO)));
+    }
 }

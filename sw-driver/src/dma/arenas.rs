@@ -170,4 +170,97 @@ mod tests {
         assert!(arenas.read(1, &mut [0]).unwrap_err().to_string().contains("no memory that was allocated"));
         assert!(arenas.alloc(1, 3, |_| unreachable!()).is_err());
     }
+
+    /// Arenas of one huge page each, from 4 GiB on with a gap of a huge page after each.
+    fn grow(next: &mut u64) -> impl FnOnce(usize) -> Result<(SharedMemory, u64)> + '_ {
+        move |bytes| {
+            let memory = SharedMemory::new(bytes)?;
+            let base = *next;
+            *next += memory.bytes() as u64 + HUGE_PAGE as u64;
+            Ok((memory, base))
+        }
+    }
+
+    #[test]
+    fn pieces_fill_the_first_hole_that_has_room() {
+        let (mut arenas, mut next) = (Arenas::default(), 4u64 << 30);
+        let base = next;
+        let mut alloc = |arenas: &mut Arenas, bytes: usize, align: usize| {
+            arenas.alloc(bytes, align, grow(&mut next)).unwrap().wrapping_sub(base)
+        };
+        assert_eq!(alloc(&mut arenas, 100, 64), 0);
+        assert_eq!(alloc(&mut arenas, 1, 1), 100);
+        assert_eq!(alloc(&mut arenas, 8, 4096), 4096);
+        assert_eq!(alloc(&mut arenas, 3995, 1), 101, "exactly between the two");
+        assert_eq!(alloc(&mut arenas, 0, 1), 4104, "no bytes are one");
+        assert_eq!(alloc(&mut arenas, 8, 8), 4112);
+        assert_eq!(alloc(&mut arenas, 7, 1), 4105);
+        // Holes are joined with their neighbours, in any order.
+        for offset in [100, 4096, 101] {
+            arenas.free(base + offset).unwrap();
+        }
+        assert_eq!(alloc(&mut arenas, 4004, 2), 100);
+        arenas.free(base + 100).unwrap();
+        assert_eq!(alloc(&mut arenas, 4005, 4), 4120, "a byte more does not fit");
+        // What is left is filled to the last byte, and then there is another arena.
+        let rest = HUGE_PAGE - 4120 - 4005;
+        assert_eq!(alloc(&mut arenas, rest - 1, 1), 4120 + 4005);
+        assert_eq!(alloc(&mut arenas, 4004, 1), 100);
+        assert_eq!(alloc(&mut arenas, 1, 1), HUGE_PAGE as u64 - 1);
+        assert_eq!(alloc(&mut arenas, 1, 1), 2 * HUGE_PAGE as u64);
+        assert_eq!(arenas.iter().map(|(base, _)| base).collect::<Vec<_>>(), [base, base + 2 * HUGE_PAGE as u64]);
+        // Addresses belong to the arena that has them.
+        arenas.write(base + HUGE_PAGE as u64 - 1, &[7]).unwrap();
+        arenas.write(base + 2 * HUGE_PAGE as u64, &[8]).unwrap();
+        let mut byte = [0];
+        arenas.read(base + HUGE_PAGE as u64 - 1, &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+        for outside in [base - 1, base + HUGE_PAGE as u64, base + 3 * HUGE_PAGE as u64, u64::MAX] {
+            let sentence = format!("host memory: {outside:#x} lies in no memory that was allocated for the card");
+            assert_eq!(arenas.read(outside, &mut byte).unwrap_err().to_string(), sentence);
+            assert_eq!(arenas.write(outside, &byte).unwrap_err().to_string(), sentence);
+        }
+        let sentence = arenas.free(base + 1).unwrap_err().to_string();
+        assert!(sentence.contains("nothing was allocated at 0x100000001"), "{sentence}");
+    }
+
+    #[test]
+    fn what_was_given_back_comes_again_with_zeros() {
+        let (mut arenas, mut next) = (Arenas::default(), 4u64 << 30);
+        let address = arenas.alloc(64, 64, grow(&mut next)).unwrap();
+        arenas.write(address, &[0xFF; 64]).unwrap();
+        arenas.free(address).unwrap();
+        assert_eq!(arenas.alloc(64, 64, |_| unreachable!("there is room")).unwrap(), address);
+        let mut bytes = [1; 64];
+        arenas.read(address, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 64]);
+    }
+
+    #[test]
+    fn sizes_and_alignments_that_cannot_be_are_refused() {
+        let mut arenas = Arenas::default();
+        let most = isize::MAX as usize / 2;
+        for (bytes, align) in [(1, 0), (1, 3), (most + 1, 1), (usize::MAX, 64), (1, 1 << 62), (1, 1 << 63)] {
+            let error = arenas.alloc(bytes, align, |_| unreachable!("it is refused before")).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("host memory: {bytes} bytes aligned to {align} cannot be had; align to a power of two")
+            );
+        }
+        // Memory that is less than was asked for, and none.
+        let error = arenas.alloc(2 * HUGE_PAGE, 64, |_| Ok((SharedMemory::new(1)?, 4 << 30))).unwrap_err().to_string();
+        assert!(error.contains("an arena of 4194304 bytes is too small"), "{error}");
+        let error = arenas.alloc(2 * HUGE_PAGE, 64, |_| Err(Error::Memory("none".into()))).unwrap_err().to_string();
+        assert_eq!(error, "host memory: none");
+        assert_eq!(arenas.alloc(1, 1, |_| unreachable!("the small one is there")).unwrap(), 4 << 30);
+        // A larger alignment needs more memory, a huge page does not.
+        let mut asked = Vec::new();
+        for (bytes, align) in [(HUGE_PAGE, HUGE_PAGE), (1, 2 * HUGE_PAGE)] {
+            let _ = arenas.alloc(bytes, align, |bytes| {
+                asked.push(bytes);
+                Err(Error::Memory("none".into()))
+            });
+        }
+        assert_eq!(asked, [HUGE_PAGE, 2 * HUGE_PAGE + 1]);
+    }
 }

@@ -397,4 +397,48 @@ mod tests {
         let deep = "(".repeat(100_000);
         assert!(deep.parse::<Rule>().unwrap_err().to_string().contains("nested"));
     }
+
+    #[test]
+    fn words_have_the_names_of_their_fields_or_their_place() {
+        let word = |offset: usize, behind_tag: bool| Source::Frame { offset, behind_tag };
+        for (source, text) in [
+            (Source::Length, "`frame.len`"),
+            (word(0, false), "`eth.dst_hi`"),
+            (word(12, false), "`vlan.id`"),
+            (word(12, true), "`eth.type`, `ip.tos`"),
+            (word(10, true), "`eth[10:4]`"),
+            (word(14, true), "`ip[0:4]`"),
+            (word(16, true), "`ip[2:4]`"),
+            (word(26, true), "`ip.src`"),
+            (word(26, false), "`eth[26:4]`"),
+            (word(60, false), "`eth[60:4]`"),
+        ] {
+            assert_eq!(source.to_string(), text, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_with_literals_keeps_its_text_and_loses_what_contradicts_them() {
+        let one = rule("  udp && !vlan || icmp ");
+        assert_eq!(one.text(), "udp && !vlan || icmp");
+        let with = one.with(&[Literal::Flag(0), Literal::Flag(1)]);
+        assert_eq!(with.text(), one.text());
+        let icmp = Conjunction { positive: [0, 1, 3].map(Literal::Flag).to_vec(), negative: vec![] };
+        assert_eq!(with.alternatives(), [icmp]);
+        assert_eq!(one.with(&[]), one);
+        let any = Rule::any();
+        assert_eq!((any.text(), any.alternatives()), ("(any frame)", &[Conjunction::default()][..]));
+        assert!(any.matches(&seen(&[], 0)));
+        assert!(!any.with(&[Literal::Flag(2)]).matches(&seen(&[], 3)));
+        assert!(any.with(&[Literal::Flag(2)]).matches(&seen(&[], 4)));
+    }
+
+    #[test]
+    fn bytes_after_the_end_of_a_frame_read_zero() {
+        let bytes = [0xFF; 14];
+        let frame = seen(&bytes, 0);
+        for text in ["eth[12:4] == 0xFFFF0000", "eth[13] == 255", "eth[14:4] == 0", "frame.len == 14"] {
+            assert!(rule(text).matches(&frame), "{text}");
+        }
+    }
 }

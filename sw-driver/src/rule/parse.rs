@@ -565,4 +565,205 @@ mod tests {
             }
         }
     }
+
+    /// The sentence of a rule that is refused, without its place.
+    fn refused(text: &str) -> String {
+        let error = text.parse::<Rule>().expect_err(text).to_string();
+        error.lines().next().expect("a sentence").to_owned()
+    }
+
+    fn alternatives(text: &str) -> usize {
+        text.parse::<Rule>().unwrap_or_else(|error| panic!("{error}")).alternatives().len()
+    }
+
+    #[test]
+    fn a_rule_has_sixty_four_alternatives_and_no_more() {
+        let any = |count: usize, first: usize| {
+            let tests: Vec<String> = (first..first + count).map(|i| format!("udp.dport == {i}")).collect();
+            tests.join(" || ")
+        };
+        let more = "the rule has more than 64 alternatives; split it or write it with fewer `||`";
+        assert_eq!(alternatives(&any(64, 0)), 64);
+        assert_eq!(refused(&any(65, 0)), more);
+        // Products: 8 by 8, and 5 by 13.
+        assert_eq!(alternatives(&format!("({}) && ({})", any(8, 0), any(8, 100))), 64);
+        assert_eq!(refused(&format!("({}) && ({})", any(5, 0), any(13, 100))), more);
+        // The same of negations; each test of `frame.len` is one literal.
+        let lengths = |count: usize| {
+            let tests: Vec<String> = (0..count).map(|i| format!("frame.len == {i}")).collect();
+            format!("!({})", tests.join(" && "))
+        };
+        assert_eq!(alternatives(&lengths(64)), 64);
+        assert_eq!(refused(&lengths(65)), more);
+        assert_eq!(alternatives("udp && !udp"), 0, "no frame matches");
+        assert_eq!(alternatives("(udp || icmp) && !udp"), 1);
+    }
+
+    #[test]
+    fn a_rule_is_nested_sixty_four_deep_and_no_deeper() {
+        let brackets = |depth: usize| format!("{}udp{}", "(".repeat(depth), ")".repeat(depth));
+        let deeper = "brackets and negations are nested deeper than 64; write the rule flatter";
+        assert_eq!(alternatives(&brackets(64)), 1);
+        assert_eq!(refused(&brackets(65)), deeper);
+        assert_eq!(alternatives(&format!("{}udp", "!".repeat(64))), 1);
+        assert_eq!(refused(&format!("{}udp", "!".repeat(65))), deeper);
+        assert_eq!(alternatives(&["(udp)"; 200].join(" && ")), 1, "one after another is not deep");
+    }
+
+    #[test]
+    fn bytes_lie_in_what_the_card_sees() {
+        for (text, reach) in [
+            ("eth[127]", 128),
+            ("eth[126:2]", 128),
+            ("eth[124:4]", 128),
+            ("ip[109]", 124),
+            ("udp[89]", 124),
+            ("udp[88:2]", 124),
+            ("udp[86:4]", 124),
+            ("icmp[89]", 124),
+            ("spindle[81]", 124),
+        ] {
+            assert_eq!(alternatives(&format!("{text} == 1")), 1);
+            let (name, rest) = text.split_once('[').expect("a bracket");
+            let digits = rest.split([':', ']']).next().expect("a number");
+            let offset: usize = digits.parse().expect("a number");
+            // The next even place, so that nothing else is wrong.
+            let next = text.replace(&format!("{name}[{digits}"), &format!("{name}[{}", offset + 2));
+            let sentence = format!("a rule sees only the first {reach} bytes of a frame here");
+            assert_eq!(refused(&format!("{next} == 1")), sentence);
+        }
+        assert_eq!(refused("eth[18446744073709551615:4] == 1"), "a rule sees only the first 128 bytes of a frame here");
+        for count in [0, 3, 5, 8] {
+            assert_eq!(refused(&format!("udp[8:{count}] == 1")), "a number is 1, 2 or 4 bytes long");
+        }
+        let bytes = |text: &str| match text.parse::<Rule>().expect("a rule").alternatives()[0].positive[0] {
+            Literal::Term(term) => (term.source, term.mask),
+            other => panic!("{other:?}"),
+        };
+        let word = |offset: usize| Source::Frame { offset, behind_tag: false };
+        for (text, offset, mask) in [
+            ("eth[0] == 0", 0, 0xFF00_0000),
+            ("eth[1] == 0", 0, 0x00FF_0000),
+            ("eth[2] == 0", 2, 0xFF00_0000),
+            ("eth[3] == 0", 2, 0x00FF_0000),
+            ("eth[4] == 0", 2, 0x0000_FF00),
+            ("eth[5] == 0", 2, 0x0000_00FF),
+            ("eth[6] == 0", 6, 0xFF00_0000),
+            ("eth[1:2] == 0", 0, 0x00FF_FF00),
+            ("eth[3:2] == 0", 2, 0x00FF_FF00),
+            ("eth[5:2] == 0", 4, 0x00FF_FF00),
+            ("eth[4:4] == 0", 4, u32::MAX),
+            ("eth[126] == 0", 124, 0x0000_FF00),
+            ("eth[127] == 0", 124, 0x0000_00FF),
+        ] {
+            assert_eq!(bytes(text), (word(offset), mask), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_fit_the_number_that_they_are_compared_with() {
+        for text in [
+            "udp.dport == 65535",
+            "udp.dport == 0xFFFF",
+            "udp.dport == 0XffFF",
+            "vlan.id == 4095",
+            "frame.len == 16383",
+            "ip.src == 4294967295",
+            "ip.src == 255.255.255.255",
+            "ip.proto == 255",
+            "eth.dst == 281474976710655",
+            "eth.dst == ff:ff:ff:ff:ff:ff",
+            "spindle.addr == 18446744073709551615",
+            "spindle.addr == 0xffffffffffffffff",
+            "udp == 1",
+            "udp == 0",
+            "udp <= 1",
+            "udp in 0..1",
+        ] {
+            assert_eq!(alternatives(text), 1, "{text}");
+        }
+        for (text, sentence) in [
+            ("udp.dport == 65536", "`65536` does not fit `udp.dport`, which has 16 bits"),
+            ("vlan.id == 4096", "`4096` does not fit `vlan.id`, which has 12 bits"),
+            ("frame.len == 16384", "`16384` does not fit `frame.len`, which has 14 bits"),
+            ("ip.src == 4294967296", "`4294967296` does not fit `ip.src`, which has 32 bits"),
+            ("eth.dst == 281474976710656", "`281474976710656` does not fit `eth.dst`, which has 48 bits"),
+            ("udp == 2", "`2` does not fit `udp`, which has 1 bits"),
+            (
+                "spindle.addr == 18446744073709551616",
+                "`18446744073709551616` is not understood; a value is a decimal or 0x number, an IPv4 or a MAC address",
+            ),
+            ("udp.dport == 0x", "`0x` is not understood; a hexadecimal number has up to 16 digits after 0x"),
+            ("udp.dport == 0x1g", "`0x1g` is not understood; a hexadecimal number has up to 16 digits after 0x"),
+            ("udp.dport == 9x", "`9x` is not understood; a value is a decimal or 0x number, an IPv4 or a MAC address"),
+            ("ip.src == 1.2.3", "`1.2.3` is not understood; an IPv4 address is four numbers up to 255"),
+            (
+                "eth.dst == 1:2:3:4:5",
+                "`1:2:3:4:5` is not understood; a MAC address is six bytes such as 02:00:00:00:00:01",
+            ),
+            ("udp.dport == 1.2.3.4", "`udp.dport` is a number of 16 bits, `1.2.3.4` is not"),
+            ("ip.src == 1:2:3:4:5:6", "`ip.src` is a number of 32 bits, `1:2:3:4:5:6` is not"),
+            ("eth.dst == 1.2.3.4", "`eth.dst` is a MAC address, `1.2.3.4` is not"),
+            ("spindle.addr == 1.2.3.4", "`spindle.addr` is a number of 64 bits, `1.2.3.4` is not"),
+            ("udp.dport < 0", "no value of `udp.dport` can be there; the test is never true"),
+            ("udp.dport > 65535", "no value of `udp.dport` can be there; the test is never true"),
+            ("udp > 1", "no value of `udp` can be there; the test is never true"),
+            ("udp.dport in 5", "a range is `low..high` or `address/bits`"),
+            ("udp.dport in 5..4", "the lower end of a range comes first"),
+            ("udp.dport in 0/17", "a prefix has 0 to 16 bits"),
+            ("ip.src in 0.0.0.0/33", "a prefix has 0 to 32 bits"),
+            ("ip.src in 0.0.0.0/x", "a prefix has 0 to 32 bits"),
+            ("ip.src in 0.0.0.0/&&", "a prefix has 0 to 32 bits"),
+            ("ip.src in 10.0.0.1/31", "the address has bits after the prefix; write 10.0.0.0/31"),
+            ("eth.dst < 1", "`eth.dst` takes two words and can only be compared with `==` or `!=`"),
+        ] {
+            assert_eq!(refused(text), sentence, "{text}");
+        }
+        for text in ["ip.src in 10.0.0.1/32", "ip.src in 10.0.0.2/31", "udp.dport in 0/0", "udp.dport in 5..5"] {
+            assert_eq!(alternatives(text), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_have_six_bytes_of_one_or_two_digits() {
+        assert_eq!(mac("01:23:45:67:89:ab"), Some(0x0123_4567_89AB));
+        assert_eq!(mac("1:2:3:4:5:F"), Some(0x0102_0304_050F));
+        for bad in ["1:2:3:4:5", "1:2:3:4:5:6:7", "001:2:3:4:5:6", ":2:3:4:5:6", "1:2:3:4:5:", "g:2:3:4:5:6", ""] {
+            assert_eq!(mac(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_near_to_a_right_one_or_to_none() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "abd", 1),
+            ("abc", "ac", 1),
+            ("ac", "abc", 1),
+            ("flaw", "lawn", 2),
+            ("kitten", "sitting", 3),
+            ("sitting", "kitten", 3),
+        ] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+        assert_eq!(distance(&"a".repeat(1000), ""), 64, "a long name is as far as its beginning");
+        for (name, hint) in [
+            ("udp.dpor", "; did you mean `udp.dport`?"),
+            ("udp.dpo", "; did you mean `udp.dport`?"),
+            ("udp.dp", "; `spindle info` lists the fields"),
+            ("spindle.adr", "; did you mean `spindle.addr`?"),
+            ("eth.dest", "; did you mean `eth.dst`?"),
+            ("nonsense", "; `spindle info` lists the fields"),
+        ] {
+            assert_eq!(suggestion(name), hint, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mask_has_so_many_bits() {
+        assert_eq!([0, 1, 8, 31, 32].map(mask), [0, 1, 0xFF, 0x7FFF_FFFF, u32::MAX]);
+    }
 }

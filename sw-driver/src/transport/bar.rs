@@ -165,4 +165,52 @@ mod tests {
         file.read_exact_at(&mut bytes, 0x10).unwrap();
         assert_eq!(bytes, [0xFF; 4], "no write reaches the card");
     }
+
+    #[test]
+    fn the_last_register_is_one() {
+        let (_file, mut bar) = bar();
+        bar.write32(4092, 7).unwrap();
+        assert_eq!(bar.read32(4092).unwrap(), 7);
+        for address in [1, 3, 4093, u32::MAX - 3] {
+            match bar.write32(address, 0).unwrap_err() {
+                Error::Bar { access: "write", address: at, .. } => assert_eq!(at, address),
+                other => panic!("{other}"),
+            }
+            assert!(matches!(bar.read32(address), Err(Error::Bar { access: "read", .. })));
+        }
+    }
+
+    #[test]
+    fn a_card_that_answers_after_a_reset_is_there() {
+        let (file, mut bar) = bar();
+        bar.await_card().unwrap();
+        // It answers a little later.
+        file.write_all_at(&[0; 4], 0).unwrap();
+        let answers = std::thread::spawn(move || file.write_all_at(&registers::MAGIC.to_le_bytes(), 0).unwrap());
+        bar.await_card().unwrap();
+        answers.join().unwrap();
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let presence = Presence::new("0000:65:00.0");
+        presence.check().unwrap();
+        let other = presence.clone();
+        let first = presence.lose("it was pulled out").to_string();
+        assert_eq!(first, "the card 0000:65:00.0 is gone: it was pulled out; open it again when it is back");
+        assert_eq!(other.lose("something else").to_string(), first);
+        assert_eq!(other.check().unwrap_err().to_string(), first);
+    }
+
+    #[test]
+    fn a_mapping_goes_with_its_owner() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(4096).unwrap();
+        let path = file.path().to_str().unwrap().to_owned();
+        let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&path);
+        let bar = MappedBar::map(file.as_file(), 0, 4096, Presence::new("0000:65:00.0")).unwrap();
+        assert!(mapped());
+        drop(bar);
+        assert!(!mapped());
+    }
 }

@@ -52,4 +52,12 @@ mod tests {
         let error = open("unix:/nonexistent/nic0.sock").unwrap_err().to_string();
         assert!(error.contains("start `spindle serve`"), "{error}");
     }
+
+    #[test]
+    fn an_address_of_a_pci_function_goes_to_its_transport() {
+        for address in ["ffff:ff:1f.7", "sysfs:ffff:ff:1f.7"] {
+            let error = open(address).unwrap_err().to_string();
+            assert!(error.contains("ffff:ff:1f.7: no PCI function has this address"), "{error}");
+        }
+    }
 }

@@ -233,4 +233,48 @@ mod tests {
             assert!(iommu.0.is_empty() && pages.unmap(&(1..100_000), &mut iommu).is_err());
         });
     }
+
+    #[test]
+    fn ranges_end_before_the_last_page_of_all_addresses() {
+        let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], 100));
+        let last = u64::MAX - 4096;
+        pages.map(&(last - 1..last), &mut iommu).unwrap();
+        for range in [last..last + 1, 0..u64::MAX, 7..7, std::ops::Range { start: 8, end: 7 }] {
+            let error = pages.map(&range, &mut iommu).unwrap_err().to_string();
+            assert_eq!(error, "a range of no bytes cannot be mapped for the card; give at least one");
+        }
+        assert_eq!(iommu.0.len(), 1);
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_mapped_takes_the_others_back() {
+        for room in 0..3 {
+            let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], room));
+            assert_eq!(pages.map(&(0x1800..0x8800), &mut iommu).unwrap_err().to_string(), "host memory: no entry");
+            assert!(iommu.0.is_empty(), "{room}");
+            assert!(pages.unmap(&(0x1800..0x8800), &mut iommu).is_err());
+            iommu.1 = 3;
+            pages.map(&(0x1800..0x8800), &mut iommu).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_range_that_was_mapped_twice_is_taken_back_twice() {
+        let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], 100));
+        for _ in 0..2 {
+            pages.map(&(0x1000..0x3000), &mut iommu).unwrap();
+        }
+        assert_eq!(iommu.0, vec![0x1000..0x3000; 1]);
+        pages.unmap(&(0x1000..0x3000), &mut iommu).unwrap();
+        assert_eq!(iommu.0.len(), 1);
+        pages.unmap(&(0x1000..0x3000), &mut iommu).unwrap();
+        assert!(iommu.0.is_empty());
+        // Pages beside and around: only what is not there is mapped.
+        pages.map(&(0x2000..0x4000), &mut iommu).unwrap();
+        pages.map(&(0x4000..0x5000), &mut iommu).unwrap();
+        pages.map(&(0x1000..0x7000), &mut iommu).unwrap();
+        assert_eq!(iommu.0, [0x2000..0x4000, 0x4000..0x5000, 0x1000..0x2000, 0x5000..0x7000]);
+        let error = pages.unmap(&(0x1000..0x6000), &mut iommu).unwrap_err().to_string();
+        assert_eq!(error, "the range 0x1000 to 0x6000 is not mapped for the card; give the range that was mapped");
+    }
 }

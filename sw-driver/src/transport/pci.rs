@@ -236,4 +236,90 @@ mod tests {
         function.release().unwrap();
         assert_eq!(machine.read("sys/bus/pci/devices/0000:65:00.0/driver_override"), "\n");
     }
+
+    #[test]
+    fn each_part_of_an_address_has_its_digits() {
+        for good in ["00000000:65:00.0", "ffff:FF:1f.7"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in [
+            "000:65:00.0",
+            "000000000:65:00.0",
+            "0000:065:00.0",
+            "0000:65:0.0",
+            "0000:65:000.0",
+            "0000:65:00.00",
+            "0000:gg:00.0",
+            "0000:65:gg.0",
+            "0000:65:00.g",
+            "0000.65.00.0",
+        ] {
+            assert!(!is_address(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_function_is_found_in_small_letters() {
+        let machine = Machine::new();
+        machine.function("0000:ab:00.1", None, None);
+        let function = Function::find(machine.root(), "0000:AB:00.1").unwrap();
+        assert_eq!(function.address(), "0000:ab:00.1");
+        assert_eq!(function.folder(), machine.root().join("sys/bus/pci/devices/0000:ab:00.1"));
+        assert_eq!(function.path("dev/vfio"), machine.root().join("dev/vfio"));
+        assert_eq!((function.driver(), function.group(), function.group_obstacles().len()), (None, None, 0));
+        assert_eq!(function.how_to_bind("0000:65:00.0"), "as root: `modprobe vfio-pci; spindle bind 0000:65:00.0`");
+        for (file, text) in [("vendor", "nonsense"), ("device", "0x1_0000")] {
+            machine.file(&format!("sys/bus/pci/devices/0000:ab:00.1/{file}"), text);
+            assert_eq!(function.ids(), None);
+        }
+    }
+
+    #[test]
+    fn a_function_is_taken_from_its_driver_before_it_is_bound_to_another() {
+        let machine = Machine::new();
+        machine.function("0000:65:00.0", Some("nvme"), Some("17"));
+        // The link to the driver leads here.
+        let unbind = "sys/bus/bus/pci/drivers/nvme/unbind";
+        machine.file(unbind, "");
+        let function = Function::find(machine.root(), "0000:65:00.0").unwrap();
+        function.bind("nvme").unwrap();
+        assert_eq!(machine.read("sys/bus/pci/devices/0000:65:00.0/driver_override"), "(null)\n", "it is bound already");
+        let error = function.bind(VFIO_PCI).unwrap_err().to_string();
+        assert!(error.contains("the driver does not take it; load the driver with `modprobe vfio-pci`"), "{error}");
+        assert_eq!(
+            (machine.read(unbind).as_str(), machine.read("sys/bus/pci/drivers_probe").as_str()),
+            ("0000:65:00.0", "0000:65:00.0")
+        );
+        machine.file(unbind, "");
+        function.release().unwrap();
+        assert_eq!(machine.read(unbind), "0000:65:00.0");
+        assert_eq!(machine.read("sys/bus/pci/devices/0000:65:00.0/driver_override"), "\n");
+        // A file that is not there.
+        std::fs::remove_dir_all(machine.root().join("sys/bus/bus")).unwrap();
+        let error = function.release().unwrap_err().to_string();
+        assert!(error.contains("driver/unbind") && error.ends_with("run the command as root"), "{error}");
+    }
+
+    #[test]
+    fn functions_of_vfio_and_harmless_drivers_are_no_obstacles() {
+        for (driver, obstacle) in
+            [("pcieport", false), ("pci-stub", false), ("shpchp", false), ("vfio-platform", false), ("i40e", true)]
+        {
+            let machine = Machine::new();
+            // The function itself is none, whatever its driver.
+            machine.function("0000:65:00.0", Some("nvme"), Some("17"));
+            machine.function("0000:65:00.1", Some(driver), Some("17"));
+            let function = Function::find(machine.root(), "0000:65:00.0").unwrap();
+            assert_eq!(function.group_obstacles().len(), usize::from(obstacle), "{driver}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_a_permission_or_an_error_of_the_system() {
+        let error = |kind: io::ErrorKind| denied(Path::new("/sys/x"), "do this", kind.into());
+        assert_eq!(error(io::ErrorKind::PermissionDenied).to_string(), "no permission for /sys/x; do this");
+        let other = error(io::ErrorKind::NotFound).to_string();
+        assert!(other.starts_with("cannot use /sys/x: ") && other.ends_with("; do this"), "{other}");
+        assert_eq!(refusal("go on", "it is closed", "open it").to_string(), "cannot go on: it is closed; open it");
+    }
 }

@@ -61,6 +61,14 @@ impl HugeFiles {
         !self.made.is_empty()
     }
 
+    /// Makes a file as that of memory which the card knows.
+    #[cfg(test)]
+    pub fn make(&mut self) -> PathBuf {
+        let (path, _) = self.new_file().expect("a file can be made");
+        self.made.push(path.clone());
+        path
+    }
+
     /// Removes all files of the card, which must have been reset.
     pub fn remove(&mut self) -> io::Result<()> {
         self.made.clear();
@@ -196,5 +204,74 @@ mod tests {
         let error = files.new_arena(1).unwrap_err().to_string();
         assert!(error.contains("CAP_SYS_ADMIN"), "{error}");
         assert!(!files.any() && files.left().is_empty());
+    }
+
+    fn files(machine: &Machine) -> HugeFiles {
+        HugeFiles::find(machine.root(), "0000:65:00.0").unwrap()
+    }
+
+    #[test]
+    fn frames_have_55_bits() {
+        assert_eq!(frame(u64::MAX), Some((1 << 55) - 1));
+        assert_eq!(frame(PRESENT | 1 << 55), None);
+        assert_eq!(frame(PRESENT | 1 << 55 | 5), Some(5));
+    }
+
+    #[test]
+    fn a_physical_address_is_the_frame_and_the_place_in_its_page() {
+        let machine = Machine::with_huge_pages();
+        let path = machine.root().join("proc/self/pagemap");
+        let pagemap = File::options().read(true).write(true).open(path).unwrap();
+        let address = 0x7000_5123u64;
+        pagemap.write_all_at(&(PRESENT | 0x1234).to_ne_bytes(), address / 4096 * 8).unwrap();
+        assert_eq!(files(&machine).physical(&pagemap, address).unwrap(), 0x123_4123);
+        assert_eq!(files(&machine).physical(&pagemap, address - 0x123).unwrap(), 0x123_4000);
+        for other in [address + 4096, address - 4096] {
+            let error = files(&machine).physical(&pagemap, other).unwrap_err();
+            assert!(matches!(error, Error::Permission { .. }), "{error}");
+        }
+        pagemap.set_len(0).unwrap();
+        assert!(files(&machine).physical(&pagemap, address).is_err());
+    }
+
+    #[test]
+    fn page_sizes_have_units_and_a_default() {
+        for (options, page) in [
+            ("rw", 2 << 20),
+            ("rw,pagesize=64K", 64 << 10),
+            ("pagesize=2M,rw", 2 << 20),
+            ("pagesize=1G", 1 << 30),
+            ("pagesize=1024M", 1 << 30),
+        ] {
+            let line = format!("none /huge hugetlbfs {options} 0 0");
+            assert_eq!(mounted(&line), Some(("/huge".into(), page)), "{options}");
+        }
+        assert_eq!(mounted("none /huge hugetlbfs pagesize=M 0 0"), None);
+        assert_eq!(mounted("none /huge hugetlbfs pagesize= 0 0"), None);
+        assert_eq!(mounted("none /huge tmpfs pagesize=2M 0 0"), None);
+    }
+
+    #[test]
+    fn files_of_the_card_are_numbered_and_removed() {
+        let machine = Machine::with_huge_pages();
+        let folder = machine.root().join("dev/hugepages");
+        machine.file("dev/hugepages/spindle-0000:65:00.0-0", "left by another program");
+        machine.file("dev/hugepages/spindle-0000:66:00.0-0", "of another card");
+        let mut files = files(&machine);
+        assert_eq!(files.left(), [folder.join("spindle-0000:65:00.0-0")]);
+        assert!(!files.any());
+        for number in 1..3 {
+            let (path, _) = files.new_file().unwrap();
+            assert_eq!(path, folder.join(format!("spindle-0000:65:00.0-{number}")));
+            files.made.push(path);
+        }
+        assert!(files.any());
+        assert_eq!(files.left().len(), 3);
+        files.remove().unwrap();
+        assert!(!files.any() && files.left().is_empty());
+        assert!(folder.join("spindle-0000:66:00.0-0").exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(files.new_file().is_err() && files.left().is_empty());
+        assert!(files.new_arena(1).is_err());
     }
 }

@@ -252,4 +252,77 @@ mod tests {
         assert_eq!(parse_iommu_info(&answer(&[ranges, 0, u32::MAX, 0, 1, 0, 2, 0])).ranges, [1..=2]);
         assert_eq!(parse_iommu_info(&[0; 3]), IommuInfo::default());
     }
+
+    #[test]
+    fn requests_have_the_numbers_of_the_kernel() {
+        let numbers = [
+            GET_API_VERSION,
+            CHECK_EXTENSION,
+            SET_IOMMU,
+            GROUP_GET_STATUS,
+            GROUP_SET_CONTAINER,
+            GROUP_GET_DEVICE_FD,
+            DEVICE_GET_INFO,
+            DEVICE_GET_REGION_INFO,
+            DEVICE_GET_IRQ_INFO,
+            DEVICE_SET_IRQS,
+            DEVICE_RESET,
+            IOMMU_GET_INFO,
+            IOMMU_MAP_DMA,
+            IOMMU_UNMAP_DMA,
+            DEVICE_IOEVENTFD,
+        ];
+        let expected = [100, 101, 102, 103, 104, 106, 107, 108, 109, 110, 111, 112, 113, 114, 116];
+        assert_eq!(numbers, expected.map(|number| 0x3B00 | number));
+    }
+
+    /// Each request reaches the kernel, which knows none of them for a plain file.
+    #[test]
+    fn a_file_that_is_none_of_vfio_refuses_every_request() {
+        use rustix::fd::AsFd;
+        let (file, other) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let (fd, event) = (file.as_fd(), other.as_fd());
+        let results = [
+            api_version(fd).map(drop),
+            has_type1(fd).map(drop),
+            set_type1(fd),
+            is_viable(fd).map(drop),
+            set_container(fd, event),
+            device(fd, "0000:65:00.0").map(drop),
+            is_resettable(fd).map(drop),
+            region(fd, 0).map(drop),
+            vectors(fd, 2).map(drop),
+            set_vectors(fd, 2, &[event]),
+            set_vectors(fd, 2, &[]),
+            reset(fd),
+            ioeventfd(fd, 0, 1, event),
+            iommu_info(fd).map(drop),
+            // SAFETY: a plain file gives no device this memory.
+            unsafe { map(fd, 0x1000, 0x1000, 0x1000) },
+            unmap(fd, 0x1000, 0x1000),
+        ];
+        for (number, result) in results.into_iter().enumerate() {
+            assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ENOTTY), "request {number} of the list");
+        }
+        assert_eq!(device(fd, "0000\0").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn results_below_zero_are_errors() {
+        assert_eq!((result(0).unwrap(), result(7).unwrap()), (0, 7));
+        assert!(result(-1).is_err());
+        assert_eq!((size::<u64>(), size::<[u8; 5]>()), (8, 5));
+    }
+
+    #[test]
+    fn an_iommu_without_capabilities_has_no_ranges() {
+        let ranges = [VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE | 1 << 16, 0, 1, 0, 1, 0, 2, 0];
+        let mut without = answer(&ranges);
+        assert_eq!(parse_iommu_info(&without).ranges, [1..=2]);
+        without[4..8].copy_from_slice(&VFIO_IOMMU_INFO_PGSIZES.to_ne_bytes());
+        assert_eq!(parse_iommu_info(&without), IommuInfo { page_sizes: 0x4020_1000, ranges: vec![] });
+        // Another kind of capability with the same numbers.
+        let other = [(VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE + 5) | 1 << 16, 0, 1, 0, 1, 0, 2, 0];
+        assert!(parse_iommu_info(&answer(&other)).ranges.is_empty());
+    }
 }

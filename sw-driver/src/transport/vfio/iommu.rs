@@ -48,6 +48,19 @@ impl Iommu {
         })
     }
 
+    /// An IOMMU with these ranges, whose container is a plain file that takes no map.
+    #[cfg(test)]
+    pub fn of_file(ranges: Vec<RangeInclusive<u64>>) -> Iommu {
+        let info = IommuInfo { page_sizes: 4096, ranges };
+        let file = tempfile::tempfile().expect("a file can be made").into();
+        Iommu {
+            memory: Arenas::default(),
+            pages: Some(Pages::new(4096)),
+            files: BTreeMap::new(),
+            container: Container { file, info, next: LOW_WINDOW },
+        }
+    }
+
     /// Memory that the card reaches.
     pub fn alloc(&mut self, bytes: usize, align: usize) -> Result<u64> {
         let container = &mut self.container;
@@ -232,5 +245,98 @@ mod tests {
         let limit = memlock_cure(Some(8 << 20));
         assert!(limit.contains("RLIMIT_MEMLOCK is 8192 KiB") && limit.contains("`ulimit -l unlimited`"), "{limit}");
         assert!(!memlock_cure(None).contains("RLIMIT"));
+    }
+
+    const MAPPED: Range<u64> = 0x10_0000..0x20_0000;
+
+    #[test]
+    fn a_container_that_is_none_has_no_iommu() {
+        let error = Iommu::new(tempfile::tempfile().unwrap().into()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
+    }
+
+    #[test]
+    fn a_range_lies_whole_in_a_range_of_the_iommu() {
+        let check =
+            |ranges: &[RangeInclusive<u64>], range: Range<u64>| Iommu::of_file(ranges.to_vec()).container.check(&range);
+        let ranges = [0x1000..=0x1FFF, 0x4000..=u64::MAX];
+        for good in [0x1000..0x2000, 0x1800..0x1801, 0x4000..u64::MAX, 0x1FFF..0x2000] {
+            check(&ranges, good.clone()).unwrap_or_else(|error| panic!("{good:x?}: {error}"));
+            check(&[], good).unwrap();
+        }
+        for bad in [0xFFF..0x2000, 0x1000..0x2001, 0x1800..0x5000, 0x3FFF..0x5000, 0x2000..0x3000] {
+            let error = check(&ranges[..], bad.clone()).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "host memory: the IOMMU cannot map {:#x} to {:#x} at the program's own addresses, its last one is \
+                     0xffffffffffffffff; use memory that the library allocates",
+                    bad.start, bad.end
+                )
+            );
+        }
+    }
+
+    /// The container is a plain file: the system refuses every map, and nothing is entered.
+    #[test]
+    fn what_the_system_refuses_to_map_is_not_mapped() {
+        let mut iommu = Iommu::of_file(vec![0x1000..=0xFF_FFFF, 4 << 30..=8 << 30]);
+        let refused = |result: Result<()>| {
+            let error = result.unwrap_err().to_string();
+            assert!(error.starts_with("cannot let the card reach"), "{error}");
+        };
+        refused(iommu.alloc(100, 64).map(drop));
+        refused(iommu.map(&MAPPED));
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        refused(iommu.map_file(file.as_fd(), 0, &MAPPED));
+        assert!(iommu.map(&(0..0x1000)).unwrap_err().to_string().contains("the IOMMU cannot map"));
+        assert!(iommu
+            .map_file(file.as_fd(), 0, &(0..0x1000))
+            .unwrap_err()
+            .to_string()
+            .contains("the IOMMU cannot map"));
+        refused(iommu.map_file(file.as_fd(), u64::MAX - 10, &MAPPED));
+        assert!(iommu.unmap(&MAPPED).unwrap_err().to_string().contains("is not mapped for the card"));
+        let error = iommu.unmap_file(&MAPPED).unwrap_err().to_string();
+        assert_eq!(error, "no file is mapped at 0x100000 to 0x200000; give the addresses that were mapped");
+        iommu.close().unwrap();
+        iommu.close().unwrap();
+        let closed = "host memory: the card was closed; open it again";
+        for result in [iommu.map(&MAPPED), iommu.unmap(&MAPPED), iommu.map_file(file.as_fd(), 0, &MAPPED)] {
+            assert_eq!(result.unwrap_err().to_string(), closed);
+        }
+    }
+
+    #[test]
+    fn a_file_is_taken_back_by_the_addresses_that_it_has() {
+        let mut iommu = Iommu::of_file(vec![]);
+        let memory = SharedMemory::new(1).unwrap();
+        iommu.files.insert(MAPPED.start, (MAPPED.end, memory));
+        for range in [MAPPED.start..MAPPED.end - 1, MAPPED.start + 1..MAPPED.end] {
+            let error = iommu.unmap_file(&range).unwrap_err().to_string();
+            assert!(error.contains("no file is mapped at"), "{error}");
+        }
+        // Of a container that is none the system takes nothing back, so it stays.
+        for _ in 0..2 {
+            let error = iommu.unmap_file(&MAPPED).unwrap_err().to_string();
+            assert!(error.starts_with("cannot take memory back from the card: "), "{error}");
+        }
+        assert!(iommu.close().is_err());
+    }
+
+    #[test]
+    fn arenas_come_one_after_another_and_skip_what_is_reserved() {
+        let huge = HUGE_PAGE as u64;
+        let ranges = [0..=3 * huge - 1, 5 * huge + 1..=10 * huge - 1];
+        assert_eq!(window(&ranges, 0, 3 * huge), Some(0));
+        assert_eq!(window(&ranges, 0, 3 * huge + 1), Some(6 * huge));
+        assert_eq!(window(&ranges, huge, 3 * huge), Some(6 * huge));
+        assert_eq!(window(&ranges, 7 * huge, 3 * huge), Some(7 * huge));
+        assert_eq!(window(&ranges, 7 * huge, 3 * huge + 1), None);
+        assert_eq!(window(&[0..=u64::MAX], u64::MAX - 5, huge), None);
+        // The last of all addresses can belong to it.
+        assert_eq!(window(&[0..=u64::MAX], u64::MAX - huge + 1, huge), Some(u64::MAX - huge + 1));
+        assert_eq!(window(&[], u64::MAX >> 16, 1), None);
     }
 }

@@ -38,6 +38,12 @@ impl Vectors {
         }
     }
 
+    /// Vectors with these eventfds.
+    #[cfg(test)]
+    pub fn of(events: Vec<OwnedFd>) -> Vectors {
+        Vectors(events)
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -123,6 +129,7 @@ mod tests {
         let presence = Presence::new("0000:65:00.0");
         let (event, stop) = (new_event().unwrap(), new_event().unwrap());
         let (signal, stopper) = (event.try_clone().unwrap(), stop.try_clone().unwrap());
+        let stopped = stop.try_clone().unwrap();
         let watched = presence.clone();
         let thread = std::thread::spawn(move || watch(&[(event, "the kernel takes the card back")], &stop, &watched));
         let watch = Watch { stop: stopper, thread: Some(thread) };
@@ -136,5 +143,31 @@ mod tests {
         let error = presence.check().unwrap_err().to_string();
         assert!(error.contains("is gone: the kernel takes the card back"), "{error}");
         drop(watch);
+        assert_eq!(crate::irq::take(&stopped), 1, "the thread was told to end");
+    }
+
+    #[test]
+    fn vectors_have_their_eventfds_until_they_are_switched_off() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(Vectors::enable(file.as_fd(), 4).is_err(), "a plain file has no vectors");
+        let mut vectors = Vectors(vec![new_event().unwrap(), new_event().unwrap()]);
+        assert_eq!(vectors.count(), 2);
+        write(vectors.event(1).unwrap(), &3u64.to_ne_bytes()).unwrap();
+        let mut count = [0; 8];
+        read(vectors.event(1).unwrap(), &mut count).unwrap();
+        assert_eq!(u64::from_ne_bytes(count), 3);
+        assert!(read(vectors.event(0).unwrap(), &mut count).is_err(), "it has had none");
+        assert!(vectors.event(2).is_none());
+        assert!(vectors.disable(file.as_fd()).is_err(), "the kernel is asked");
+        assert_eq!(vectors.count(), 0);
+        vectors.disable(file.as_fd()).unwrap();
+    }
+
+    #[test]
+    fn a_device_without_signals_is_not_watched_and_the_watch_ends() {
+        let file = tempfile::tempfile().unwrap();
+        let presence = Presence::new("0000:65:00.0");
+        drop(Watch::begin(file.as_fd(), presence.clone()).unwrap());
+        presence.check().unwrap();
     }
 }

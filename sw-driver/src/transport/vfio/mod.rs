@@ -231,4 +231,130 @@ mod tests {
         let error = VfioCard::open_below(machine.root(), "0000:65:00.1").unwrap_err().to_string();
         assert!(error.contains("no PCI function has this address"), "{error}");
     }
+
+    /// The place of the configuration space in the file that stands for the device.
+    const CONFIG: u64 = 1 << 20;
+
+    /// A card whose device is a plain file: the registers, then the configuration space. The kernel knows nothing of it.
+    fn card(machine: &Machine, vectors: Vectors, resettable: bool) -> (std::fs::File, VfioCard) {
+        use std::os::unix::fs::FileExt;
+        machine.function("0000:65:00.0", Some("vfio-pci"), Some("17"));
+        let function = Function::find(machine.root(), "0000:65:00.0").unwrap();
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(CONFIG + 4096).unwrap();
+        file.write_all_at(&registers::MAGIC.to_le_bytes(), 0).unwrap();
+        file.write_all_at(&[0xFF; 2], CONFIG + 4).unwrap();
+        let presence = Presence::new("0000:65:00.0");
+        let card = VfioCard {
+            clock: Clock::default(),
+            bar: MappedBar::map(&file, 0, 1 << 20, presence.clone()).unwrap(),
+            bar_offset: 0,
+            config: CONFIG,
+            resettable,
+            watch: None,
+            vectors,
+            iommu: Iommu::of_file(vec![0x1000..=0xFFFF_FFFF]),
+            kicks: Vec::new(),
+            device: file.try_clone().unwrap().into(),
+            _group: tempfile::tempfile().unwrap().into(),
+            function,
+            presence,
+        };
+        (file, card)
+    }
+
+    fn no_vectors() -> Vectors {
+        Vectors::of(Vec::new())
+    }
+
+    #[test]
+    fn a_card_is_registers_and_what_the_kernel_gives() {
+        let machine = Machine::new();
+        let events = (0..2).map(|_| new_event().unwrap()).collect();
+        let (file, mut card) = card(&machine, Vectors::of(events), true);
+        let identity = card.identity();
+        assert_eq!((identity.address.as_str(), identity.transport), ("0000:65:00.0", "vfio"));
+        assert_eq!(identity.pci, Some((0x1af4, 0x10f0)));
+        assert_eq!(card.read32(0).unwrap(), registers::MAGIC);
+        card.write32(0x20, 0x1234_5678).unwrap();
+        let mut word = [0; 4];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut word, 0x20).unwrap();
+        assert_eq!((u32::from_le_bytes(word), card.read32(0x20).unwrap()), (0x1234_5678, 0x1234_5678));
+        assert!(!card.time_moves_by_calls());
+        assert_eq!((card.process(), card.vectors()), (None, 2));
+        let event = card.interrupt(1).unwrap();
+        assert!(crate::irq::signal(&event));
+        assert_eq!(card.vectors.event(1).map(crate::irq::take), Some(1), "it is the same eventfd");
+        assert_eq!(card.vectors.event(0).map(crate::irq::take), Some(0));
+        assert_eq!(card.interrupt(2).unwrap_err().to_string(), "the card has no vector 2; it has 2");
+        card.pause(1).unwrap();
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_a_sentence() {
+        let machine = Machine::new();
+        let (file, mut card) = card(&machine, no_vectors(), true);
+        let range = 0x2000..0x3000;
+        for (result, words) in [
+            (card.alloc(1, 1).map(drop), "cannot let the card reach 2097152 bytes of memory"),
+            (card.map(&range), "cannot let the card reach 4096 bytes of memory"),
+            (card.map_file(file.as_fd(), 0, &range), "cannot let the card reach 4096 bytes of memory"),
+            (card.unmap(&range), "the range 0x2000 to 0x3000 is not mapped for the card"),
+            (card.unmap_file(&range), "no file is mapped at 0x2000 to 0x3000"),
+            (card.free(7), "nothing was allocated at 0x7"),
+            (card.read(7, &mut [0]), "0x7 lies in no memory that was allocated"),
+            (card.write(7, &[0]), "0x7 lies in no memory that was allocated"),
+            (card.kick(0x40, 1).map(drop), "cannot have the kernel write a register on a signal"),
+            (card.reset(), "cannot reset the card: "),
+        ] {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        assert!(card.kicks.is_empty());
+        drop(card);
+        let (_, mut card) = self::card(&Machine::new(), no_vectors(), false);
+        let error = card.reset().unwrap_err().to_string();
+        assert!(error.contains("reset the card 0000:65:00.0: the kernel has no way to reset it alone"), "{error}");
+    }
+
+    #[test]
+    fn a_card_that_is_dropped_is_no_master_any_more() {
+        use std::os::unix::fs::FileExt;
+        let machine = Machine::new();
+        let command = |file: &std::fs::File| {
+            let mut bytes = [0; 2];
+            file.read_exact_at(&mut bytes, CONFIG + 4).unwrap();
+            u16::from_le_bytes(bytes)
+        };
+        let (file, card) = card(&machine, no_vectors(), true);
+        card.command(0, MEMORY).unwrap();
+        assert_eq!(command(&file), !MEMORY);
+        card.command(MEMORY, BUS_MASTER).unwrap();
+        card.command(BUS_MASTER, 0).unwrap();
+        assert_eq!(command(&file), 0xFFFF);
+        drop(card);
+        assert_eq!(command(&file), !BUS_MASTER);
+    }
+
+    #[test]
+    fn a_card_that_is_gone_is_gone_for_every_call() {
+        let machine = Machine::new();
+        let (file, mut card) = card(&machine, no_vectors(), true);
+        card.presence.lose("the kernel takes the card back");
+        let range = 0x2000..0x3000;
+        for result in [
+            card.read32(0).map(drop),
+            card.write32(0, 0),
+            card.alloc(1, 1).map(drop),
+            card.map(&range),
+            card.map_file(file.as_fd(), 0, &range),
+            card.interrupt(0).map(drop),
+            card.pause(1),
+            card.kick(0, 1).map(drop),
+            card.reset(),
+        ] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Gone { .. }), "{error}");
+        }
+    }
 }

@@ -219,4 +219,34 @@ mod tests {
         let unsafe_interrupts = step_failed(&function, io::Error::from_raw_os_error(libc::EPERM)).to_string();
         assert!(unsafe_interrupts.contains("allow_unsafe_interrupts=1"), "{unsafe_interrupts}");
     }
+
+    #[test]
+    fn errors_of_files_and_steps_have_their_cures() {
+        let machine = Machine::new();
+        machine.function(CARD, Some("vfio-pci"), Some("17"));
+        let function = Function::find(machine.root(), CARD).unwrap();
+        let path = machine.root().join("dev/vfio/17");
+        let file = |code| {
+            let source = io::Error::from_raw_os_error(code);
+            cannot_open(machine.root(), &function, &path, source, "do this").to_string()
+        };
+        assert!(file(libc::EPERM).starts_with("no permission for "));
+        for (code, cure) in
+            [(libc::ENOENT, "modprobe vfio-pci`"), (libc::ENODEV, "modprobe vfio-pci`"), (libc::EIO, "; do this")]
+        {
+            let error = file(code);
+            assert!(error.starts_with("cannot open ") && error.ends_with(cure), "{error}");
+        }
+        for (code, words) in [
+            (libc::EPERM, "allow_unsafe_interrupts=1"),
+            (libc::EBUSY, "another container holds the group"),
+            (libc::ENOTTY, "the file is none of VFIO"),
+            (libc::EIO, "see the reason in the kernel's log"),
+        ] {
+            let error = step_failed(&function, io::Error::from_raw_os_error(code)).to_string();
+            assert!(error.starts_with("cannot open the card 0000:65:00.0 through VFIO: "), "{error}");
+            assert!(error.contains(words), "{error}");
+        }
+        assert_eq!(check(machine.root(), &function).unwrap(), "17");
+    }
 }

@@ -246,3 +246,102 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(range: Range<u64>) -> MapRequest {
+        MapRequest { range, readable: true, writable: true, file: None }
+    }
+
+    #[test]
+    fn a_client_has_as_many_maps_as_the_kernel_gives() {
+        let table = DmaTable::default();
+        let page = |number: u64| 0x1000 * number..0x1000 * (number + 1);
+        for number in 0..65_535 {
+            table.map(&request(page(number))).unwrap();
+        }
+        assert_eq!(table.map(&request(page(65_535))), Err(Errno::NOSPC));
+        assert_eq!(table.ranges().len(), 65_535);
+        table.unmap(&page(7)).unwrap();
+        table.map(&request(page(65_535))).unwrap();
+        table.clear();
+        assert_eq!(table.ranges(), []);
+    }
+
+    #[test]
+    fn a_map_has_bytes_a_right_and_a_place_in_its_file() {
+        let table = DmaTable::default();
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        let with = |offset: u64| MapRequest { file: Some((file.clone(), offset)), ..request(0x1000..0x2000) };
+        for wrong in [
+            request(0x1000..0x1000),
+            request(std::ops::Range { start: 0x2000, end: 0x1000 }),
+            MapRequest { readable: false, writable: false, ..request(0x1000..0x2000) },
+            with(u64::MAX - 0xFFF),
+        ] {
+            assert_eq!(table.check(&wrong), Err(Errno::INVAL), "{wrong:?}");
+            assert_eq!(table.map(&wrong), Err(Errno::INVAL));
+        }
+        for right in [
+            MapRequest { readable: false, ..request(0x1000..0x2000) },
+            MapRequest { writable: false, ..request(0x1000..0x2000) },
+            with(u64::MAX - 0x1000),
+        ] {
+            table.check(&right).unwrap();
+        }
+        assert_eq!(table.ranges(), []);
+    }
+
+    /// A sealed file of so many pages.
+    fn sealed(pages: u64) -> Arc<File> {
+        use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags};
+        let fd = memfd_create("test", MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&fd, 4096 * pages).unwrap();
+        fcntl_add_seals(&fd, SealFlags::SHRINK).unwrap();
+        Arc::new(File::from(fd))
+    }
+
+    #[test]
+    fn a_sealed_file_is_mapped_up_to_its_end_and_again_when_it_has_grown() {
+        let table = DmaTable::default();
+        table.set_master(true);
+        let (file, other) = (sealed(2), sealed(1));
+        let map = |file: &Arc<File>, address: u64, offset: u64, bytes: u64| {
+            let file = Some((file.clone(), offset));
+            table.map(&MapRequest { file, ..request(address..address + bytes) })
+        };
+        assert_eq!(map(&file, 0x1000, 0x1000, 0x1001), Err(Errno::INVAL), "a byte after its end");
+        map(&file, 0x1000, 0x1000, 0x1000).unwrap();
+        map(&file, 0x4000, 0, 0x2000).unwrap();
+        assert_eq!(table.mapped_files(), 1, "both are one mapping");
+        map(&other, 0x8000, 0, 0x1000).unwrap();
+        assert_eq!(table.mapped_files(), 2);
+        table.write(0x1FFF, &[7]).unwrap();
+        let mut byte = [0];
+        table.read(0x5FFF, &mut byte).unwrap();
+        assert_eq!(byte, [7], "it is the same byte of the file");
+        file.set_len(4096 * 4).unwrap();
+        map(&file, 0x1_0000, 0x2000, 0x2000).unwrap();
+        table.write(0x1_0000, &[9]).unwrap();
+        file.read_exact_at(&mut byte, 0x2000).unwrap();
+        assert_eq!(byte, [9]);
+        table.unmap(&(0x8000..0x9000)).unwrap();
+        assert_eq!(table.mapped_files(), 1);
+        table.unmap(&(0..u64::MAX)).unwrap();
+        assert_eq!(table.mapped_files(), 0);
+        assert!(table.lock().files.is_empty(), "what no map has is forgotten");
+    }
+
+    #[test]
+    fn an_access_of_no_bytes_reaches_nothing() {
+        let table = DmaTable::default();
+        assert_eq!(table.read(0, &mut []), Err(Errno::ACCESS));
+        table.set_master(true);
+        table.read(0, &mut []).unwrap();
+        table.write(u64::MAX, &[]).unwrap();
+        assert_eq!(table.write(0, &[1]), Err(Errno::FAULT));
+        assert!(!table.touches(&(0..u64::MAX)));
+    }
+}

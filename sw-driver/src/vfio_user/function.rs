@@ -154,3 +154,61 @@ impl Interrupts {
 
     pub(super) const KINDS: usize = KINDS;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function that has nothing but registers.
+    struct Plain {
+        resets: u32,
+    }
+
+    impl Function for Plain {
+        fn read(&mut self, _: u64, _: &mut [u8]) -> Result<(), Errno> {
+            Ok(())
+        }
+        fn write(&mut self, _: u64, _: &[u8]) -> Result<(), Errno> {
+            Ok(())
+        }
+        fn reset(&mut self) {
+            self.resets += 1;
+        }
+    }
+
+    #[test]
+    fn a_plain_function_has_no_more_than_registers_and_is_reset_when_its_client_goes() {
+        let mut plain = Plain { resets: 0 };
+        assert_eq!(plain.own_region(), 0);
+        assert_eq!((plain.read_own(0, &mut [0]), plain.write_own(0, &[0])), (Err(Errno::NXIO), Err(Errno::NXIO)));
+        assert_eq!(plain.doorbells(), []);
+        assert!(plain.doorbell_event(Doorbell { offset: 0, value: 1 }).is_none());
+        plain.connected();
+        plain.leaving();
+        plain.interrupts_changed();
+        assert_eq!(plain.resets, 0);
+        plain.disconnected();
+        assert_eq!(plain.resets, 1);
+        let request = MapRequest { range: 0..1, readable: true, writable: true, file: None };
+        assert_eq!(plain.map(&request), Ok(()));
+    }
+
+    #[test]
+    fn interrupts_are_of_five_kinds() {
+        let host = Host::new(3);
+        let counts: Vec<_> = (0..6).map(|kind| host.interrupts.count(kind)).collect();
+        assert_eq!(counts, [Some(0), Some(0), Some(3), Some(1), Some(1), None]);
+        assert!(!host.interrupts.fire(0) && !host.interrupts.report_error() && !host.interrupts.request_back());
+        let fds: Vec<OwnedFd> = (0..2).map(|_| irq::create().unwrap()).collect();
+        let copies = fds.iter().map(|fd| Some(irq::duplicate(fd).unwrap()));
+        host.interrupts.set(MSIX, 1, copies);
+        assert_eq!([0, 1, 2, 3].map(|vector| host.interrupts.fire(vector)), [false, true, true, false]);
+        assert_eq!(fds.iter().map(irq::take).collect::<Vec<_>>(), [1, 1]);
+        assert!(irq::signal(host.interrupts.eventfd(2).unwrap()));
+        assert_eq!(irq::take(&fds[1]), 1);
+        assert!(host.interrupts.eventfd(0).is_none() && host.interrupts.eventfd(3).is_none());
+        host.interrupts.clear();
+        assert!(!host.interrupts.fire(1) && host.interrupts.eventfd(2).is_none());
+        assert_eq!(host.interrupts.count(MSIX), Some(3));
+    }
+}

@@ -92,4 +92,22 @@ mod tests {
         assert_eq!(DmaMap::parse(&map.bytes()[..31]), None);
         assert_eq!((Command::of(13), Command::of(14), Command::of(0)), (Some(Command::Reset), None, None));
     }
+
+    #[test]
+    fn each_request_has_its_number() {
+        let numbers: Vec<u16> = (0..20).filter(|number| Command::of(*number).is_some()).collect();
+        assert_eq!(numbers, (1..14).collect::<Vec<u16>>());
+        for number in 1..14 {
+            assert_eq!(Command::of(number).map(|command| command as u16), Some(number));
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_body_lie_one_after_another_with_the_low_byte_first() {
+        let header = Header { id: 0x0201, command: 0x0403, size: 0x0807_0605, flags: 0x0C0B_0A09, error: 0x100F_0E0D };
+        assert_eq!(header.bytes(), (1..17).collect::<Vec<u8>>());
+        assert_eq!(Header::parse(&header.bytes()), Some(header));
+        assert_eq!(Header::parse(&[header.bytes(), vec![9]].concat()), Some(header), "what follows is not read");
+        assert_eq!((Header::parse(&header.bytes()[..15]), Header::parse(&[])), (None, None));
+    }
 }

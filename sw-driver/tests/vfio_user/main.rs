@@ -4,12 +4,15 @@
 #[macro_use(assert_eq)]
 extern crate spindle_testing;
 
+mod answers;
 mod dummy;
 mod fuzz;
 mod hostile;
 mod interop;
 mod memory;
 mod own;
+mod plugin;
+mod requests;
 
 use dummy::{BYTES, DONE, FROM, GO, TO};
 use spindle::Card;

@@ -119,4 +119,27 @@ mod tests {
         assert_eq!((minor(0), minor(MINOR), minor(9)), (0, MINOR, MINOR));
         assert!(parse_version(b"\0\0\x01\0{\0").is_none() && parse_version(&[0]).is_none());
     }
+
+    #[test]
+    fn capabilities_are_text_between_the_version_and_a_zero() {
+        let own = Capabilities { process: Some(3), window: Some([1, 2]), ..Capabilities::own() };
+        let body = version_body(own.clone());
+        assert_eq!(body[..4], [0, 0, 1, 0]);
+        assert_eq!(body.last(), Some(&0));
+        let text = std::str::from_utf8(&body[4..body.len() - 1]).unwrap();
+        assert_eq!(
+            text,
+            "{\"capabilities\":{\"max_msg_fds\":16,\"max_data_xfer_size\":1048576,\"migration\":{\"pgsize\":4096},\
+             \"window\":[1,2],\"process\":3}}"
+        );
+        assert_eq!(parse_version(&body).unwrap().1, own);
+        let plain = version_body(Capabilities::own());
+        assert!(!std::str::from_utf8(&plain[4..]).unwrap().contains("window"), "what is not there is not named");
+        let other =
+            parse_version(b"\x02\0\x03\0{\"capabilities\":{\"max_data_xfer_size\":5,\"migration\":{}}}\0").unwrap();
+        assert_eq!(other.0, Version { major: 2, minor: 3 });
+        let expected = Capabilities { max_msg_fds: 1, max_data_xfer_size: 5, ..Capabilities::default() };
+        assert_eq!(other.1.migration.pgsize, 4096);
+        assert_eq!(other.1, expected);
+    }
 }

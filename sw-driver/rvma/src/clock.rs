@@ -43,4 +43,16 @@ mod tests {
         assert_eq!(Clock::new(4000).cycles(FOREVER - 1), FOREVER - 1);
         assert_eq!(clock.nanoseconds(33_553_408), 134_213_632);
     }
+
+    #[test]
+    fn a_clock_without_a_frequency_has_one_cycle_a_nanosecond() {
+        let clock = Clock::new(0);
+        assert_eq!([0, 1, 7, FOREVER - 1].map(|time| clock.cycles(time)), [0, 1, 7, FOREVER - 1]);
+        assert_eq!([0, 1, 7, FOREVER].map(|cycles| clock.nanoseconds(cycles)), [0, 1, 7, FOREVER - 1]);
+        // A slow one: what is begun counts for a limit, and not for a time that has passed.
+        let slow = Clock::new(3);
+        assert_eq!([1, 333, 334, 666, 667].map(|time| slow.cycles(time)), [1, 1, 2, 2, 3]);
+        assert_eq!([0, 1, 2, 3].map(|cycles| slow.nanoseconds(cycles)), [0, 333, 666, 1000]);
+        assert_eq!(slow.nanoseconds(FOREVER), FOREVER - 1);
+    }
 }

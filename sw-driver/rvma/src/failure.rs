@@ -120,3 +120,82 @@ pub fn small(number: impl TryInto<u32> + Copy + std::fmt::Display, what: &str) -
 pub extern "C" fn RVMA_Error() -> *const c_char {
     LAST.get().as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence() -> String {
+        // SAFETY: the pointer is that of a sentence which stays.
+        unsafe { CStr::from_ptr(RVMA_Error()) }.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn each_kind_of_error_has_its_status_and_its_sentence() {
+        let doorbell = || Error::Doorbell { command: "put", why: "there is no room" };
+        let timeout = || Error::Timeout { what: "a record".into(), cycles: 7 };
+        for (error, status_of, text) in [
+            (argument("a wrong one"), ERR_ARGUMENT, "a wrong one"),
+            (doorbell().into(), ERR_REFUSED, "the card refuses put: there is no room"),
+            (timeout().into(), ERR_TIMEOUT, "a record did not come within 7 cycles"),
+            (Error::Memory("gone".into()).into(), ERR_DEVICE, "host memory: gone"),
+            (anyhow!("no error of the driver"), ERR_DEVICE, "no error of the driver"),
+            (Error::Argument("deep".into()).into(), ERR_ARGUMENT, "deep"),
+        ] {
+            assert_eq!(status(|| Err(error)), status_of, "{text}");
+            assert_eq!(sentence(), text);
+        }
+        assert_eq!(status(|| Ok(())), SUCCESS);
+        assert_eq!(sentence(), "deep", "a call that succeeds leaves the sentence of the last one that failed");
+        assert_eq!(status(|| panic!("as the test wants it")), ERR_DEVICE);
+        assert_eq!(sentence(), "the simulation failed; the reason is on standard error");
+        assert_eq!(guard(|code| code * 10, || Err::<c_int, _>(argument("a\0b"))), 10 * ERR_ARGUMENT);
+        assert_eq!(sentence(), "a b");
+        assert_eq!(guard(|_| 0, || Ok(5)), 5);
+    }
+
+    #[test]
+    fn a_thread_keeps_each_sentence_once_and_a_bounded_number_of_bytes() {
+        let mut sentences = Sentences::default();
+        let first = sentences.keep("one".into(), ERR_ARGUMENT).as_ptr();
+        assert_eq!(sentences.keep("one".into(), ERR_ARGUMENT).as_ptr(), first);
+        assert_eq!((sentences.bytes, sentences.kept.len()), (4, 1));
+        // Exactly as many bytes as are kept, the zero included; then one more.
+        let rest = KEPT_BYTES - 4 - 1;
+        assert_eq!(sentences.keep("x".repeat(rest), ERR_PUT).to_bytes().len(), rest);
+        assert_eq!(sentences.bytes, KEPT_BYTES);
+        for (code, start) in [
+            (ERR_ARGUMENT, "an argument is wrong"),
+            (ERR_REFUSED, "the call was refused"),
+            (ERR_TIMEOUT, "the limit of a wait was reached"),
+            (ERR_PUT, "a put did not arrive"),
+            (ERR_DEVICE, "the NIC does not answer as it should"),
+        ] {
+            let text = sentences.keep(String::new(), code).to_string_lossy();
+            assert_eq!(text, format!("{start}; the thread keeps no more sentences, so the details are lost"));
+        }
+        assert_eq!(sentences.keep("one".into(), ERR_ARGUMENT).as_ptr(), first, "what is kept is still there");
+        // A dropped set would take what pointers name.
+        std::mem::forget(sentences);
+    }
+
+    #[test]
+    fn numbers_and_pointers_of_a_program_are_checked() {
+        assert_eq!(small(u32::MAX, "a size").unwrap(), u32::MAX);
+        assert_eq!(
+            small(1u64 << 32, "a size").unwrap_err().to_string(),
+            "a size is 4294967296; it must fit 32 bits without a sign"
+        );
+        assert_eq!(small(-1, "a size").unwrap_err().to_string(), "a size is -1; it must fit 32 bits without a sign");
+        assert_eq!(bytes_of_memory(isize::MAX as usize, "it").unwrap(), isize::MAX as usize);
+        assert_eq!(
+            bytes_of_memory(isize::MAX as usize + 1, "it").unwrap_err().to_string(),
+            "it has 9223372036854775808 bytes, which no memory has; give its size"
+        );
+        let mut number = 7;
+        // SAFETY: the first points to nothing, the second to a number that lives.
+        let (null, given) = unsafe { (given::<u32>(std::ptr::null_mut(), "it"), given(&mut number, "it")) };
+        assert_eq!(null.unwrap_err().to_string(), "it is NULL");
+        assert_eq!(*given.unwrap(), 7);
+    }
+}

@@ -113,7 +113,7 @@ impl Pages {
     /// Takes back one mapping of exactly this range.
     ///
     /// # Errors
-    /// The range is not mapped.
+    /// The range is not mapped, or pages cannot be taken back: then the range stays, and the call can be repeated.
     pub fn unmap(&mut self, range: &Range<u64>, device: &mut impl MapPages) -> Result<()> {
         let Some(at) = self.ranges.iter().position(|known| known == range) else {
             return Err(Error::Argument(format!(
@@ -121,17 +121,20 @@ impl Pages {
                 range.start, range.end
             )));
         };
-        self.ranges.swap_remove(at);
         let pages = self.pages_of(range);
-        for segment in self.overlapping(&pages) {
+        let (own, shared): (Vec<_>, Vec<_>) =
+            self.overlapping(&pages).into_iter().partition(|segment| self.segments[&segment.start].users.len() == 1);
+        // What can fail comes first: after an error the range is still there, and can be taken back again.
+        for segment in own {
+            device.unmap_pages(&segment)?;
+            self.segments.remove(&segment.start);
+        }
+        for segment in shared {
             let clip = segment.start.max(pages.start)..segment.end.min(pages.end);
             let users = &mut self.segments.get_mut(&segment.start).expect("it is known").users;
             users.swap_remove(users.iter().position(|user| *user == clip).expect("the range is a user"));
-            if users.is_empty() {
-                self.segments.remove(&segment.start);
-                device.unmap_pages(&segment)?;
-            }
         }
+        self.ranges.swap_remove(at);
         Ok(())
     }
 
@@ -151,6 +154,24 @@ mod tests {
     /// Type 1 of VFIO: no overlapping map, and what is taken back was mapped as a whole.
     #[derive(Default)]
     struct Iommu(Vec<Range<u64>>, usize);
+
+    /// An IOMMU that takes so many more pieces back.
+    struct Tired<'a>(&'a mut Iommu, usize);
+
+    impl MapPages for Tired<'_> {
+        fn map_pages(&mut self, pages: &Range<u64>) -> Result<()> {
+            self.0.map_pages(pages)
+        }
+        fn unmap_pages(&mut self, pages: &Range<u64>) -> Result<()> {
+            match self.1.checked_sub(1) {
+                Some(left) => {
+                    self.1 = left;
+                    self.0.unmap_pages(pages)
+                }
+                None => Err(Error::Memory("not now".into())),
+            }
+        }
+    }
 
     impl MapPages for Iommu {
         fn map_pages(&mut self, pages: &Range<u64>) -> Result<()> {
@@ -276,5 +297,23 @@ mod tests {
         assert_eq!(iommu.0, [0x2000..0x4000, 0x4000..0x5000, 0x1000..0x2000, 0x5000..0x7000]);
         let error = pages.unmap(&(0x1000..0x6000), &mut iommu).unwrap_err().to_string();
         assert_eq!(error, "the range 0x1000 to 0x6000 is not mapped for the card; give the range that was mapped");
+    }
+
+    #[test]
+    fn a_range_that_cannot_be_taken_back_stays_and_can_be_taken_back_again() {
+        for left in 0..2 {
+            let (mut pages, mut iommu) = (Pages::new(4096), Iommu(vec![], 100));
+            // Three pieces, of which another range shares the last.
+            pages.map(&(0x1800..0x8800), &mut iommu).unwrap();
+            pages.map(&(0x8000..0x9000), &mut iommu).unwrap();
+            let error = pages.unmap(&(0x1800..0x8800), &mut Tired(&mut iommu, left)).unwrap_err();
+            assert_eq!(error.to_string(), "host memory: not now");
+            assert_eq!(iommu.0.len(), 3 - left);
+            pages.unmap(&(0x1800..0x8800), &mut iommu).unwrap();
+            assert_eq!(iommu.0, vec![0x8000..0x9000; 1], "the other range still has its page");
+            assert!(pages.unmap(&(0x1800..0x8800), &mut iommu).is_err());
+            pages.unmap(&(0x8000..0x9000), &mut iommu).unwrap();
+            assert!(iommu.0.is_empty());
+        }
     }
 }

@@ -46,6 +46,10 @@ pub struct Card {
     pub answers: HashMap<u32, VecDeque<u32>>,
     /// Accesses of this register fail.
     pub broken: Option<u32>,
+    /// Writes of host memory fail.
+    pub no_memory: bool,
+    /// What the card writes to host memory after the driver's next read of it.
+    pub late: Option<(u64, Vec<u8>)>,
     /// Registers read and steps since the last look at them.
     pub reads: Vec<u32>,
     pub steps: Vec<Step>,
@@ -93,6 +97,8 @@ impl Handle {
             complete: None,
             answers: HashMap::new(),
             broken: None,
+            no_memory: false,
+            late: None,
             reads: Vec::new(),
             steps: Vec::new(),
             allocations: Vec::new(),
@@ -284,6 +290,11 @@ impl Bar for Handle {
             card.commits += 1;
         } else if address == hpu::BASE + hpu::PRINT_POP {
             card.prints.pop_front();
+        } else if address == hpu::BASE + hpu::FAULT_POP {
+            // The next report, which is none of the driver's business yet.
+            for register in [hpu::FAULT_WHO, hpu::FAULT_PC, hpu::FAULT_ADDRESS, hpu::FAULT_FRAME] {
+                card.registers.insert(hpu::BASE + register, 0xDEAD_DEAD);
+            }
         } else if address == hpu::BASE + hpu::CTX_INSTALL {
             let staged = card
                 .registers
@@ -325,13 +336,19 @@ impl HostMemory for Handle {
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        let card = self.0.borrow();
+        let mut card = self.0.borrow_mut();
         (address..).zip(bytes).for_each(|(at, byte)| *byte = card.byte(at));
+        if let Some((at, late)) = card.late.take() {
+            card.store(at, &late);
+        }
         Ok(())
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         let mut card = self.0.borrow_mut();
+        if card.no_memory {
+            return Err(Error::Memory("it is not there".into()));
+        }
         card.steps.push(Step::Memory(address, bytes.len()));
         card.store(address, bytes);
         Ok(())

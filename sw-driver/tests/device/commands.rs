@@ -324,3 +324,41 @@ fn a_wait_for_posts_ends_with_the_last_one_or_in_time() {
     done(&handle, 4, 0);
     assert_eq!(device.posts_left(&mut ring).unwrap(), 0);
 }
+
+#[test]
+fn a_command_that_cannot_be_written_takes_no_place() {
+    let (handle, mut device, mut ring, base) = ring(4);
+    assert!(device.add_put(&mut ring, BUFFER, 1, &TARGET, 1).unwrap());
+    handle.0.borrow_mut().no_memory = true;
+    assert_eq!(refused(device.add_put(&mut ring, BUFFER, 2, &TARGET, 2)), "host memory: it is not there");
+    device.add_frame(&mut ring, BUFFER, 60, FrameOptions::default()).unwrap_err();
+    let window = Window { process: PROCESS as usize, mailbox: 1 };
+    device.post_many(&mut ring, window, &[posted(0)]).unwrap_err();
+    handle.0.borrow_mut().no_memory = false;
+    assert_eq!(device.add_frame(&mut ring, BUFFER, 60, FrameOptions::default()).unwrap(), Some(2));
+    device.write_commands(&mut ring).unwrap();
+    assert_eq!(handle.register(TAIL), 2);
+    assert_eq!(handle.words::<2>(base + 64), [u32::from(commands::SEND_FRAME), 60]);
+}
+
+#[test]
+fn a_ring_that_does_not_answer_is_as_it_was() {
+    let (handle, mut device, mut ring, _) = ring(2);
+    let window = Window { process: PROCESS as usize, mailbox: 1 };
+    assert_eq!(device.post_many(&mut ring, window, &[posted(0), posted(1)]).unwrap(), 2);
+    done(&handle, 1, 0);
+    handle.break_register(Some(DONE));
+    device.posts_left(&mut ring).unwrap_err();
+    device.post_many(&mut ring, window, &[posted(2)]).unwrap_err();
+    handle.break_register(None);
+    assert_eq!(device.posts_left(&mut ring).unwrap(), 1);
+    assert_eq!(device.post_many(&mut ring, window, &[posted(2), posted(3)]).unwrap(), 1);
+    // A stopped ring whose tail cannot be written is reported as what it is when that is repeated.
+    done(&handle, 2, doorbell_error::NO_SLOT);
+    handle.break_register(Some(TAIL));
+    device.posts_left(&mut ring).unwrap_err();
+    handle.break_register(None);
+    handle.steps();
+    assert_eq!(device.posts_left(&mut ring).unwrap(), 1);
+    assert_eq!(handle.steps(), vec![Step::Write(TAIL, 3)]);
+}

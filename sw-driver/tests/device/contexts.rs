@@ -318,3 +318,17 @@ fn what_a_context_used_before_its_installation_is_not_its_own() {
     assert_eq!(device.counters().unwrap().contexts[1].tasks, 13);
     assert_eq!(device.counters().unwrap().contexts[1].drops[26], 7);
 }
+
+#[test]
+fn a_context_that_was_not_installed_leaves_its_place() {
+    let (handle, mut device) = with_contexts(1);
+    for broken in [hpu::IMEM_DATA, hpu::L2_ADDR, hpu::CTX_WEIGHT, hpu::CTX_INSTALL] {
+        handle.break_register(Some(hpu::BASE + broken));
+        device.install(&image(8, 4), &ContextOptions::default()).unwrap_err();
+        handle.break_register(None);
+        assert!(device.activate(ContextId(1)).is_err(), "{broken:#x}");
+    }
+    assert_eq!(device.install(&image(8, 4), &ContextOptions::default()).unwrap(), ContextId(1));
+    assert_eq!(handle.register(hpu::BASE + hpu::CTX_CODE_BASE), 128, "the place after the first context");
+    assert_eq!(handle.register(hpu::BASE + hpu::CTX_STATE_BASE), 0);
+}

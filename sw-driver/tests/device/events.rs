@@ -20,11 +20,16 @@ fn ring(records: usize) -> (Handle, Device<Handle, Handle>, EventRing, u64) {
     (handle, device, ring, base)
 }
 
-/// The card writes the record of this number, a user's event with the number.
+/// The record of this number, a user's event with the number.
+fn record(number: u32) -> Vec<u8> {
+    let words = [Head::ZERO.with_kind(events::USER.into()).0, 0, 8, 0, 0, number, 0, number];
+    words.map(u32::to_le_bytes).concat()
+}
+
+/// The card writes it.
 fn put(handle: &Handle, base: u64, records: u32, number: u32) {
     let at = base + u64::from(number.wrapping_sub(1) % records) * BYTES as u64;
-    let words = [Head::ZERO.with_kind(events::USER.into()).0, 0, 8, 0, 0, number, 0, number];
-    handle.store(at, &words.map(u32::to_le_bytes).concat());
+    handle.store(at, &record(number));
 }
 
 #[test]
@@ -111,6 +116,17 @@ fn a_record_of_another_round_is_none() {
     }
     put(&handle, base, 4, 1);
     assert_eq!(device.poll_event(&mut ring).unwrap().unwrap().number, 1);
+}
+
+#[test]
+fn a_record_that_is_written_while_it_is_looked_at_is_whole_or_not_there() {
+    let (handle, mut device, mut ring, base) = ring(2);
+    for number in 1..=4 {
+        handle.0.borrow_mut().late = Some((base + 32 * u64::from((number - 1) % 2), record(number)));
+        assert_eq!(device.poll_event(&mut ring).unwrap(), None, "{number} came after the look");
+        let event = device.poll_event(&mut ring).unwrap().unwrap();
+        assert_eq!((event.number, event.kind), (number, EventKind::User { user: number.into(), length: 8 }));
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use spindle::rvma::{Posted, Window};
 use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextId, Device, Error, Result};
 use spindle_contract::params::{Config, RECEIVE_MAP_BITS};
-use spindle_contract::registers::packet::RuleAction;
+use spindle_contract::registers::packet::{self, RuleAction};
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, mailbox_mode as mode};
 use std::ops::Range;
 
@@ -127,8 +127,16 @@ fn handlers_of_a_window_have_a_rule_ahead_of_all_others() {
     handle.0.borrow_mut().doorbell = (0xA124, 0);
     let other = device.open_window(4, &WindowOptions { address: 9, ..options }).unwrap();
     assert_eq!(valid(&handle).len(), 2);
+    handle.steps();
     device.close_window(window).unwrap();
     assert_eq!(valid(&handle), [(context, 5)]);
+    let writes = handle.writes();
+    let place = |register: u32| writes.iter().position(|write| write.0 == register).unwrap();
+    let commit = packet::BASE + packet::MATCH_COMMIT;
+    assert!(
+        place(page(4) + doorbell::COMMAND) < place(commit),
+        "messages meet a closed window, not one without handlers"
+    );
     let commits = handle.0.borrow().commits;
     device.close_window(window).unwrap();
     assert_eq!(handle.0.borrow().commits, commits, "it has no rule any more");
@@ -171,6 +179,11 @@ fn what_is_asked_of_a_window_names_it_and_has_an_answer_of_64_bits() {
         assert_eq!(answer.is_some(), !["inc_epoch", "close"].contains(&name));
         let expected =
             of_page(page(4), [(doorbell::MAILBOX, 0xA123), (doorbell::COUNT, count), (doorbell::COMMAND, command)]);
+        // The value is that of this command, so it is read last.
+        let values = [doorbell::VALUE_LO, doorbell::VALUE_HI].map(|register| page(4) + register);
+        let of_page = |read: &u32| *read >= page(4) && *read < page(5);
+        let reads: Vec<u32> = handle.0.borrow().reads.iter().copied().filter(of_page).collect();
+        assert_eq!(reads, [page(4) + doorbell::RESULT, values[0], values[1]], "{name}");
         assert_eq!(handle.writes(), expected, "{name}");
         // Without an answer: of the history that is no error.
         handle.results(4, [doorbell::Result::ZERO.with_error(doorbell_error::NOTHING).0]);

@@ -441,6 +441,11 @@ fn memory_is_given_with_its_rights_and_taken_back_whole() {
         assert_eq!((memory.ranges().len(), pair.function.heard()), (left, heard));
     }
     pair.function.refuses = false;
+    // A map that the table refuses after the function has taken it.
+    let sealed = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::ALLOW_SEALING).unwrap();
+    rustix::fs::fcntl_add_seals(&sealed, rustix::fs::SealFlags::SHRINK).unwrap();
+    assert_eq!(pair.refused(Command::DmaMap, &map(3, 0x1000, 0x1000), vec![sealed]), invalid);
+    assert_eq!(pair.function.heard(), ["map 0x1000", "unmap 0x1000..0x2000, late"]);
     for all in [UNMAP_ALL, 1 << 2] {
         pair.request(Command::DmaMap, &map(3, 0x1000, 0x1000), fd(1)).unwrap();
         pair.body(Command::DmaUnmap, &unmap(all, 0, 0));
@@ -677,4 +682,48 @@ fn descriptors_that_come_in_parts_belong_to_one_message() {
     let mut client = Channel::new(ours).unwrap();
     assert_eq!(client.receive().unwrap().unwrap().header.error, 0);
     assert_eq!(client.receive().unwrap().unwrap().header.error as i32, code(Errno::INVAL));
+}
+
+#[test]
+fn a_client_that_sends_many_requests_at_once_is_answered_in_parts() {
+    let mut pair = Pair::new();
+    let header = Header { command: Command::GetInfo as u16, ..Header::default() };
+    for id in 0..150 {
+        pair.client.send(Header { id, ..header }, &[], vec![]).unwrap();
+    }
+    let mut answered = 0;
+    // Twice in a call the server looks at its client, each time at 64 requests.
+    for answers in [128, 22, 0] {
+        assert_eq!(pair.server.service(&mut pair.function), answers > 0);
+        let before = answered;
+        while let Some(reply) = pair.client.receive().unwrap() {
+            assert_eq!(reply.header.id, answered);
+            answered += 1;
+        }
+        assert_eq!(answered - before, answers);
+    }
+}
+
+#[test]
+fn a_read_has_at_most_as_many_bytes_as_a_message_of_data() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let host = Host::new(1);
+    let layout = Layout { registers: 1 << 21, vectors: 1 };
+    let mut server = Server::over(theirs, layout, host.clone()).unwrap();
+    let mut dummy = Dummy::new(host);
+    let mut client = Channel::new(ours).unwrap();
+    let mut ask = |command: Command, body: &[u8]| {
+        let header = Header { command: command as u16, ..Header::default() };
+        client.send(header, &[body], vec![]).unwrap();
+        loop {
+            server.service(&mut dummy);
+            if let Some(reply) = client.receive().unwrap() {
+                break (reply.header.error as i32, reply.body.len());
+            }
+        }
+    };
+    assert_eq!(ask(Command::Version, &version_body(Capabilities::own())).0, 0);
+    let read = |count: usize| RegionAccess { offset: 0, region: 0, count: count as u32 }.bytes();
+    assert_eq!(ask(Command::RegionRead, &read(MAX_DATA)), (0, MAX_DATA + RegionAccess::BYTES));
+    assert_eq!(ask(Command::RegionRead, &read(MAX_DATA + 1)), (code(Errno::INVAL), 0));
 }

@@ -629,3 +629,15 @@ fn a_socket_without_a_server_is_no_card() {
     assert!(error.starts_with(&format!("cannot connect to {}: ", path.display())), "{error}");
     assert!(error.ends_with("start `spindle serve` or `spindled` at this path"), "{error}");
 }
+
+#[test]
+fn numbers_of_requests_go_on_after_sixteen_bits() {
+    let (mut client, mut script) = Script::client(Capabilities::own());
+    for number in 2..(1u32 << 16) + 3 {
+        client.post(0, 0, &[]).unwrap();
+        assert_eq!(script.request().header.id, number as u16);
+    }
+    script.next = 3;
+    script.answer(Ok(interrupts(2, 5)), vec![]);
+    assert_eq!(client.interrupts(2).unwrap(), 5);
+}

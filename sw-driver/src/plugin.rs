@@ -327,3 +327,42 @@ impl Card for PluginCard {
         call(|sentence| unsafe { (self.table.reset)(self.card, sentence) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_with_a_zero_whatever_its_length() {
+        #[repr(C)]
+        struct Guarded {
+            sentence: Sentence,
+            guard: [u8; 8],
+        }
+        for (length, kept) in [(0, 0), (1, 1), (510, 510), (511, 511), (512, 511), (2000, 511)] {
+            let mut guarded = Guarded { sentence: Sentence([0x55; SENTENCE]), guard: [0xA5; 8] };
+            // The whole structure is the pointer's, so that a write after the sentence is seen.
+            let sentence = std::ptr::from_mut(&mut guarded).cast::<Sentence>();
+            assert_eq!(run(sentence, || Err(Error::Plugin("x".repeat(length)))), OTHER);
+            assert_eq!(guarded.guard, [0xA5; 8]);
+            let text: Vec<c_char> = [vec![b'x' as c_char; kept], vec![0; SENTENCE - kept]].concat();
+            assert!(guarded.sentence.0[..] == text[..], "{length} letters");
+        }
+        let mut sentence = Sentence([0x55; SENTENCE]);
+        assert_eq!(run(&mut sentence, || Ok(())), DONE);
+        assert_eq!(run(&mut sentence, || Err(Error::Argument("a".into()))), ARGUMENT);
+        assert_eq!(run(&mut sentence, || Err(Error::Memory("a".into()))), MEMORY);
+        assert_eq!(run(&mut sentence, || panic!("as the test wants it")), OTHER);
+    }
+
+    #[test]
+    fn a_library_that_fills_its_sentence_is_read_to_the_last_byte_but_one() {
+        let full = |sentence: *mut Sentence| {
+            // SAFETY: the caller's sentence lives.
+            unsafe { (*sentence).0 = [b'x' as c_char; SENTENCE] };
+            7
+        };
+        assert_eq!(call(full).unwrap_err().to_string(), "x".repeat(SENTENCE - 1));
+        assert!(call(|_| DONE).is_ok());
+    }
+}

@@ -489,4 +489,39 @@ mod tests {
         }
         assert_eq!((table.words.len(), table.fields.len()), (1, 2));
     }
+
+    #[test]
+    fn a_word_that_names_messages_is_one_of_sixteen() {
+        let mut table = RuleTable::new(64);
+        for word in 0..15 {
+            add(&mut table, &format!("eth[{}:4] == 1", 4 * word)).unwrap();
+        }
+        let end = Some(table.words[0].1[0]);
+        let mut deliver = |offset: usize| {
+            let message = Message::Field(Source::Frame { offset, behind_tag: true });
+            let delivery = Delivery { context: ContextId(1), message, end, to_host: false };
+            table.add(&Rule::any(), Action::Deliver(delivery))
+        };
+        deliver(42).unwrap();
+        deliver(42).unwrap();
+        let error = deliver(46).unwrap_err();
+        assert!(matches!(error, Error::Terms(_)), "{error}");
+        assert_eq!((table.words.len(), table.fields.len()), (15, 1));
+    }
+
+    #[test]
+    fn a_set_of_rules_gives_the_same_table_as_its_rules_one_by_one() {
+        let window = Window { process: 1, mailbox: 2 };
+        let rule = |text: &str| text.parse::<Rule>().unwrap();
+        let ahead = vec![(window, rule("udp.dport == 1"), Action::Drop)];
+        let given = vec![(rule("udp.dport == 1 || icmp"), Action::Host), (rule("vlan"), Action::Mailbox)];
+        let table = RuleTable::of(8, ahead.clone(), given.clone()).unwrap();
+        assert_eq!((table.added, &table.owners[..], table.slots, table.written), (3, &[0, 1, 1, 2][..], 8, false));
+        assert_eq!(terms(&table), [1]);
+        assert_eq!((&table.ahead, &table.given), (&ahead, &given));
+        match RuleTable::of(3, ahead, given).unwrap_err() {
+            Error::Full { wanted: 1, free: 0, .. } => {}
+            other => panic!("{other}"),
+        }
+    }
 }

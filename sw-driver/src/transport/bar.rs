@@ -186,7 +186,10 @@ mod tests {
         bar.await_card().unwrap();
         // It answers a little later.
         file.write_all_at(&[0; 4], 0).unwrap();
-        let answers = std::thread::spawn(move || file.write_all_at(&registers::MAGIC.to_le_bytes(), 0).unwrap());
+        let answers = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(3));
+            file.write_all_at(&registers::MAGIC.to_le_bytes(), 0).unwrap()
+        });
         bar.await_card().unwrap();
         answers.join().unwrap();
     }

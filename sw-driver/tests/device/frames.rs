@@ -185,8 +185,8 @@ fn a_buffer_is_posted_again_when_it_is_complete_and_all_of_it_was_received() {
     // 60 bytes take 64, 9,216 take 9,216.
     open.frame(first, 60, 1);
     open.frame(first + 64, 9216, 2);
-    open.receive().unwrap();
     open.complete(0, 64 + 9216);
+    open.receive().unwrap();
     assert_eq!(open.handle.writes(), vec![], "a frame of it has not been received");
     open.receive().unwrap();
     assert_eq!(open.handle.writes(), vec![(TAIL, 3)]);

@@ -727,3 +727,13 @@ fn a_read_has_at_most_as_many_bytes_as_a_message_of_data() {
     assert_eq!(ask(Command::RegionRead, &read(MAX_DATA)), (0, MAX_DATA + RegionAccess::BYTES));
     assert_eq!(ask(Command::RegionRead, &read(MAX_DATA + 1)), (code(Errno::INVAL), 0));
 }
+
+#[test]
+fn a_peer_that_leaves_messages_unread_has_closed_the_channel() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut from = Channel::new(ours).unwrap();
+    from.send(Header::default(), &[], vec![]).unwrap();
+    drop(theirs);
+    assert!(matches!(from.receive(), Err(Broken::Closed)));
+    assert!(matches!(from.send(Header::default(), &[], vec![]), Err(Broken::Closed)));
+}

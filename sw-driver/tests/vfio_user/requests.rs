@@ -170,6 +170,14 @@ fn a_refusal_is_an_error_and_the_connection_goes_on() {
             other => panic!("{name}: {other}"),
         }
     }
+    // An error without a number.
+    let header = Header { id: script.next, flags: flags::REPLY | flags::ERROR, ..Header::default() };
+    script.channel.send(header, &[], vec![]).unwrap();
+    script.next += 1;
+    match client.reset().unwrap_err() {
+        Error::Refused { request: "a reset", why } => assert_eq!(why, "it gives no reason"),
+        other => panic!("{other}"),
+    }
     script.answer(Ok(interrupts(2, 5)), vec![]);
     assert_eq!(client.interrupts(2).unwrap(), 5);
 }

@@ -193,10 +193,12 @@ pub fn of_page<const N: usize>(page: u32, registers: [(u32, u32); N]) -> Vec<(u3
     registers.map(|(register, value)| (page + register, value)).to_vec()
 }
 
-/// A result that is an error, as a sentence.
+/// A result that is an error of the driver, as a sentence.
 #[track_caller]
 pub fn refused<T>(result: Result<T>) -> String {
     match result {
+        // Its sentence looks like that of an argument.
+        Err(Error::Plugin(sentence)) => panic!("an error of a library: {sentence}"),
         Err(error) => error.to_string(),
         Ok(_) => panic!("it is not refused"),
     }

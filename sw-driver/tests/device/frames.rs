@@ -439,7 +439,7 @@ fn frames_that_were_handed_on_are_waited_for() {
 fn a_frame_whose_buffer_cannot_be_posted_again_comes_with_the_next_call() {
     let mut open = open(2);
     let [(first, record), (second, _)] = open.buffers[..] else { panic!("two buffers") };
-    // A full ring asks the card for room, and learns there that a command could not be carried out.
+    // A post to a full ring looks at RING_DONE, by which a command could not be carried out.
     for number in 0..256u16 {
         assert!(open.device.send_frame(&mut open.frames, &[1; 14], None).unwrap());
         open.sent(number + 3);

@@ -51,7 +51,7 @@ fn a_node_is_staged_before_it_is_entered() {
 }
 
 #[test]
-fn counts_of_the_node_page_are_told_apart() {
+fn counts_of_the_node_page_are_kept_apart() {
     let (handle, mut device) = Handle::opened(&Config::SIM);
     let counters = [
         node::PUTS_DONE,

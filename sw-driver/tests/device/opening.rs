@@ -82,7 +82,7 @@ fn sizes_are_believed_up_to_what_registers_and_masks_are_made_for() {
 }
 
 #[test]
-fn a_card_of_another_kind_or_version_says_so() {
+fn a_card_of_another_kind_or_version_is_refused() {
     let error = |register: u32, value: u32| {
         let handle = Handle::new(&Config::SIM);
         handle.poke(global::BASE + register, value);
@@ -127,7 +127,7 @@ fn the_block_list_is_read_as_far_as_it_has_room() {
 }
 
 #[test]
-fn a_reset_forgets_everything_and_says_whether_the_card_was_quiet() {
+fn a_reset_forgets_everything_and_returns_whether_the_card_was_quiet() {
     let (handle, mut device) = Handle::opened(&Config::SIM);
     for (last, quiet) in [(0, true), (2, false)] {
         let context = device.install(&image(8, 0), &ContextOptions::default()).unwrap();

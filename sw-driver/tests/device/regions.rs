@@ -42,7 +42,7 @@ fn the_pages_of_a_region_are_staged_before_it_is_committed() {
 }
 
 #[test]
-fn what_cannot_be_registered_says_why() {
+fn what_cannot_be_registered_has_its_sentence() {
     let (handle, mut device) = Handle::opened(&Config::SIM);
     let pages = |number: u64| 0x2000 * number..0x2000 * number + 1;
     (0..16).for_each(|number| device.register_region(1, pages(number), Access::Write).unwrap());

@@ -206,7 +206,7 @@ fn a_client_agrees_on_a_version_before_anything_else() {
 }
 
 #[test]
-fn a_device_says_how_many_regions_and_interrupts_it_has() {
+fn a_device_reports_its_regions_and_interrupts() {
     let mut pair = Pair::new();
     let info = |regions: u32| DeviceInfo { argsz: 16, flags: 3, regions, irqs: 5 }.bytes();
     assert_eq!(pair.body(Command::GetInfo, &[]), info(10));
@@ -222,7 +222,7 @@ fn a_device_says_how_many_regions_and_interrupts_it_has() {
 }
 
 #[test]
-fn a_region_says_its_size_and_its_own_kind() {
+fn a_region_reports_its_size_and_its_own_kind() {
     let mut pair = Pair::new();
     let ask = |index: u32, argsz: u32| RegionInfo { argsz, index, ..RegionInfo::default() }.bytes();
     let region =
@@ -541,7 +541,7 @@ fn an_eventfd_of_a_register_is_a_write_while_memory_is_enabled() {
 }
 
 #[test]
-fn clients_for_whom_there_is_no_function_are_told() {
+fn clients_for_whom_there_is_no_function_are_refused() {
     let mut refusals = Refusals::default();
     let mut clients: Vec<Channel> = (0..5)
         .map(|_| {

@@ -443,7 +443,7 @@ fn registers_lie_in_the_bar_and_their_refusals_are_errors_of_registers() {
     assert!(error.contains("its registers read all ones"), "{error}");
 }
 
-/// The answers of a card whose time region says so: its kind, its mode.
+/// The answers of a card that has a region of this kind and mode in the place of the time.
 fn timed(kind: (u32, u32), mode: u64) -> Vec<Vec<u8>> {
     let mut answers = opening();
     answers[0] = DeviceInfo { argsz: 16, flags: 3, regions: 10, irqs: 5 }.bytes();
@@ -459,7 +459,7 @@ fn timed(kind: (u32, u32), mode: u64) -> Vec<Vec<u8>> {
 const OWN_KIND: (u32, u32) = (0x8000_1AF4, pci::TIME_REGION_KIND);
 
 #[test]
-fn time_moves_by_calls_if_the_server_has_the_region_and_says_so() {
+fn time_moves_by_calls_if_the_server_has_the_region_and_its_mode() {
     for (kind, mode, moves) in [
         (OWN_KIND, 1, true),
         (OWN_KIND, 1 << 63, true),

@@ -504,4 +504,52 @@ mod tests {
         let twice = ImageError::UserHeader("declares more than one user header".into());
         assert_eq!(read(&[&one[..], &[0, 0]].concat()), Err(twice));
     }
+
+    /// The file with another kind and section of the function at this address.
+    fn with_symbol(mut file: Vec<u8>, address: u32, kind: u8, section: Option<u16>) -> Vec<u8> {
+        let entry = [&address.to_le_bytes()[..], &8u32.to_le_bytes(), &[STT_FUNC, 0]].concat();
+        let at = file.windows(entry.len()).position(|bytes| bytes == entry).expect("the function has a symbol") + 8;
+        file[at] = kind;
+        if let Some(section) = section {
+            file[at + 2..at + 4].copy_from_slice(&section.to_le_bytes());
+        }
+        file
+    }
+
+    #[test]
+    fn labels_of_assembly_are_functions_and_others_are_none() {
+        const ABSOLUTE: u16 = 0xFFF1;
+        let code = base(map::CODE);
+        let functions = [
+            (code, "function"),
+            (code + 4, "label"),
+            (code + 8, "$x"),
+            (code + 12, ".L1"),
+            (base(map::CONTEXT), "variable"),
+            (code + 16, "absolute"),
+            (code + 20, "object"),
+            (base(map::CONTEXT) + 4, "function elsewhere"),
+            (code + 24, "$function"),
+        ];
+        let program = Program {
+            code: (code, vec![0x13; 64]),
+            data: (base(map::CONTEXT), vec![1; 16]),
+            functions: functions.iter().map(|(address, name)| (*address, 8, (*name).into())).collect(),
+            globals: vec![(code, ENTRY_SYMBOLS[0].into())],
+            ..Program::default()
+        };
+        let mut file = program.file();
+        for address in [code + 4, code + 8, code + 12, base(map::CONTEXT)] {
+            file = with_symbol(file, address, STT_NOTYPE, None);
+        }
+        file = with_symbol(file, code + 16, STT_NOTYPE, Some(ABSOLUTE));
+        file = with_symbol(file, code + 20, 1, None);
+        let names: Vec<String> =
+            Image::parse(&file).expect("an image").symbols.into_iter().map(|symbol| symbol.1).collect();
+        assert_eq!(names, ["function", "label", "$function", "function elsewhere"]);
+        // What no section has is undefined.
+        file = with_symbol(file, code, STT_NOTYPE, Some(0));
+        file = with_symbol(file, code + 24, STT_FUNC, Some(0));
+        assert_eq!(refused(&file), ImageError::Undefined(vec!["function".into(), "$function".into()]));
+    }
 }

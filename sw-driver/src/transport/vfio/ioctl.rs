@@ -1,7 +1,7 @@
 //! The ioctls of VFIO: containers, groups, devices, IOMMUs of type 1.
 
 use rustix::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ffi::CString;
+use std::ffi::{c_void, CString};
 use std::io;
 use std::mem::size_of;
 use std::ops::RangeInclusive;
@@ -30,16 +30,29 @@ const DEVICE_IOEVENTFD: u64 = request(16);
 /// Bytes of an answer with capabilities; longer ones are fetched again.
 const ANSWER_BYTES: usize = 1024;
 
+/// The system call itself.
+///
+/// # Safety
+/// `argument` is what the request wants: a number, or a pointer to memory that the request reads and writes.
+unsafe fn system(fd: BorrowedFd, request: u64, argument: *mut c_void) -> io::Result<i32> {
+    #[cfg(test)]
+    if let Some(answer) = super::kernel::answer(request, argument.cast()) {
+        return result(answer);
+    }
+    // SAFETY: as the caller promises.
+    result(unsafe { libc::ioctl(fd.as_raw_fd(), request as _, argument) })
+}
+
 /// An ioctl with a structure: every one of VFIO carries its size in its first word, but for those with `T` as a plain number.
 fn call<T>(fd: BorrowedFd, request: u64, argument: &mut T) -> io::Result<i32> {
     // SAFETY: `argument` is a live structure of the type that this request names, and no request here keeps its address.
-    result(unsafe { libc::ioctl(fd.as_raw_fd(), request as _, argument as *mut T) })
+    unsafe { system(fd, request, std::ptr::from_mut(argument).cast()) }
 }
 
 /// An ioctl with a number.
 fn call_number(fd: BorrowedFd, request: u64, number: u64) -> io::Result<i32> {
     // SAFETY: requests with a number read no memory.
-    result(unsafe { libc::ioctl(fd.as_raw_fd(), request as _, number) })
+    unsafe { system(fd, request, std::ptr::without_provenance_mut(number as usize)) }
 }
 
 fn result(value: i32) -> io::Result<i32> {
@@ -84,7 +97,7 @@ pub fn set_container(group: BorrowedFd, container: BorrowedFd) -> io::Result<()>
 pub fn device(group: BorrowedFd, address: &str) -> io::Result<OwnedFd> {
     let name = CString::new(address)?;
     // SAFETY: the request reads a string that ends with 0.
-    let fd = result(unsafe { libc::ioctl(group.as_raw_fd(), GROUP_GET_DEVICE_FD as _, name.as_ptr()) })?;
+    let fd = unsafe { system(group, GROUP_GET_DEVICE_FD, name.as_ptr().cast_mut().cast()) }?;
     // SAFETY: the request made this descriptor, and it is ours alone.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -127,7 +140,7 @@ pub fn set_vectors(device: BorrowedFd, index: u32, events: &[BorrowedFd]) -> io:
     let mut words: Vec<u32> = head.to_vec();
     words.extend(events.iter().map(|event| event.as_raw_fd() as u32));
     // SAFETY: the request reads as many bytes as its first word gives, which are those of `words`.
-    result(unsafe { libc::ioctl(device.as_raw_fd(), DEVICE_SET_IRQS as _, words.as_mut_ptr()) }).map(drop)
+    unsafe { system(device, DEVICE_SET_IRQS, words.as_mut_ptr().cast()) }.map(drop)
 }
 
 /// Resets the device. The kernel keeps its configuration space and its vectors.
@@ -164,7 +177,7 @@ pub fn iommu_info(container: BorrowedFd) -> io::Result<IommuInfo> {
         let mut answer = vec![0u64; bytes.div_ceil(8)];
         answer[0] = 8 * answer.len() as u64;
         // SAFETY: the request writes at most as many bytes as the first word gives, which are those of `answer`.
-        result(unsafe { libc::ioctl(container.as_raw_fd(), IOMMU_GET_INFO as _, answer.as_mut_ptr()) })?;
+        unsafe { system(container, IOMMU_GET_INFO, answer.as_mut_ptr().cast()) }?;
         let needed = answer[0] as u32 as usize;
         if needed <= 8 * answer.len() {
             let answer: Vec<u8> = answer.iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -6,12 +6,15 @@
 //! | `iommu.rs` | memory that the card reaches |
 //! | `irqs.rs` | vectors, and the kernel's own signals |
 //! | `ioctl.rs` | the system calls |
+//! | `kernel.rs` | a kernel that answers them in tests |
 //!
 //! The kernel resets the card and takes its memory back when the program ends, however it ends.
 
 mod ioctl;
 mod iommu;
 mod irqs;
+#[cfg(test)]
+mod kernel;
 mod open;
 
 use super::bar::{MappedBar, Presence};
@@ -356,5 +359,174 @@ mod tests {
             let error = result.unwrap_err();
             assert!(matches!(error, Error::Gone { .. }), "{error}");
         }
+    }
+
+    use super::kernel::{wide, Kernel};
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// A machine with the card, and a kernel that opens a plain file as the device: the registers, then the configuration space.
+    fn machine() -> (Machine, Rc<RefCell<Kernel>>, std::fs::File) {
+        use std::os::unix::fs::FileExt;
+        let machine = Machine::new();
+        machine.function("0000:65:00.0", Some("vfio-pci"), Some("17"));
+        machine.file("dev/vfio/17", "");
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(CONFIG + 4096).unwrap();
+        file.write_all_at(&registers::MAGIC.to_le_bytes(), 0).unwrap();
+        let kernel = Kernel::begin();
+        kernel.borrow_mut().device = Some(file.try_clone().unwrap().into());
+        (machine, kernel, file)
+    }
+
+    fn open_below(machine: &Machine) -> Result<VfioCard> {
+        VfioCard::open_below(machine.root(), "0000:65:00.0")
+    }
+
+    #[test]
+    fn a_card_is_opened_step_by_step_and_given_back() {
+        let (machine, kernel, file) = machine();
+        let mut card = open_below(&machine).unwrap();
+        let calls = kernel.borrow_mut().calls();
+        let numbers: Vec<u32> = calls.iter().map(|call| call.0).collect();
+        assert_eq!(numbers, [0, 3, 4, 1, 2, 6, 8, 8, 7, 9, 10, 9, 10, 9, 10, 12]);
+        let name: Vec<u32> = "0000:65:00.0".bytes().map(u32::from).collect();
+        assert_eq!((&calls[1].1[..], &calls[3].1, &calls[4].1, &calls[5].1), (&[8, 0][..], &vec![3], &vec![3], &name));
+        // The registers, the configuration space; the error, the kernel's request, the vectors.
+        assert_eq!((calls[6].1[2], calls[7].1[2]), (0, 7));
+        assert_eq!([9, 11, 13].map(|at| calls[at].1[2]), [3, 4, 2]);
+        for (at, index, count) in [(10, 3, 1), (12, 4, 1), (14, 2, 16)] {
+            let words = &calls[at].1;
+            assert_eq!(words[..5], [20 + 4 * count, 0x24, index, 0, count]);
+            assert_eq!(words.len() as u32, 5 + count);
+        }
+        assert_eq!((card.vectors(), card.read32(0).unwrap()), (16, registers::MAGIC));
+        let mut command = [0; 2];
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut command, CONFIG + 4).unwrap();
+        assert_eq!(u16::from_le_bytes(command), MEMORY | BUS_MASTER);
+
+        // Memory lies above 4 GiB, one arena after another.
+        let huge = 2u64 << 20;
+        assert_eq!(card.alloc(huge as usize, 64).unwrap(), 4 << 30);
+        assert_eq!(card.alloc(64, 64).unwrap(), (4 << 30) + huge);
+        let calls = kernel.borrow_mut().calls();
+        for (call, iova) in calls.iter().zip([4 << 30, (4 << 30) + huge]) {
+            assert_eq!((call.0, &call.1[..2]), (13, &[32, 3][..]));
+            assert_eq!((wide(&call.1, 4), wide(&call.1, 6)), (iova, huge));
+            assert_ne!(wide(&call.1, 2), iova, "the program knows it by another address");
+        }
+        card.write(4 << 30, b"spindle").unwrap();
+        let mut bytes = [0; 7];
+        card.read(4 << 30, &mut bytes).unwrap();
+        assert_eq!(&bytes, b"spindle");
+        // Memory of the program has its own addresses.
+        card.map(&(0x10_0000..0x10_2000)).unwrap();
+        let map = kernel.borrow_mut().calls();
+        assert_eq!(
+            (map[0].0, wide(&map[0].1, 2), wide(&map[0].1, 4), wide(&map[0].1, 6)),
+            (13, 0x10_0000, 0x10_0000, 0x2000)
+        );
+        let other = tempfile::tempfile().unwrap();
+        other.set_len(0x3000).unwrap();
+        card.map_file(other.as_fd(), 0x1000, &(0x20_0000..0x20_2000)).unwrap();
+        let map = kernel.borrow_mut().calls();
+        assert_eq!((wide(&map[0].1, 2) % 4096, wide(&map[0].1, 4), wide(&map[0].1, 6)), (0, 0x20_0000, 0x2000));
+        assert_eq!(kernel.borrow().maps.len(), 4);
+        card.unmap(&(0x10_0000..0x10_2000)).unwrap();
+        card.unmap_file(&(0x20_0000..0x20_2000)).unwrap();
+        assert!(card.unmap_file(&(0x20_0000..0x20_2000)).is_err());
+        assert_eq!(kernel.borrow().maps.len(), 2);
+        card.map(&(0x10_0000..0x10_1000)).unwrap();
+        card.map_file(other.as_fd(), 0, &(0x20_0000..0x20_1000)).unwrap();
+
+        kernel.borrow_mut().calls();
+        let event = card.kick(0x40, 0xABCD).unwrap().unwrap();
+        let kick = kernel.borrow_mut().calls();
+        assert_eq!((kick[0].0, kick[0].1[1], wide(&kick[0].1, 2), wide(&kick[0].1, 4)), (16, 4, 0x40, 0xABCD));
+        assert!(crate::irq::signal(&event));
+        assert_eq!(card.kicks.iter().map(crate::irq::take).collect::<Vec<_>>(), [1]);
+        card.reset().unwrap();
+        assert_eq!(kernel.borrow_mut().calls(), [(11, vec![0])]);
+        drop(card);
+        let calls = kernel.borrow_mut().calls();
+        assert_eq!(calls[0], (10, vec![20, 0x21, 2, 0, 0]), "interrupts first");
+        assert_eq!(calls.iter().map(|call| call.0).collect::<Vec<_>>(), [10, 14, 14, 14, 14]);
+        assert_eq!(kernel.borrow().maps, []);
+        std::os::unix::fs::FileExt::read_exact_at(&file, &mut command, CONFIG + 4).unwrap();
+        assert_eq!(u16::from_le_bytes(command), MEMORY);
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_a_sentence() {
+        type Change = fn(&mut Kernel);
+        let changes: [(Change, &str); 6] = [
+            (|kernel| kernel.version = 1, "the kernel speaks another version of VFIO"),
+            (|kernel| kernel.viable = false, "the IOMMU group holds a function of another driver"),
+            (|kernel| kernel.type1 = false, "the kernel has no IOMMU of type 1"),
+            (
+                |kernel| kernel.bar.1 -= 1,
+                "its BAR 0 has 1048575 bytes, and a Spindle card's has 1048576 that can be mapped",
+            ),
+            (
+                |kernel| kernel.bar.0 = 3,
+                "its BAR 0 has 1048576 bytes, and a Spindle card's has 1048576 that can be mapped",
+            ),
+            (|kernel| kernel.fails = Some(12), "cannot set up the card 0000:65:00.0 through VFIO: "),
+        ];
+        for (change, words) in changes {
+            let (machine, kernel, _file) = machine();
+            change(&mut kernel.borrow_mut());
+            let error = open_below(&machine).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        for step in [0, 3, 4, 1, 2] {
+            let (machine, kernel, _file) = machine();
+            kernel.borrow_mut().fails = Some(step);
+            let error = open_below(&machine).unwrap_err().to_string();
+            assert!(error.starts_with("cannot open the card 0000:65:00.0 through VFIO: "), "{error}");
+        }
+        for step in [7, 8, 10] {
+            let (machine, kernel, _file) = machine();
+            kernel.borrow_mut().fails = Some(step);
+            let error = open_below(&machine).unwrap_err().to_string();
+            assert!(error.starts_with("cannot set up the card 0000:65:00.0 through VFIO: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_card_has_the_vectors_signals_and_reset_that_the_kernel_gives() {
+        let (machine, kernel, _file) = machine();
+        (kernel.borrow_mut().vectors, kernel.borrow_mut().resettable) = ([0, 0, 0], false);
+        let mut card = open_below(&machine).unwrap();
+        assert_eq!(card.vectors(), 0);
+        assert!(kernel.borrow_mut().calls().iter().all(|call| call.0 != 10), "no eventfd is given");
+        assert!(card.reset().unwrap_err().to_string().contains("the kernel has no way to reset it alone"));
+        drop(card);
+        assert_eq!(kernel.borrow_mut().calls(), [], "nothing is to be given back");
+        let (machine, kernel, _file) = self::machine();
+        kernel.borrow_mut().vectors = [100, 1, 0];
+        assert_eq!(open_below(&machine).unwrap().vectors(), pci::VECTORS, "as many as the card has");
+    }
+
+    #[test]
+    fn the_ranges_of_an_iommu_are_asked_for_again_if_they_are_many() {
+        let (machine, kernel, _file) = machine();
+        kernel.borrow_mut().ranges = (0..100).map(|number| [number << 32, (number << 32) + 0xFFF_FFFF]).collect();
+        let card = open_below(&machine).unwrap();
+        let sizes: Vec<u32> =
+            kernel.borrow_mut().calls().iter().filter(|call| call.0 == 12).map(|call| call.1[0]).collect();
+        assert_eq!(sizes, [1024, 1640]);
+        drop(card);
+        // Memory that the kernel takes back in part is an error.
+        let (machine, kernel, _file) = self::machine();
+        let mut card = open_below(&machine).unwrap();
+        card.map(&(0x10_0000..0x10_1000)).unwrap();
+        kernel.borrow_mut().maps.clear();
+        let error = card.unmap(&(0x10_0000..0x10_1000)).unwrap_err().to_string();
+        assert!(error.contains("0 of 4096 bytes were taken back"), "{error}");
+        // An IOMMU of 32 bits has its memory below.
+        let (machine, kernel, _file) = self::machine();
+        kernel.borrow_mut().ranges = vec![[0, 0xFEDF_FFFF]];
+        assert_eq!(open_below(&machine).unwrap().alloc(64, 64).unwrap(), 16 << 20);
     }
 }

@@ -1,4 +1,4 @@
-//! Event rings, their interrupts, and the shadow line: when places are given back, and what the card is told of it.
+//! Event rings, their interrupts, and the shadow line: when places are given back, and which pointers the card gets.
 
 use crate::card::{of_page, page, refused, Handle, Step};
 use spindle::moderation::vector;

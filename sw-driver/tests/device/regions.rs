@@ -61,7 +61,7 @@ fn what_cannot_be_registered_has_its_sentence() {
         "process 1 has not registered the 2 bytes at 0x2000 as one region; give the range that was registered"
     );
     assert!(refused(device.deregister_region(1, &(0x2000..0x2001), Access::Read)).contains("has not registered"));
-    let nobody = "there is no process 16; the card has 16";
+    let absent = "there is no process 16; the card has 16";
     for result in [
         device.register_region(16, 0..1, Access::Read),
         device.deregister_region(16, &(0..1), Access::Read),
@@ -69,7 +69,7 @@ fn what_cannot_be_registered_has_its_sentence() {
         device.confine(16),
         device.trust(16),
     ] {
-        assert_eq!(refused(result), nobody);
+        assert_eq!(refused(result), absent);
     }
     assert_eq!(handle.steps(), vec![]);
 }

@@ -143,7 +143,7 @@ mod tests {
         let error = presence.check().unwrap_err().to_string();
         assert!(error.contains("is gone: the kernel takes the card back"), "{error}");
         drop(watch);
-        assert_eq!(crate::irq::take(&stopped), 1, "the thread was told to end");
+        assert_eq!(crate::irq::take(&stopped), 1, "the thread is to end");
     }
 
     #[test]

@@ -111,7 +111,12 @@ impl HugeFiles {
             cure: "reserve more: `echo 64 > /proc/sys/vm/nr_hugepages` as root".into(),
         })?;
         let pagemap = File::open(&self.pagemap).map_err(|error| denied(&self.pagemap, CAPABILITY, error))?;
-        let address = |offset: usize| self.physical(&pagemap, memory.address() + offset as u64);
+        let first = self.in_a_row(bytes, |offset| self.physical(&pagemap, memory.address() + offset as u64))?;
+        Ok((memory, first))
+    }
+
+    /// The address of the first of so many bytes, whose pages lie one after another.
+    fn in_a_row(&self, bytes: usize, address: impl Fn(usize) -> Result<u64>) -> Result<u64> {
         let first = address(0)?;
         for offset in (0..bytes).step_by(self.page).skip(1) {
             if address(offset)? != first + offset as u64 {
@@ -123,7 +128,7 @@ impl HugeFiles {
                 ));
             }
         }
-        Ok((memory, first))
+        Ok(first)
     }
 
     fn physical(&self, pagemap: &File, address: u64) -> Result<u64> {
@@ -273,5 +278,34 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(files.new_file().is_err() && files.left().is_empty());
         assert!(files.new_arena(1).is_err());
+    }
+
+    #[test]
+    fn pages_of_an_arena_lie_one_after_another() {
+        const PAGE_BYTES: usize = 2 << 20;
+        let machine = Machine::with_huge_pages();
+        let files = files(&machine);
+        assert_eq!(files.page, PAGE_BYTES);
+        let looked_at = std::cell::RefCell::new(Vec::new());
+        let row = |bytes: usize, hole: usize| {
+            looked_at.take();
+            files.in_a_row(bytes, |offset| {
+                looked_at.borrow_mut().push(offset / PAGE_BYTES);
+                Ok(0x4000_0000 + offset as u64 + u64::from(offset >= hole))
+            })
+        };
+        for pages in 1..4 {
+            assert_eq!(row(pages * PAGE_BYTES, usize::MAX).unwrap(), 0x4000_0000);
+            assert_eq!(looked_at.take(), (0..pages).collect::<Vec<_>>());
+        }
+        for hole in [1, 2, 3] {
+            let error = row(4 * PAGE_BYTES, hole * PAGE_BYTES).unwrap_err().to_string();
+            assert!(
+                error.starts_with("cannot have 8388608 bytes in a row: the huge pages of 2048 KiB do not lie"),
+                "{error}"
+            );
+            assert_eq!(looked_at.take().last(), Some(&hole));
+        }
+        assert!(files.in_a_row(1, |_| Err(Error::Memory("none".into()))).is_err());
     }
 }

@@ -52,6 +52,16 @@ int main(void) {
     CHECK(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS && RVMA_Wait(receiver, record(notes), 40000) == RVMA_SUCCESS);
     CHECK(RVMA_Deregister(receiver, buffer, PAGE) == RVMA_SUCCESS);
 
+    /* Also with a receive map. */
+    RVMA_Map map;
+    CHECK(RVMA_Register(receiver, buffer, PAGE) == RVMA_SUCCESS);
+    CHECK(RVMA_Post_mapped(buffer, SIZE, record(notes), win, 64, &map) == RVMA_SUCCESS);
+    FAILS(RVMA_Deregister(receiver, buffer, PAGE), RVMA_ERR_REFUSED, "posted to a window");
+    FAILS(RVMA_Deregister(receiver, notes, PAGE), RVMA_ERR_REFUSED, "posted to a window");
+    CHECK(RVMA_Win_inc_epoch(win) == RVMA_SUCCESS && RVMA_Wait(receiver, record(notes), 40000) == RVMA_SUCCESS);
+    CHECK(RVMA_Free_map(win, map) == RVMA_SUCCESS);
+    CHECK(RVMA_Deregister(receiver, buffer, PAGE) == RVMA_SUCCESS);
+
     /* Not while a put reads it, unless another registration holds the same bytes. */
     CHECK(RVMA_Put(sender, sent, SIZE, &to, 9, 9, 0, &op) == RVMA_SUCCESS);
     FAILS(RVMA_Deregister(sender, sent, sizeof sent), RVMA_ERR_REFUSED, "put");

@@ -14,6 +14,9 @@ use std::process::{Command, Stdio};
 /// Seconds that the tests of a mutant may take, for the quickest and the slowest machine alike.
 const LIMIT: &str = "300";
 
+/// Settings of cargo for the builds: a mutant is compiled once and its tests end in seconds, so compiling quickly counts.
+const SETTINGS: [&str; 2] = ["profile.dev.debug=false", "profile.dev.package.spindle-verilog.opt-level=0"];
+
 /// `cargo-mutants`, which `cargo xtask setup --mutants` installs.
 pub struct Tool {
     nextest: bool,
@@ -82,6 +85,9 @@ impl Tool {
         command.args(["--test-package", &tests, "--baseline", if sound { "skip" } else { "run" }]);
         if self.nextest {
             command.args(["--test-tool", "nextest"]);
+        }
+        for setting in SETTINGS {
+            command.args(["--cargo-arg", &format!("--config={setting}")]);
         }
         // Mutants that were missed end it with another status than 0, so that the outcomes say whether it ran.
         let status = command.stdout(Stdio::null()).status().context("cannot run cargo-mutants")?;

@@ -27,6 +27,12 @@ impl Mutant {
         key(&self.file, &self.what, self.ordinal)
     }
 
+    /// The line in which it begins.
+    pub fn line(&self) -> Result<usize> {
+        let line = self.name.split(':').nth(1).and_then(|line| line.parse().ok()).filter(|line| *line > 0);
+        line.with_context(|| format!("`{}` names no line", self.name))
+    }
+
     /// Its result.
     pub fn kept(&self, verdict: Verdict) -> Kept {
         let (file, what, hash) = (self.file.clone(), self.what.clone(), self.hash.clone());

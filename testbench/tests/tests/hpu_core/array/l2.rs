@@ -383,6 +383,28 @@ fn reservations() {
     });
 }
 
+/// Where no other hart's reservation stands, one is taken at once, by whatever hart, of whatever word, also if the hart has one.
+#[test]
+fn a_reservation_is_taken_at_once() {
+    run_with_wave_on_failure("l2_reservation_at_once", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave);
+        for data in 0..300 {
+            let requester = rng.random_range(0..CLUSTERS);
+            let (hpu, thread) = (rng.random_range(0..HPUS as u64), rng.random_range(0..2));
+            let [address, other] = [(); 2].map(|()| 4 * rng.random_range(0..BYTES as u64 / 4));
+            let by = |operation, data| Access { hpu, thread, ..Access::atomic(operation, address, data) };
+            if rng.random() {
+                bench.one(requester, Access { address: other, ..by(LR, 0) });
+            }
+            bench.one(requester, by(LR, 0));
+            let store = by(SC, data);
+            assert_eq!(bench.one(requester, store), 0, "{store:x?} of {requester}");
+            assert_eq!(bench.one(HOST, Access::load(address)), data);
+        }
+    });
+}
+
 /// Counters incremented by LR and SC on all harts at once: no one's increment is lost, and all come to an end.
 #[test]
 fn lr_sc_loops_come_to_an_end() {

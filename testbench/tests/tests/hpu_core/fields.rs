@@ -40,6 +40,16 @@ pub fn pack(name: &str, values: &[(&str, u64)]) -> Vec<u8> {
     bits(&fields.iter().map(|f| (value(f.name), f.bits)).collect::<Vec<_>>())
 }
 
+/// Likewise, with random bits in the fields that are not named.
+pub fn pack_random(name: &str, values: &[(&str, u64)], rng: &mut impl rand::Rng) -> Vec<u8> {
+    let fields = descriptor(name).fields;
+    let others = fields.iter().filter(|field| values.iter().all(|v| v.0 != field.name));
+    // Payloads of more than 64 bits stay zero.
+    let random =
+        others.map(|field| (field.name, if field.bits > 64 { 0 } else { rng.random::<u64>() >> (64 - field.bits) }));
+    pack(name, &values.iter().copied().chain(random).collect::<Vec<_>>())
+}
+
 /// A field of a descriptor.
 pub fn field(name: &str, bytes: &[u8], wanted: &str) -> u64 {
     let mut at = 0;

@@ -1,6 +1,6 @@
 //! The loader alone: what is in place when an HPU may first look, whatever L1 and the packet buffer do.
 
-use crate::hpu_core::fields::{bits, pack, slice};
+use crate::hpu_core::fields::{bits, pack_random, slice};
 use hpu_core::cluster::loader::Loader;
 use rand::Rng;
 use spindle_contract::memory_map as map;
@@ -25,6 +25,7 @@ struct Task {
     accepted: u64,
     context: usize,
     entry: [u64; 13],
+    desc: Vec<u8>,
     kind: u64,
     frame: u64,
     size: u64,
@@ -62,23 +63,26 @@ fn all_is_in_place_when_the_handler_looks() {
                 let context = rng.random_range(0..3usize);
                 let entry: [u64; 13] = std::array::from_fn(|i| rng.random::<u64>() >> (64 - ENTRY_WIDTHS[i]));
                 let mut entry = entry;
-                (entry[11], entry[12]) = (0xA000 + 0x400 * context as u64, 64 * rng.random_range(0..6));
+                // Sometimes all of the scratch memory that a handler can have.
+                let lines = if rng.random_ratio(1, 20) { rng.random_range(128..320) } else { rng.random_range(0..6) };
+                (entry[11], entry[12]) = (0xA000 + 0x400 * context as u64, 64 * lines);
                 let length = if rng.random_range(0..3) == 0 { None } else { Some(rng.random_range(14..400)) };
-                offered = Some((context, entry, rng.random_range(0..3), length));
-            }
-            let quick = now / 3000 % 2 == 0;
-            let often = |rng: &mut rand_chacha::ChaCha8Rng| quick || rng.random_range(0..3) == 0;
-            dut.task.valid.set(offered.is_some());
-            if let Some((context, entry, kind, length)) = &offered {
+                let kind = rng.random_range(0..3);
                 let fields = [
-                    ("context", *context as u64),
-                    ("kind", *kind),
+                    ("context", context as u64),
+                    ("kind", kind),
                     ("frame", next_frame % 65536),
                     ("hpu", target as u64),
                     ("has_packet", length.is_some().into()),
                     ("length", length.unwrap_or(77)),
                 ];
-                dut.task.desc.set_bytes(&pack("task_desc", &fields));
+                offered = Some((context, entry, kind, length, pack_random("task_desc", &fields, &mut rng)));
+            }
+            let quick = now / 3000 % 2 == 0;
+            let often = |rng: &mut rand_chacha::ChaCha8Rng| quick || rng.random_range(0..3) == 0;
+            dut.task.valid.set(offered.is_some());
+            if let Some((_, entry, kind, _, desc)) = &offered {
+                dut.task.desc.set_bytes(desc);
                 // Of the entry points only that of the handler.
                 let members = std::iter::once(*kind as usize).chain(3..13).map(|i| (entry[i], ENTRY_WIDTHS[i]));
                 dut.task.context.set_bytes(&bits(&members.collect::<Vec<_>>()));
@@ -151,6 +155,8 @@ fn all_is_in_place_when_the_handler_looks() {
                     ..Default::default()
                 };
                 assert_eq!(launch, expected.launch());
+                assert_eq!(dut.desc.bytes(), launched.desc, "the task that page and records get");
+                assert_eq!(dut.packet_size.number(), launched.size);
                 assert_eq!(scrubs, launched.scrubs, "what is zeroed for frame {}", launched.frame);
                 scrubs.clear();
                 early += usize::from(now == launched.accepted + 2);
@@ -195,12 +201,13 @@ fn all_is_in_place_when_the_handler_looks() {
                 seen += 1;
             }
             // The next task.
-            if let (true, Some((context, entry, kind, length))) = (dut.task.ready.is_high(), offered) {
+            if let Some((context, entry, kind, length, desc)) = offered.take_if(|_| dut.task.ready.is_high()) {
                 assert!(task.is_none());
                 task = Some(Task {
                     accepted: now,
                     context,
                     entry,
+                    desc,
                     kind,
                     frame: next_frame % 65536,
                     size: length.unwrap_or(0),
@@ -212,7 +219,6 @@ fn all_is_in_place_when_the_handler_looks() {
                 assert_eq!(dut.slot.ready.is_high(), length.is_some());
                 assert!(free_slot.is_some(), "a task is taken while no slot is free");
                 next_frame += 1;
-                offered = None;
             }
             if install {
                 dirty[installed] = true;

@@ -73,3 +73,15 @@ impl Machine {
         self.link(&format!("proc/{pid}/fd/3"), &self.root().join(open).to_string_lossy());
     }
 }
+
+/// Checks that a page of a file is mapped as long as what `map` has made of the file lives.
+pub(crate) fn mapping_goes_with_its_owner<T>(map: impl FnOnce(&fs::File) -> T) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(4096).unwrap();
+    let path = file.path().to_str().unwrap();
+    let mapped = || fs::read_to_string("/proc/self/maps").unwrap().contains(path);
+    let owner = map(file.as_file());
+    assert!(mapped());
+    drop(owner);
+    assert!(!mapped());
+}

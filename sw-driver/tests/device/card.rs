@@ -1,6 +1,6 @@
 //! A card that exists only as a table of registers, and host memory beside it: both keep in one list what the driver does.
 
-use spindle::{Bar, Device, Error, HostMemory, Result};
+use spindle::{Bar, Device, Error, HostMemory, Kind, Result, Target};
 use spindle_contract::descriptors::action;
 use spindle_contract::params::Config;
 use spindle_contract::registers::{self, doorbell, global, hpu, packet, PAGE};
@@ -11,6 +11,16 @@ use std::rc::Rc;
 
 /// Bytes of a line of host memory.
 const LINE: u64 = 64;
+
+/// The place that puts and gets of the tests name, a different value in each field.
+pub const TARGET: Target = Target {
+    node: 0xA1,
+    process: 0xB2C3,
+    address: 0x1122_3344_5566_7788,
+    key: 0xDEAD_BEEF,
+    offset: 0x0102_0304,
+    kind: Kind::Bound,
+};
 
 /// What the driver did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Command rings: the words of each command, where it lies, and what the driver makes of a ring that has stopped.
 
-use crate::card::{of_page, page, refused, Handle, Step};
+use crate::card::{of_page, page, refused, Handle, Step, TARGET};
 use spindle::put::{Reply, Target};
 use spindle::rvma::{Posted, Window};
 use spindle::{CommandRing, Device, Error, FrameOptions, Kind};
@@ -11,14 +11,6 @@ use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error};
 const PROCESS: u32 = 3;
 const TAIL: u32 = page(PROCESS) + doorbell::RING_TAIL;
 const DONE: u32 = page(PROCESS) + doorbell::RING_DONE;
-const TARGET: Target = Target {
-    node: 0xA1,
-    process: 0xB2C3,
-    address: 0x1122_3344_5566_7788,
-    key: 0xDEAD_BEEF,
-    offset: 0x0102_0304,
-    kind: Kind::Bound,
-};
 const BUFFER: u64 = 0x9_8765_4321;
 
 /// A ring of so many places, open, and its address.

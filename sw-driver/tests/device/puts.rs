@@ -1,20 +1,12 @@
 //! Puts and gets by registers: what is staged, in which order, when an order is repeated, and when a put is over.
 
-use crate::card::{of_page, page, refused, Handle};
+use crate::card::{of_page, page, refused, Handle, TARGET};
 use spindle::put::{Put, Reply};
 use spindle::{Device, Error, Kind, Result, Stream, Target};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, doorbell_error, rvma};
 
 const PROCESS: usize = 2;
-const TARGET: Target = Target {
-    node: 0xA1,
-    process: 0xB2C3,
-    address: 0x1122_3344_5566_7788,
-    key: 0xDEAD_BEEF,
-    offset: 0x0102_0304,
-    kind: Kind::Bound,
-};
 const REPLY: Reply = Reply { address: 0x0BAD_CAFE_0000_0003, key: 0x600D, offset: 0x55 };
 const OVER: u32 = rvma::BASE + rvma::HOST_PUTS_DONE;
 

@@ -72,7 +72,7 @@ impl Tool {
         let names: Vec<String> = mutants.iter().map(|mutant| format!("^{}$", regex::escape(&mutant.name))).collect();
         let text = toml::to_string(&BTreeMap::from([("examine_re", names)]))?;
         std::fs::write(&configuration, text).with_context(|| format!("cannot write {}", configuration.display()))?;
-        // Its filter of names lets every removal of a structure's field pass; the filter of changed lines does not.
+        // The filter of names lets every removal of a structure's field pass; the filter of changed lines does not.
         let lines = folder.join("mutants.diff");
         std::fs::write(&lines, diff(tree, mutants)?).with_context(|| format!("cannot write {}", lines.display()))?;
         let output = folder.join("output");

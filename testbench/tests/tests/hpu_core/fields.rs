@@ -44,7 +44,7 @@ pub fn pack(name: &str, values: &[(&str, u64)]) -> Vec<u8> {
 pub fn pack_random(name: &str, values: &[(&str, u64)], rng: &mut impl rand::Rng) -> Vec<u8> {
     let fields = descriptor(name).fields;
     let others = fields.iter().filter(|field| values.iter().all(|v| v.0 != field.name));
-    // Payloads of more than 64 bits stay zero.
+    // Fields of more than 64 bits stay zero.
     let random =
         others.map(|field| (field.name, if field.bits > 64 { 0 } else { rng.random::<u64>() >> (64 - field.bits) }));
     pack(name, &values.iter().copied().chain(random).collect::<Vec<_>>())

@@ -167,8 +167,8 @@ pub struct MoveJob {
     pub context: Bits<4>,
     /// Frame sequence number of its packet.
     pub frame: Bits<16>,
-    /// First beat in L1.
-    pub beat: Bits<10>,
+    /// Address of the first one in L1.
+    pub at: Bits<16>,
     /// Bytes.
     pub length: Bits<12>,
     /// Host address.
@@ -178,8 +178,8 @@ pub struct MoveJob {
 /// Bytes of context memory for the stage of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct StageRequest {
-    /// First beat in L2.
-    pub beat: Bits<14>,
+    /// Address of the first one in L2.
+    pub at: Bits<20>,
     /// Bytes.
     pub length: Bits<12>,
 }

@@ -15,11 +15,12 @@
 //! the words of a beat are requested one after the other, those of the next beat when this one has left: with L2 and
 //! the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one per
 //! word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so later accesses see
-//! them. If both directions are active, words alternate.
+//! them. If both directions are active, words alternate. A copy that does not begin at a multiple of four bytes requests one
+//! word more; in the stage the bytes begin with a beat.
 //!
 //! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and
 //! leaves from there as a frame does: it has to be complete before its first beat goes to the wire. One at a time, in
-//! the order of the requests; it begins at any word of L2. 2 cycles more than for a command. While the stage is lent,
+//! the order of the requests. 2 cycles more than for a command. While the stage is lent,
 //! cluster i requests the segment's bytes.
 
 use crate::array::rr_arbiter4::RrArbiter4;
@@ -43,7 +44,9 @@ pub struct Copying {
     pub left: Bits<10>,
     /// Beat of the stage that is gathered.
     pub beat: Bits<5>,
-    /// Words of the beat that have been asked for,
+    /// Byte of the word at which the copy begins.
+    pub offset: Bits<2>,
+    /// Words of the beat that have been requested, -1 before the word in front of those of an uneven copy,
     pub requested: Bits<5>,
     /// and that have come.
     pub received: Bits<5>,
@@ -70,7 +73,7 @@ pub struct L2Copy {
     pub store_bytes: Signal<In, Bits<6>>,
     /// The beat is the last of its transfer.
     pub store_last: Signal<In, Bit>,
-    /// A segment: its cluster, its first word in L2 and its bytes count.
+    /// A segment: its cluster, its first byte in L2 and its bytes count.
     pub segment: Sink<HostRead>,
     /// The segment needs the stage of this cluster.
     pub lend: Signal<Out, Bits<8>>,
@@ -88,6 +91,8 @@ pub struct L2Copy {
     active: Reg<Bit>,
     copying: DFF<Copying>,
     gathered: [DFF<Bits<32>>; 16],
+    /// The word that came last, without its first byte.
+    earlier: DFF<Bits<24>>,
     /// The gathered beat is complete.
     beat_complete: Reg<Bit>,
     staged_mask: Reg<Bits<8>>,
@@ -103,7 +108,7 @@ pub struct L2Copy {
     segment_reg_valid: Reg<Bit>,
     /// Stage that the segment waits for.
     lend_mask: Reg<Bits<8>>,
-    segment_word: DFF<Bits<18>>,
+    segment_at: DFF<Bits<20>>,
     segment_bytes: DFF<Bits<11>>,
     chosen: Signal<Local, StageRequest>,
     chosen_lent: Signal<Local, Bit>,
@@ -150,7 +155,7 @@ impl L2Copy {
         self.segment.ready.next = !segment_reg_valid;
         if !segment_reg_valid {
             let segment = self.segment.val();
-            self.segment_word.d.next = segment.address.get_bits::<18>(2);
+            self.segment_at.d.next = segment.address.get_bits::<20>(0);
             self.segment_bytes.d.next = segment.length.get_bits::<11>(0);
             self.segment_reg_valid.d.next = self.segment.valid.val();
             self.lend_mask.load(self.segment.valid.val(), bits::<8>(1) << segment.issuer.cluster);
@@ -185,7 +190,10 @@ impl L2Copy {
         // The next word: of the copy, or of the host's beat.
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
-        let load_wanted = self.active.q.val() & !beat_complete & copy.left.any() & !copy.requested.get_bit(4);
+        let load_wanted = self.active.q.val()
+            & !beat_complete
+            & copy.left.any()
+            & !(copy.requested.get_bit(4) & !copy.requested.get_bit(3));
         let store_word = self.store_word.q.val();
         let wants_store = self.store.valid.val() & !self.store_sent.q.val();
         let is_store = wants_store & !(load_wanted & self.stored.q.val());
@@ -239,9 +247,20 @@ impl L2Copy {
         let copy = self.copying.q.val();
         let beat_complete = self.beat_complete.q.val();
         let received_now = self.l2_answer.valid.val() & !self.l2_answer.val().write;
+        // The first bytes of a word that does not begin at a multiple of four are in the word before. The word in front
+        // of the first one goes to the last place, and is overwritten or not sent.
+        let data = self.l2_answer.val().data;
+        let earlier = self.earlier.q.val();
+        let word = match copy.offset.index() {
+            0 => data,
+            1 => (data.get_bits::<8>(0), earlier).cat::<32>(),
+            2 => (data.get_bits::<16>(0), earlier.get_bits::<16>(8)).cat::<32>(),
+            _ => (data.get_bits::<24>(0), earlier.get_bits::<8>(16)).cat::<32>(),
+        };
+        self.earlier.load(received_now, data.get_bits::<24>(8));
         for i in 0..16 {
             if received_now & (copy.received.get_bits::<4>(0) == bits::<4>(i)) {
-                self.gathered[i].d.next = self.l2_answer.val().data;
+                self.gathered[i].d.next = word;
             }
         }
         if access.load_wanted & self.l2_request.ready.val() & !access.is_store {
@@ -265,15 +284,17 @@ impl L2Copy {
         if !active {
             let stage_request = self.chosen.val();
             let by_lent = self.chosen_lent.val();
-            let word = if by_lent { self.segment_word.q.val() } else { (stage_request.beat, bits::<4>(0)).cat::<18>() };
+            let at = if by_lent { self.segment_at.q.val() } else { stage_request.at };
+            let offset = at.get_bits::<2>(0);
             let length = if by_lent { bit_cast::<12, 11>(self.segment_bytes.q.val()) } else { stage_request.length };
             self.copying.d.next = Copying {
                 cluster: self.arbiter.index.val(),
-                word,
-                left: (length + 3).get_bits::<10>(2),
+                word: at.get_bits::<18>(2),
+                left: (length + 3).get_bits::<10>(2) + bit_cast::<10, 1>(offset.any().into()),
                 beat: bits::<5>(0),
-                requested: bits::<5>(0),
-                received: bits::<5>(0),
+                offset,
+                requested: repeat::<5>(offset.any()),
+                received: repeat::<5>(offset.any()),
             };
         }
         self.staged_mask.d.next = if ends { bits::<8>(1) << copy.cluster } else { bits::<8>(0) };

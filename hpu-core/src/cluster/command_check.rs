@@ -69,8 +69,6 @@ pub struct CommandCheck {
     /// Of an atomic: ADDR is legal, and LENGTH with the alignment. LENGTH is not 0.
     host_legal: DFF<Bit>,
     word_legal: DFF<Bit>,
-    /// SOURCE is at a word of context memory.
-    at_word: DFF<Bit>,
     not_empty: DFF<Bit>,
     /// Host address: its low half, the carry into its high half, the bytes left in the region (complemented); LENGTH
     /// fits them.
@@ -147,7 +145,6 @@ impl CommandCheck {
         let is_wide = length_tail == bits::<4>(8);
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
         self.word_legal.d.next = !length_is_long & (is_wide | (length_tail == bits::<4>(4))) & aligned;
-        self.at_word.d.next = source.in_context & !low.get_bits::<2>(0).any();
         self.not_empty.d.next = length_is_long | length_tail.any();
 
         // The verdict. ADDR_HI is in `value` for commands that are decided with it.
@@ -155,12 +152,13 @@ impl CommandCheck {
         self.legal.next = match self.opcode.val().to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE | REDIRECT => limits.origin.has_packet,
-            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
+            DMA_OUT => self.data_legal.q.val() & offset_legal & is_zero,
+            DMA_IN => self.data_legal.q.val() & source.aligned & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),
             PUT => self.data_legal.q.val() & node_legal,
             PUT_HOST => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal,
-            PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & self.at_word.q.val(),
+            PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & source.in_context,
             GET => self.not_empty.q.val() & node_legal,
             CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
             _ => false,

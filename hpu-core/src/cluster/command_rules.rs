@@ -145,14 +145,18 @@ pub(crate) fn names_beat(opcode: Bits<4>, step: Bits<4>) -> Bit {
 /// Facts about SOURCE.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct SourceFacts {
-    /// It is an aligned address inside the packet, the scratchpad or the state.
+    /// It is inside the packet, the scratchpad or the state.
     pub legal: Bit,
+    /// It is the first byte of a beat.
+    pub aligned: Bit,
     /// It is in the packet.
     pub in_packet: Bit,
     /// It is in the state, in L2.
     pub in_context: Bit,
-    /// Beat of L1 or L2.
+    /// Beat of L1 or L2,
     pub beat: Bits<14>,
+    /// and byte of the beat.
+    pub offset: Bits<6>,
     /// Bytes of the region from there on, less than 4096;
     pub left: Bits<12>,
     /// or at least that many.
@@ -180,12 +184,15 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
         bit_cast::<14, 10>(limits.scratch_beat)
     };
     let left = bound - bit_cast::<22, 20>(address.get_bits::<20>(0));
-    let aligned = !address.get_bits::<6>(0).any() & !(in_context & limits.state_base.get_bits::<6>(0).any());
+    let state_offset = if in_context { limits.state_base.get_bits::<6>(0) } else { bits::<6>(0) };
+    let offset = state_offset | address.get_bits::<6>(0);
     SourceFacts {
-        legal: (in_packet | in_scratch | in_context) & aligned & !address.get_bits::<8>(20).any() & !left.get_bit(21),
+        legal: (in_packet | in_scratch | in_context) & !address.get_bits::<8>(20).any() & !left.get_bit(21),
+        aligned: !offset.any(),
         in_packet,
         in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },
+        offset: if staged { bits::<6>(0) } else { offset },
         left: left.get_bits::<12>(0),
         plenty: left.get_bits::<9>(12).any(),
     }

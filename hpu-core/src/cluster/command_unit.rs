@@ -43,11 +43,12 @@
 //!
 //! | command | is refused unless |
 //! |---|---|
-//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is a 64-byte aligned address in the packet, scratch or context region |
+//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is an address in the packet, scratch or context region |
 //! | | LENGTH is 1 to 2048 (a frame: 14 or more); SOURCE + LENGTH is within the region's bound |
+//! | DMA_FROM_HOST | SOURCE is a multiple of 64 in L1 or L2 |
 //! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
-//! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, SOURCE a multiple of 4, LENGTH is not 0 |
+//! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, LENGTH is not 0 |
 //! | GET | LENGTH is not 0 |
 //! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
 //! | PLACE, REDIRECT | the task has a packet |
@@ -392,8 +393,11 @@ impl CommandUnit {
         self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
         // LENGTH is the last word of a SEND_PACKET, so it is known only now.
         if begins {
-            self.stage_request_reg.d.next =
-                StageRequest { beat: self.check.source.val().beat, length: self.check.length.val().get_bits::<12>(0) };
+            let source = self.check.source.val();
+            self.stage_request_reg.d.next = StageRequest {
+                at: (source.beat, source.offset).cat::<20>(),
+                length: self.check.length.val().get_bits::<12>(0),
+            };
         }
         self.stage_request.offer(self.stage_fills.q.val(), self.stage_request_reg.q.val());
     }
@@ -420,12 +424,13 @@ impl CommandUnit {
         // A segment has no issuer that waits for its end, and is no transfer of the host: the other fields do not
         // count.
         let length = self.check.length.val();
+        let source = self.check.source.val();
         self.job.next = MoveJob {
             destination: if moves { decided.destination } else { Destination::Segment },
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
-            beat: if moves { self.check.source.val().beat.get_bits::<10>(0) } else { bits::<10>(STAGE) },
+            at: if moves { (source.beat.get_bits::<10>(0), source.offset).cat::<16>() } else { bits::<16>(64 * STAGE) },
             length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
             address: (self.check.high.val(), self.check.low.val()).cat::<64>(),
         };

@@ -6,31 +6,42 @@
 //! | | and at most one segment is in flight |
 //! | | out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`: issuer of a frame that has left (the host and the initiator report the ends of the others) |
-//! | L1 | `wide`; in `data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
+//! | L1 | `wide`; in `data[g]`: the beat of group g, two cycles after its read |
 //! | cluster | in `number` |
 //! | egress | out `egress` |
 //! | RVMA engine | out `dma`; out `dma_data` |
 //!
-//! Jobs are done in order. From `job` to the first beat on `egress`: 4 cycles; then one beat per cycle while ready, no
-//! bubble inside a job nor between two, except one before a job that begins in the group in which the last one ended;
-//! jobs of one beat in the same group take two cycles each. Two beats of each group can wait for their sink, in the
-//! banks' output registers and in one register more. DMA descriptors and DMA data come in the same order, a descriptor
-//! before its first beat.
+//! Jobs are done in order. A job begins at any byte of L1; the beats that go out begin with its first byte.
+//!
+//! | cycle | event |
+//! |---|---|
+//! | 0 | `job` |
+//! | 2 | the first beat is read, then one beat per cycle |
+//! | 4 | the beat comes from L1, and is turned by a multiple of 4 bytes; the beat before it stands below |
+//! | 5 | it is turned by the rest |
+//! | 6 | the beat is offered |
+//!
+//! There is no bubble inside a job nor between two. A job that does not begin at a multiple of 64 bytes needs one beat
+//! of L1 more than it sends, so a cycle without a beat precedes it. A beat is read only if there is room for it after
+//! the turns, so nothing stalls before. DMA descriptors and DMA data come in the same order, a descriptor before its
+//! first beat.
 
 use crate::bundles::WideRead;
 use crate::types::{Destination, Issuer, MoveJob};
+use spindle_blocks::aligner::{down_ones, down_to_ones};
 use spindle_blocks::{BeatSource, CommandIssuer, DmaDesc, LutFifo, TailedSource};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
 /// The stage is this slot of L1.
 const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
+/// A read is announced while fewer beats than this are on their way or wait: one more may be read in the same cycle,
+/// and the queue holds 16.
+const ROOM: u64 = 15;
 
 /// Tag of a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Tag {
-    /// It is of the second group.
-    pub odd: Bit,
     /// Last beat.
     pub last: Bit,
     /// Its bytes, if it is the last one; 0 = all.
@@ -43,6 +54,19 @@ pub struct Tag {
     pub issuer: Issuer,
 }
 
+/// A beat on its way from L1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Passing {
+    /// The beat is of the second group.
+    pub odd: Bit,
+    /// Nothing goes out before the next beat has come.
+    pub leads: Bit,
+    /// Bytes that the beat, with the one before it below, is turned down.
+    pub down: Bits<6>,
+    /// Of the beat that goes out.
+    pub tag: Tag,
+}
+
 /// A job that is being read from L1.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -50,7 +74,16 @@ pub struct Reading {
     pub beat: Bits<10>,
     /// Beats to read.
     pub beats: Bits<6>,
-    /// Of the last beat.
+    /// Of the next beat; its tag is that of the last one.
+    pub passing: Passing,
+}
+
+/// A beat that goes out.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Outgoing {
+    /// The bytes.
+    pub data: Bits<512>,
+    /// Its tag.
     pub tag: Tag,
 }
 
@@ -82,17 +115,21 @@ pub struct L1ReadDma {
     reads: Reg<Bit>,
     /// A beat is read in this cycle: `next`, delayed by one cycle.
     wants: Reg<Bit>,
-    /// Beats of each group in flight or waiting, two at most.
-    held: [Reg<Bits<2>>; 2],
-    /// Tag of the beat that L1 reads.
-    in_flight: DFF<Tag>,
+    /// Beats that go out, from their read on.
+    held: Reg<Bits<5>>,
+    /// Beat that L1 reads.
+    in_flight: DFF<Passing>,
     in_flight_valid: Reg<Bit>,
-    /// `data` has a beat that has not left; an older one of its group waits here.
-    newer_valid: [Reg<Bit>; 2],
-    older_valid: [Reg<Bit>; 2],
-    older: [DFF<Bits<512>>; 2],
-    /// Tags of the beats that wait, in their order.
-    outgoing: LutFifo<Tag, 2>,
+    /// Beat that comes from L1.
+    coming: DFF<Passing>,
+    coming_valid: Reg<Bit>,
+    /// The beat before, without its first byte.
+    earlier: DFF<Bits<504>>,
+    /// The beat, turned by a multiple of four bytes.
+    turned: DFF<Bits<536>>,
+    turning: DFF<Passing>,
+    turning_valid: Reg<Bit>,
+    outgoing: LutFifo<Outgoing, 4>,
 }
 
 #[hdl]
@@ -108,11 +145,12 @@ impl L1ReadDma {
         self.wide.beat.next = job.beat;
         self.in_flight_valid.d.next = reads;
         if reads {
-            self.in_flight.d.next = job.tag;
+            self.in_flight.d.next = job.passing;
             self.in_flight.d.next.odd = odd;
-            self.in_flight.d.next.last = last;
+            self.in_flight.d.next.tag.last = last;
             self.reading.d.next.beat = job.beat + 1;
             self.reading.d.next.beats = job.beats - 1;
+            self.reading.d.next.passing.leads = false;
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
@@ -124,28 +162,34 @@ impl L1ReadDma {
         let starts = self.jobs.read.valid.val() & job_ends & !(to_host & descriptor_waits);
         self.jobs.read.ready.next = job_ends & !(to_host & descriptor_waits);
         let tail = next.length.get_bits::<6>(0);
+        let offset = next.at.get_bits::<6>(0);
         if starts {
             self.reading.d.next = Reading {
-                beat: next.beat,
-                beats: next.length.get_bits::<6>(6) + bit_cast::<6, 1>(tail.any().into()),
-                tag: Tag {
+                beat: next.at.get_bits::<10>(6),
+                beats: next.length.get_bits::<6>(6)
+                    + bit_cast::<6, 1>(tail.any().into())
+                    + bit_cast::<6, 1>(offset.any().into()),
+                passing: Passing {
                     odd: false,
-                    last: false,
-                    tail,
-                    destination: next.destination,
-                    frame: next.frame,
-                    issuer: next.issuer,
+                    leads: offset.any(),
+                    // A beat that is not turned stands above the 63 bytes of the one before.
+                    down: offset - 1,
+                    tag: Tag {
+                        last: false,
+                        tail,
+                        destination: next.destination,
+                        frame: next.frame,
+                        issuer: next.issuer,
+                    },
                 },
             };
         }
         self.reads.d.next = starts | !job_ends;
 
-        // The next read: at most two beats of each group are in flight or wait. A beat that leaves in this cycle still
-        // counts, since the writes that L1 takes in this cycle depend on the read of the next one.
-        let next_odd = if starts { next.beat.get_bit(0) } else { odd ^ reads };
-        let held = if next_odd { self.held[1].q.val() } else { self.held[0].q.val() };
-        let fills = held.get_bit(0) & reads & (odd == next_odd);
-        let reads_next = (starts | !job_ends) & !held.get_bit(1) & !fills;
+        // The next read, if there is room. A beat that leaves in this cycle still counts, since the writes that L1 takes
+        // in this cycle depend on the read of the next one.
+        let next_odd = if starts { next.at.get_bit(6) } else { odd ^ reads };
+        let reads_next = (starts | !job_ends) & (self.held.q.val() < bits::<5>(ROOM));
         self.wants.d.next = reads_next;
         self.wide.next.next = reads_next;
         self.wide.next_odd.next = next_odd;
@@ -167,48 +211,49 @@ impl L1ReadDma {
         self.host_write_waits.d.next = (starts & to_host) | (descriptor_waits & !self.dma.ready.val());
         self.dma.offer(descriptor_waits, self.host_write.q.val());
 
-        // Out: a beat that does not leave at once makes room for the next one of its group.
-        self.outgoing.write.offer(self.in_flight_valid.q.val(), self.in_flight.q.val());
+        // From L1, turned so that the first byte of the job comes first.
+        self.coming_valid.d.next = self.in_flight_valid.q.val();
+        self.coming.d.next = self.in_flight.q.val();
+        let coming = self.coming.q.val();
+        let beat = if coming.odd { self.data[1].val() } else { self.data[0].val() };
+        self.turning_valid.d.next = self.coming_valid.q.val() & !coming.leads;
+        if self.coming_valid.q.val() {
+            self.earlier.d.next = beat.get_bits::<504>(8);
+            self.turned.d.next = down_to_ones((beat, self.earlier.q.val()).cat::<1016>(), coming.down);
+            self.turning.d.next = coming;
+        }
+        let turning = self.turning.q.val();
+        self.outgoing.write.offer(
+            self.turning_valid.q.val(),
+            Outgoing { data: down_ones(self.turned.q.val(), turning.down.get_bits::<2>(0)), tag: turning.tag },
+        );
+
+        // Out.
         let out = self.outgoing.read.val();
         let stands = self.outgoing.read.valid.val();
-        let is_host = out.destination == Destination::Host;
+        let tag = out.tag;
+        let is_host = tag.destination == Destination::Host;
         let is_wire = stands & !is_host;
-        let waited = if out.odd { self.older_valid[1].q.val() } else { self.older_valid[0].q.val() };
-        let data = match (out.odd, waited).cat::<2>().index() {
-            0 => self.data[0].val(),
-            1 => self.older[0].q.val(),
-            2 => self.data[1].val(),
-            _ => self.older[1].q.val(),
-        };
-        self.egress.data.next = data;
-        self.egress.last.next = out.last;
-        self.egress.tail.next = out.tail;
-        self.egress.frame.next = out.frame;
-        self.egress.put.next = out.destination == Destination::Put;
-        self.egress.segment.next = out.destination == Destination::Segment;
+        self.egress.data.next = out.data;
+        self.egress.last.next = tag.last;
+        self.egress.tail.next = tag.tail;
+        self.egress.frame.next = tag.frame;
+        self.egress.put.next = tag.destination == Destination::Put;
+        self.egress.segment.next = tag.destination == Destination::Segment;
         self.egress.valid.next = is_wire;
-        self.dma_data.next = data;
-        self.dma_data.last.next = out.last;
+        self.dma_data.next = out.data;
+        self.dma_data.last.next = tag.last;
         self.dma_data.valid.next = stands & is_host;
         let taken = if is_host { self.dma_data.ready.val() } else { self.egress.ready.val() };
         self.outgoing.read.ready.next = taken;
-        let leaves = stands & taken;
-        for g in 0..2 {
-            let comes = reads & (odd == (g == 1));
-            let goes = leaves & (out.odd == (g == 1));
-            let arrives = self.in_flight_valid.q.val() & (self.in_flight.q.val().odd == (g == 1));
-            let newer = self.newer_valid[g].q.val();
-            let older = self.older_valid[g].q.val();
-            self.newer_valid[g].d.next = arrives | (newer & older);
-            self.older_valid[g].d.next = (newer | older) & !goes;
-            self.older[g].load(newer & !older, self.data[g].val());
-            if comes & !goes {
-                self.held[g].d.next = self.held[g].q.val() + 1;
-            } else if goes & !comes {
-                self.held[g].d.next = self.held[g].q.val() - 1;
-            }
+        let comes = reads & !job.passing.leads;
+        let goes = stands & taken;
+        if comes & !goes {
+            self.held.d.next = self.held.q.val() + 1;
+        } else if goes & !comes {
+            self.held.d.next = self.held.q.val() - 1;
         }
-        self.sent.valid.next = is_wire & self.egress.ready.val() & out.last & (out.destination == Destination::Wire);
-        self.sent.next = out.issuer;
+        self.sent.valid.next = is_wire & self.egress.ready.val() & tag.last & (tag.destination == Destination::Wire);
+        self.sent.next = tag.issuer;
     }
 }

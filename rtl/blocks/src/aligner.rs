@@ -187,11 +187,18 @@ fn down_fours(lanes: Bits<632>, by: Bits<2>) -> Bits<536> {
 
 /// Lanes `by` and up of 67.
 #[hdl_fn]
-fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
+pub fn down_ones(lanes: Bits<536>, by: Bits<2>) -> Bits<512> {
     select(
         by,
         [lanes.get_bits::<512>(0), lanes.get_bits::<512>(8), lanes.get_bits::<512>(16), lanes.get_bits::<512>(24)],
     )
+}
+
+/// Lanes `down` and up of 127, down to a rest of `down[1:0]` that is left to [`down_ones`]: the first two of three steps to 64
+/// neighbouring lanes.
+#[hdl_fn]
+pub fn down_to_ones(lanes: Bits<1016>, down: Bits<6>) -> Bits<536> {
+    down_fours(down_sixteens(lanes, down.get_bits::<2>(4)), down.get_bits::<2>(2))
 }
 
 /// Funnel: the aligner without an output buffer, for a sink that knows a cycle ahead whether it takes a beat.
@@ -242,7 +249,7 @@ impl Funnel {
             let lanes = (self.source_data.val(), self.older.q.val().get_bits::<504>(8)).cat::<1016>();
             self.older.d.next = self.source_data.val();
             self.turned.d.next = HalfTurned {
-                data: down_fours(down_sixteens(lanes, down.get_bits::<2>(4)), down.get_bits::<2>(2)),
+                data: down_to_ones(lanes, down),
                 rest: down.get_bits::<2>(0),
                 strobe: from & upto,
                 last: step.last,

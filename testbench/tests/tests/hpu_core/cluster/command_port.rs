@@ -35,6 +35,8 @@ struct Limits {
 impl Limits {
     fn random(rng: &mut ChaCha8Rng) -> Self {
         let has_packet = rng.random_range(0..4) > 0;
+        let state_size: u64 = [0, 4, 16, 64, 500, 2048, 0x1000][rng.random_range(0..7)];
+        let of_its_size = state_size.next_power_of_two();
         Self {
             kind: rng.random_range(0..3),
             context: rng.random_range(0..16),
@@ -46,8 +48,8 @@ impl Limits {
             packet_size: if has_packet { rng.random_range(14..=2048) } else { 0 },
             scratch_beat: 0x280 + 64 * rng.random_range(0..4),
             scratch_size: 64 * rng.random_range(0..=64),
-            state_base: 0x1000 * rng.random_range(0..255),
-            state_size: [0, 64, 500, 2048, 0x1000][rng.random_range(0..5)],
+            state_base: of_its_size * rng.random_range(0..(1 << 20) / of_its_size),
+            state_size,
             host: rng.random::<u64>() >> 1,
             host_size: [0, 64, 4096, 0xFFFF_FFFF][rng.random_range(0..4)],
         }
@@ -77,7 +79,7 @@ impl Limits {
 /// What a legal command becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Way, handle, context, frame, first beat, length, host address if it goes there.
+    /// Way, handle, context, frame, first byte in L1, length, host address if it goes there.
     Job(u64, u64, u64, u64, u64, u64, Option<u64>),
     /// Frame, message slot, packet, handle.
     Place(u64, u64, u64, u64),
@@ -163,18 +165,18 @@ impl Bench {
             _ => limits.state_size,
         };
         let offset = source & 0xFFF_FFFF;
-        let inside = offset % 64 == 0 && (1..=2048).contains(&length) && offset + length <= bound;
+        let inside = (1..=2048).contains(&length) && offset + length <= bound;
         let source_ok = (in_packet || in_scratch || in_context) && inside;
-        let beat = match () {
-            () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64 / 64,
-            () if in_context => (1 << 14) | ((limits.state_base | offset) / 64),
-            () if in_packet => (limits.slot * 32) | (offset / 64),
-            () => limits.scratch_beat | (offset / 64),
+        let from = match () {
+            () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64,
+            () if in_context => (1 << 20) | (limits.state_base + offset),
+            () if in_packet => limits.slot * 2048 + offset,
+            () => 64 * limits.scratch_beat + offset,
         };
         let host_ok = high == 0 && low + length <= limits.host_size;
         let host = limits.host.wrapping_add(low);
         let node_ok = word(map::CMD_NODE) >> 8 & 0xFF == 0;
-        let job = |way, address| Outcome::Job(way, handle, limits.context, limits.frame, beat, length, address);
+        let job = |way, address| Outcome::Job(way, handle, limits.context, limits.frame, from, length, address);
         let who = |count| count | limits.context << 4 | HPU << 8 | CLUSTER << 16 | limits.kind << 24;
         let say =
             |count| Outcome::Message([opcode.into(), who(count), limits.frame, low, high, limits.msg_slot, length]);
@@ -201,7 +203,7 @@ impl Bench {
             command::DMA_TO_HOST => (source_ok && host_ok).then(|| job(2, Some(host))),
             command::PRINT => Some(say(length.min(8))),
             command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
-            command::DMA_FROM_HOST => (source_ok && host_ok).then(|| far(beat, host, &[])),
+            command::DMA_FROM_HOST => (source_ok && host_ok && from % 64 == 0).then(|| far(from / 64, host, &[])),
             command::PUT => (source_ok && node_ok).then(|| far(source, given, &put)),
             command::PUT_HOST => (length > 0 && source + length <= limits.host_size && node_ok).then(|| {
                 let address = limits.host.wrapping_add(source);
@@ -210,9 +212,9 @@ impl Bench {
                 Outcome::Far(words)
             }),
             command::PUT_CONTEXT => {
-                let inside = offset % 4 == 0 && length > 0 && offset + length <= limits.state_size;
+                let inside = length > 0 && offset + length <= limits.state_size;
                 (in_context && inside && node_ok).then(|| {
-                    let Outcome::Far(mut words) = far(limits.state_base | offset, given, &put) else { unreachable!() };
+                    let Outcome::Far(mut words) = far(limits.state_base + offset, given, &put) else { unreachable!() };
                     words.push(0);
                     Outcome::Far(words)
                 })
@@ -270,14 +272,14 @@ impl Bench {
         self.dut.segment.set(self.segment.unwrap_or(0));
         self.dut.segment.valid.set(self.segment.is_some() && !lent && !self.segment_has_stage);
         self.segment_has_stage |= lent;
-        let asked = self.dut.stage_request.valid.is_high().then(|| slice(&self.dut.stage_request.bytes(), 0, 26));
+        let asked = self.dut.stage_request.valid.is_high().then(|| slice(&self.dut.stage_request.bytes(), 0, 32));
         let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
         self.dut.staged.set(copied);
         if let (true, Some(_)) = (lent, asked) {
             self.stage_used = true;
             self.expected.extend(self.segment.filter(|_| copied).map(Outcome::Segment));
         } else if let Some(ask) = asked {
-            let ask = (ask & 0x3FFF, ask >> 14);
+            let ask = (ask & 0xF_FFFF, ask >> 20);
             assert_eq!(*self.copying.get_or_insert(ask), ask, "it stands until it is copied");
             self.stage_used = true;
         }
@@ -328,15 +330,15 @@ impl Bench {
         };
         let mut come = vec![];
         if self.dut.job.valid.is_high() {
-            let f = fields(&self.dut.job.bytes(), &[2, 3, 2, 4, 16, 10, 12, 64]);
+            let f = fields(&self.dut.job.bytes(), &[2, 3, 2, 4, 16, 16, 12, 64]);
             // A segment has no issuer.
             assert!(f[0] == 3 || f[1] == HPU);
-            if f[5] == L1_STAGE_BASE as u64 / 64 {
+            if f[5] == L1_STAGE_BASE as u64 {
                 self.stage_leaves = true;
                 self.seen[4] += 1;
             }
             come.push(if f[0] == 3 {
-                assert_eq!(f[5], L1_STAGE_BASE as u64 / 64, "a segment lies in the stage");
+                assert_eq!(f[5], L1_STAGE_BASE as u64, "a segment lies in the stage");
                 Outcome::Segment(f[6])
             } else {
                 Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7]))
@@ -432,7 +434,8 @@ impl Bench {
                     [map::PACKET, map::PACKET, map::SCRATCH, map::SCRATCH, map::CONTEXT, map::CONTEXT, map::STACK]
                         [rng.random_range(0..7)];
                 let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
-                base(region) | (64 * rng.random_range(0..36)) | stray
+                let byte = [0, 0, 42, rng.random_range(0..64)][rng.random_range(0..4)];
+                base(region) | (64 * rng.random_range(0..36) + byte) | stray
             }
             0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
             1 => {
@@ -458,8 +461,10 @@ impl Bench {
         let regions =
             [(map::PACKET, limits.packet_size), (map::SCRATCH, limits.scratch_size), (map::CONTEXT, limits.state_size)];
         let (region, bound) = regions[self.rng.random_range(0..3)];
-        let length = bound.min(2048).min(self.rng.random_range(1..256));
-        let words = [(map::CMD_SOURCE, base(region)), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
+        let from = if self.rng.random() { self.rng.random_range(0..bound.max(1)) } else { 0 };
+        let length = (bound - from.min(bound)).min(2048).min(self.rng.random_range(1..256));
+        let words =
+            [(map::CMD_SOURCE, base(region) | from as u32), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
         for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, 0), (map::CMD_NODE, 0x7_0003)]) {
             self.access(true, thread, bank, at(offset), value);
             self.cycle();
@@ -509,7 +514,7 @@ impl Bench {
             && words[0] >> 28 == map::CONTEXT;
         let wanted = (staged && answer == 1).then(|| {
             let limits = self.limits[state.bank as usize];
-            ((limits.state_base | u64::from(words[0] & 0xFFF_FFFF)) / 64, words[1].into())
+            (limits.state_base + u64::from(words[0] & 0xFFF_FFFF), words[1].into())
         });
         assert_eq!(self.copied, wanted, "what is done from L2 is copied first, and nothing else");
         assert!(!(staged && was_used && answer == 1 && self.stage_leaves), "the stage has one owner");
@@ -534,12 +539,12 @@ impl Bench {
         if is_put {
             let limits = self.limits[state.bank as usize];
             let source = u64::from(words[0]);
-            let beat = match (source >> 28) as u32 {
-                map::PACKET => (limits.slot * 32) | (source >> 6 & 0x3FF),
-                map::SCRATCH => limits.scratch_beat | (source >> 6 & 0x3FF),
-                _ => L1_STAGE_BASE as u64 / 64,
+            let from = match (source >> 28) as u32 {
+                map::PACKET => limits.slot * 2048 + (source & 0xFFFF),
+                map::SCRATCH => 64 * limits.scratch_beat + (source & 0xFFFF),
+                _ => L1_STAGE_BASE as u64,
             };
-            self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, beat, words[1].into(), None));
+            self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, from, words[1].into(), None));
         }
         self.expected.extend(outcome);
         self.cycle();
@@ -760,7 +765,7 @@ fn an_issue_is_answered_in_time() {
         dut.staged.set(false);
         dut.eval();
         assert!(dut.job.valid.is_high() && !dut.stage_request.valid.is_high());
-        assert_eq!(slice(&dut.job.bytes(), 37, 12), 700);
+        assert_eq!(slice(&dut.job.bytes(), 43, 12), 700);
         dut.stage_left.set(true);
         dut.tick();
         dut.stage_left.set(false);

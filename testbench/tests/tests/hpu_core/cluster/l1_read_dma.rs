@@ -19,7 +19,8 @@ struct Job {
     way: u64,
     issuer: (u64, u64),
     frame: u64,
-    beat: u64,
+    /// First byte in L1.
+    from: u64,
     length: u64,
     address: u64,
 }
@@ -27,11 +28,12 @@ struct Job {
 impl Job {
     fn random(rng: &mut ChaCha8Rng) -> Job {
         let beats = [1, 1, 2, 3, rng.random_range(1..33)][rng.random_range(0..5)];
+        let byte = [0, 0, 42, 63, rng.random_range(0..64)][rng.random_range(0..5)];
         Job {
             way: rng.random_range(0..4),
             issuer: (rng.random_range(0..8), rng.random_range(0..4)),
             frame: rng.random_range(0..1 << 16),
-            beat: rng.random_range(0..1024 - beats),
+            from: 64 * rng.random_range(0..1023 - beats) + byte,
             length: 64 * beats - if rng.random() { rng.random_range(0..64) } else { 0 },
             address: rng.random(),
         }
@@ -45,19 +47,33 @@ impl Job {
             (handle, 2),
             (5, 4),
             (self.frame, 16),
-            (self.beat, 10),
+            (self.from, 16),
             (self.length, 12),
             (self.address, 64),
         ])
     }
 }
 
-/// A beat that is to go out: its place in L1, whether it is the last one, and of which job.
+/// A beat that is to go out: its first byte in L1, its bytes, whether it is the last one, and of which job.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
-    at: u64,
+    from: u64,
+    bytes: usize,
     last: bool,
     job: Job,
+}
+
+impl Beat {
+    fn of(job: Job, i: u64, beats: u64) -> Self {
+        let bytes = (job.length - 64 * i).min(64) as usize;
+        Self { from: job.from + 64 * i, bytes, last: i + 1 == beats, job }
+    }
+
+    /// Its bytes in the memory.
+    fn content(&self) -> Vec<u8> {
+        let beats = [content(self.from / 64), content(self.from / 64 + 1)].concat();
+        beats[self.from as usize % 64..][..self.bytes].to_vec()
+    }
 }
 
 /// Beat `at` of the memory.
@@ -100,7 +116,7 @@ impl Bench {
         if let Some(job) = job {
             self.dut.job.set_bytes(&job.bytes());
             let beats = job.length.div_ceil(64);
-            self.expected.extend((0..beats).map(|i| Beat { at: job.beat + i, last: i + 1 == beats, job }));
+            self.expected.extend((0..beats).map(|i| Beat::of(job, i, beats)));
             if job.way == HOST {
                 self.descriptors.push_back(job);
             }
@@ -127,7 +143,7 @@ impl Bench {
             assert_eq!(to_host, beat.job.way == HOST, "cycle {cycle}: {beat:?}");
             let (host, wire) = (&self.dut.dma_data, &self.dut.egress);
             let (data, last) = if to_host { (&host.payload, &host.last) } else { (&wire.data, &wire.last) };
-            assert_eq!(data.bytes(), content(beat.at), "cycle {cycle}: {beat:?}");
+            assert_eq!(data.bytes()[..beat.bytes], beat.content(), "cycle {cycle}: {beat:?}");
             assert_eq!(last.is_high(), beat.last, "cycle {cycle}: {beat:?}");
             if on_wire {
                 let found = [wire.frame.number(), wire.put.number(), wire.segment.number()];
@@ -150,7 +166,10 @@ impl Bench {
         self.announced = self.dut.wide.next.is_high().then(|| self.dut.wide.next_odd.number());
         let read = wants.filter(|_| l1);
         self.dut.tick();
-        // Two cycles after its read the beat is there, and stays.
+        // Two cycles after its read the beat is there. It stands no longer than one cycle.
+        for group in &self.dut.data {
+            group.set_bytes(&[0xEE; 64]);
+        }
         if let Some(at) = std::mem::replace(&mut self.fetched, read) {
             self.dut.data[at as usize % 2].set_bytes(&content(at));
         }
@@ -185,33 +204,36 @@ fn jobs_go_out_in_order_whoever_stalls() {
 fn beats_follow_one_another() {
     run_with_wave_on_failure("l1_read_dma_cycles", |wave| {
         let mut bench = Bench::new(Dut::new(wave, L1ReadDma::default(), "l1_read_dma"));
-        let job =
-            |beat: u64, beats: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, beat, length: 64 * beats, address: 0 };
-        // Four cycles from the job to its first beat; none between beats nor between jobs, and one before a job that begins
-        // in the group in which the last one ended.
-        let jobs = [job(32, 24), job(65, 3), job(64, 3), job(96, 1), job(33, 2)];
-        for i in 0..50 {
-            bench.step(jobs.get(i).copied(), [true; 4]);
-        }
-        assert_eq!(bench.went, [4..28, 29..32, 32..35, 36..37, 37..39].into_iter().flatten().collect::<Vec<u64>>());
-        // Of single beats of one group, two in four cycles.
-        bench.went.clear();
-        let begun = bench.cycle;
-        for i in 0..30 {
-            bench.step((i < 6).then(|| job(32 * i, 1)), [true; 4]);
-        }
-        let went: Vec<u64> = bench.went.iter().map(|cycle| cycle - begun).collect();
-        assert_eq!(went, [4, 5, 8, 9, 12, 13]);
+        let job = |from: u64, length: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, from, length, address: 0 };
+        let went = |bench: &mut Bench, jobs: &[Job]| -> Vec<u64> {
+            bench.went.clear();
+            let begun = bench.cycle;
+            for i in 0..60 {
+                bench.step(jobs.get(i).copied(), [true; 4]);
+            }
+            bench.went.iter().map(|cycle| cycle - begun).collect()
+        };
+        // Six cycles from the job to its first beat; none between beats nor between jobs.
+        let jobs = [job(2048, 1536), job(4160, 192), job(4096, 192), job(6144, 64), job(2112, 128)];
+        assert_eq!(went(&mut bench, &jobs), (6..39).collect::<Vec<u64>>());
+        let short: Vec<Job> = (0..6).map(|i| job(2048 * i, 64)).collect();
+        assert_eq!(went(&mut bench, &short), (6..12).collect::<Vec<u64>>());
+        // Before a job that does not begin with a beat there is one cycle, also if its bytes lie in one beat.
+        let jobs = [job(2048 + 42, 1408), job(2048 + 63, 64), job(4096, 64), job(6144 + 1, 8), job(6144 + 33, 96)];
+        let cycles = [7..29, 30..31, 31..32, 33..34, 35..37].into_iter().flatten().collect::<Vec<u64>>();
+        assert_eq!(went(&mut bench, &jobs), cycles);
         // After a stall the beats that waited follow without a gap.
-        bench.went.clear();
-        bench.step(Some(job(32, 24)), [true; 4]);
-        for _ in 0..20 {
-            bench.step(None, [true, false, true, true]);
+        for from in [2048, 2048 + 17] {
+            bench.went.clear();
+            bench.step(Some(job(from, 1536)), [true; 4]);
+            for _ in 0..30 {
+                bench.step(None, [true, false, true, true]);
+            }
+            let freed = bench.cycle;
+            for _ in 0..30 {
+                bench.step(None, [true; 4]);
+            }
+            assert_eq!(bench.went, (freed..freed + 24).collect::<Vec<_>>(), "from {from} on");
         }
-        let freed = bench.cycle;
-        for _ in 0..30 {
-            bench.step(None, [true; 4]);
-        }
-        assert_eq!(bench.went, (freed..freed + 24).collect::<Vec<_>>());
     });
 }

@@ -131,7 +131,7 @@ impl Bench {
         self.dut.staged.set(staged);
         if !self.far.staging && self.dut.stage_request.valid.is_high() && !staged {
             let ask = self.dut.stage_request.number();
-            let (from, length) = (64 * (ask & 0x3FFF) as usize, (ask >> 14) as usize);
+            let (from, length) = ((ask & 0xF_FFFF) as usize, (ask >> 20) as usize);
             for i in 0..length.div_ceil(64) {
                 let beat = self.l2[from + 64 * i..][..64].to_vec();
                 self.far.beats.push_back(((L1_STAGE_BASE / 64 + i) as u64, u64::MAX, beat, None));

@@ -57,7 +57,7 @@ fn step(opcode: u8, waits: bool, words: &[(u32, u32)]) -> Step {
     step
 }
 
-/// A read from the host into the packet or the scratchpad, then the same bytes out again.
+/// A read from the host into the packet, the scratchpad or context memory, then the same bytes out again, or those from any one on.
 fn there_and_back(rng: &mut ChaCha8Rng, frame: u32, out: &mut Vec<(Vec<u8>, u32, u32)>, steps: &mut Vec<Step>) {
     let (place, most) = match rng.random_range(0..3) {
         0 => (PACKET + SCRIPT as u32, 512),
@@ -66,17 +66,20 @@ fn there_and_back(rng: &mut ChaCha8Rng, frame: u32, out: &mut Vec<(Vec<u8>, u32,
     };
     let length = [14, 63, 64, 65, most - 1, most][rng.random_range(0..6)];
     let from = rng.random_range(0..COUNTERS - 1024);
-    let words = |offset| [(map::CMD_SOURCE, place), (map::CMD_LENGTH, length), (map::CMD_ADDR_LO, offset)];
-    steps.push(step(command::DMA_FROM_HOST, true, &words(from)));
+    let words = |skipped: u32, offset| {
+        [(map::CMD_SOURCE, place + skipped), (map::CMD_LENGTH, length - skipped), (map::CMD_ADDR_LO, offset)]
+    };
+    steps.push(step(command::DMA_FROM_HOST, true, &words(0, from)));
+    let skipped = if rng.random() { rng.random_range(0..length - 13) } else { 0 };
     let way = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT][rng.random_range(0..3)];
     let words = if way == command::PUT {
         let put = [(map::CMD_NODE, frame & 0xFF | 7 << 16), (map::CMD_KEY, frame), (map::CMD_OFFSET, !frame)];
-        [&words(frame)[..], &put].concat()
+        [&words(skipped, frame)[..], &put].concat()
     } else {
-        words(0).to_vec()
+        words(skipped, 0).to_vec()
     };
     steps.push(step(way, true, &words));
-    out.push((vec![way], from, length));
+    out.push((vec![way], from + skipped, length - skipped));
 }
 
 #[test]
@@ -296,7 +299,9 @@ fn without_a_right_they_fault() {
             (1, u32::MAX, 0, command::PUT_HOST, false),
             (0, 0, 0, command::PUT_HOST, false),
             (STATE + 4, 64, 0, command::PUT_CONTEXT, true),
-            (STATE + 2, 64, 0, command::PUT_CONTEXT, false),
+            (STATE + 3, 64, 0, command::PUT_CONTEXT, true),
+            (STATE + 0x3FFF, 1, 0, command::PUT_CONTEXT, true),
+            (STATE + 0x3FFF, 2, 0, command::PUT_CONTEXT, false),
             (STATE + 0x3FFC, 4, 0, command::PUT_CONTEXT, true),
             (STATE + 0x3FFC, 5, 0, command::PUT_CONTEXT, false),
             (STATE, 0x4000, 0, command::PUT_CONTEXT, true),

@@ -2,17 +2,15 @@
  * message is complete, the NIC puts it back from host memory as one message, to the mailbox of the same address at the
  * sender's node and process.
  * The host region holds a message of up to 8 KiB for each slot of the message table; messages that do not fit are dropped. */
-#include "spin_buffers.h"
+#include "spindle.h"
 
-enum { BUFFER = 2048, CLUSTERS = 8, ROOM = 8192 };
+enum { ROOM = 8192 };
 
 uint32_t key;
 
-static volatile uint32_t taken[CLUSTERS];
-
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
-    bool fits = h->msg_len <= ROOM && h->msg_slot < h->host_size / ROOM && h->scratch_size >= BUFFER;
+    bool fits = h->msg_len <= ROOM && h->msg_slot < h->host_size / ROOM;
     return fits ? SPIN_PROCESS_DATA : SPIN_DROP;
 }
 
@@ -21,12 +19,8 @@ int payload_handler(const spin_payload_t *p, void *state) {
     if (!spin_whole_frame(p)) {
         return SPIN_DROP;
     }
-    uint32_t number = spin_take_buffer(&taken[p->cluster_id], p->hpu_id, p->scratch_size / BUFFER);
-    uint8_t *buffer = spin_scratch() + number * BUFFER;
-    memcpy(buffer, spin_payload(p), p->payload_len);
-    spin_dma_to_host(p->msg_slot * ROOM + p->msg_off, buffer, p->payload_len);
+    spin_dma_to_host(p->msg_slot * ROOM + p->msg_off, spin_payload(p), p->payload_len);
     spin_wait();
-    spin_give_buffer(&taken[p->cluster_id], number);
     return SPIN_SUCCESS;
 }
 

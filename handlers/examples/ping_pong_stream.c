@@ -1,22 +1,15 @@
 /* Ping-pong, streamed: puts every message back to its sender, packet by packet, without waiting for the rest. The payload goes to the
  * mailbox of the same address at the sender's node (the entry of that number in the node table) and process, at the same offset in its
  * buffer, with the key that the host has set. Each packet becomes a message of its own. */
-#include "spin_buffers.h"
-
-enum { BUFFER = 2048, CLUSTERS = 8 };
+#include "spindle.h"
 
 uint32_t key;
 
-static volatile uint32_t taken[CLUSTERS];
-
 int payload_handler(const spin_payload_t *p, void *state) {
     (void)state;
-    uint32_t count = p->scratch_size / BUFFER;
-    if (!spin_whole_frame(p) || !count) {
+    if (!spin_whole_frame(p)) {
         return SPIN_DROP;
     }
-    uint32_t number = spin_take_buffer(&taken[p->cluster_id], p->hpu_id, count);
-    uint8_t *buffer = spin_scratch() + number * BUFFER;
     spin_target_t sender = {
         .node = p->src_nid,
         .process = p->src_pid,
@@ -24,10 +17,8 @@ int payload_handler(const spin_payload_t *p, void *state) {
         .key = key,
         .offset = p->buf_off + p->msg_off,
     };
-    memcpy(buffer, spin_payload(p), p->payload_len);
-    spin_put(&sender, buffer, p->payload_len);
+    spin_put(&sender, spin_payload(p), p->payload_len);
     spin_handle_t put = spin_handle();
     spin_wait();
-    spin_give_buffer(&taken[p->cluster_id], number);
     return spin_failed(put) ? SPIN_FAIL : SPIN_SUCCESS;
 }

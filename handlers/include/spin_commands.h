@@ -2,8 +2,8 @@
  * SPIN_COMMAND_HANDLES execute at a time. A command that is not allowed (source bytes outside the handler's regions, an offset outside
  * the host region) ends the handler with FAULT_COMMAND. A handler may return while commands execute.
  *
- * The source bytes of a command are in the packet slot, the scratchpad or context memory, start at a 64-byte aligned address, and are
- * at most 2048. The NIC reads them later: do not change them before the command ends. The packet slot stays allocated until then.
+ * The source bytes of a command are in the packet slot, the scratchpad or context memory, at any address, and are at most 2048. The
+ * NIC reads them later: do not change them before the command ends. The packet slot stays allocated until then.
  * Bytes in context memory are copied when the command is issued, one word per cycle: the handler waits for the copy and may change
  * them afterwards. spin_put_context does not copy them.
  */
@@ -125,7 +125,7 @@ SPIN_INLINE void spin_put_host(const spin_target_t *to, uint32_t host_offset, ui
     spin_put_to(to);
     spin_command(SPIN_OP_PUT_HOST, (const void *)host_offset, length, to->mailbox);
 }
-/* Puts bytes of context memory, any number, starting at a multiple of 4; reliably, if the NIC is set up for reliable transport. The NIC
+/* Puts bytes of context memory, any number; reliably, if the NIC is set up for reliable transport. The NIC
  * reads the bytes at each transmission and sends them again until they are acknowledged: no handler may change them before the command
  * ends. */
 SPIN_INLINE void spin_put_context(const spin_target_t *to, const void *bytes, uint32_t length) {
@@ -146,7 +146,7 @@ SPIN_INLINE void spin_get(const spin_target_t *from, uint32_t length, uint64_t m
 SPIN_INLINE void spin_dma_to_host(uint32_t offset, const void *bytes, uint32_t length) {
     spin_command(SPIN_OP_DMA_TO_HOST, bytes, length, offset);
 }
-/* Reads bytes from host memory. */
+/* Reads bytes from host memory to an address that is a multiple of 64. */
 SPIN_INLINE void spin_dma_from_host(void *bytes, uint32_t offset, uint32_t length) {
     spin_command(SPIN_OP_DMA_FROM_HOST, bytes, length, offset);
 }

@@ -244,10 +244,10 @@ static void give(uint8_t *buffer) {
     spin_give_buffer((volatile uint32_t *)spin_scratch(), (uint32_t)(buffer - spin_scratch()) / BUFFER);
 }
 
-/* True if one command can use these bytes without a copy. */
+/* True if one command can read these bytes without a copy. */
 SPIN_INLINE bool direct(const void *data, uint32_t length) {
     uint32_t region = (uint32_t)data & 0xf0000000u;
-    return (uint32_t)data % SPIN_BEAT_BYTES == 0 && length <= LONGEST &&
+    return length <= LONGEST &&
            (region == SPIN_REGION_PACKET || region == SPIN_REGION_SCRATCH || region == SPIN_REGION_CONTEXT);
 }
 
@@ -330,7 +330,7 @@ uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t le
 
 uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length) {
     uint64_t offset = host_offset(host_addr);
-    if (direct(data, length)) {
+    if (direct(data, length) && (uint32_t)data % SPIN_BEAT_BYTES == 0) {
         spin_command(SPIN_OP_DMA_FROM_HOST, data, length, offset);
         return spin_handle();
     }

@@ -43,6 +43,7 @@ shipped! {
     "counter" "" "udp" false;
     "partition" "" "udp" false;
     "accumulate" "" "spindle" true;
+    "forward" "" "spindle" true;
     "ping_pong_stream" "" "spindle" true;
     "ping_pong_host" "" "spindle" true;
     "never_returns" "faulty/" "udp" false;

@@ -66,9 +66,9 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-/* virtual address of the data, 64-byte aligned (packet, scratch or context region); dma_from_host: where they go;
-   put_host: offset in the context's host region; put_context: address in the context region, a multiple of 4; get:
-   offset in the buffer here */
+/* virtual address of the data (packet, scratch or context region); dma_from_host: where they go, a multiple of 64;
+   put_host: offset in the context's host region; put_context: address in the context region; get: offset in the
+   buffer here */
 #define SPIN_CMD_SOURCE                  0x00u
 /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
 #define SPIN_CMD_LENGTH                  0x04u

@@ -210,14 +210,8 @@ fn broadcast_reaches_every_node_once() {
     }
 }
 
-/// Each packet of every message comes back as a put to its sender.
-#[test]
-fn ping_pong_stream_answers_with_puts() {
-    let key = 0x1234_5678;
-    let (messages, frames) = messages(9, 12, 1);
-    let variables = [("key", u32::to_le_bytes(key).to_vec())];
-    let mut ran = run("ping_pong_stream", Action::ContextPerMessage, &variables, frames, 100);
-    ran.sound().unwrap();
+/// Each packet was answered by one put, with the header that `header` makes of the packet's.
+fn each_is_put(ran: &Ran, header: impl Fn(&SpindleHeader) -> SpindleHeader) {
     assert_eq!(ran.played.replies.len(), ran.frames.len());
     let big = |bytes: &[u8]| bytes.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte));
     let mut ids = Vec::new();
@@ -233,7 +227,6 @@ fn ping_pong_stream_answers_with_puts() {
             psn: field(got, wire::spindle::PSN),
             ..SpindleHeader::default()
         };
-        let header = jobs::ping_pong_stream(&packet, HERE, key);
         let back = Ends {
             src_mac: Ends::default().dst_mac,
             dst_mac: Ends::default().src_mac,
@@ -242,13 +235,37 @@ fn ping_pong_stream_answers_with_puts() {
             vlan: None,
         };
         let port = big(&reply.frame.bytes[34..36]) as u16;
-        let wanted = spindle(&back, port, SPINDLE_PORT, &header, &asked[wire::SPINDLE_BYTES..]);
+        let wanted = spindle(&back, port, SPINDLE_PORT, &header(&packet), &asked[wire::SPINDLE_BYTES..]);
         spindle_cli::check::compare_bytes(&format!("the put for frame {index}"), &wanted, &reply.frame.bytes).unwrap();
         ids.push(packet.msg_id);
     }
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), ran.frames.len(), "every put is a message of its own");
+}
+
+/// Each packet of every message comes back as a put to its sender.
+#[test]
+fn ping_pong_stream_answers_with_puts() {
+    let key = 0x1234_5678;
+    let (messages, frames) = messages(9, 12, 1);
+    let variables = [("key", u32::to_le_bytes(key).to_vec())];
+    let mut ran = run("ping_pong_stream", Action::ContextPerMessage, &variables, frames, 100);
+    ran.sound().unwrap();
+    each_is_put(&ran, |packet| jobs::ping_pong_stream(packet, HERE, key));
+    assert_eq!(ran.played.stats.messages_done as usize, messages.len());
+}
+
+/// Each packet of every message, of any length, goes on to a mailbox of a node.
+#[test]
+fn forward_puts_payloads_on() {
+    let (pid, mailbox, key, offset) = (3u16, 0x0102_0304_0506_0708u64, 0x1234_5678u32, 1000u32);
+    let (messages, frames) = messages(15, 12, 1);
+    let next = [1, pid.into(), mailbox as u32, (mailbox >> 32) as u32, key, offset];
+    let variables = [("next", next.iter().flat_map(|word| word.to_le_bytes()).collect())];
+    let mut ran = run("forward", Action::ContextPerMessage, &variables, frames, 0);
+    ran.sound().unwrap();
+    each_is_put(&ran, |packet| jobs::forward(packet, HERE, pid, (mailbox, key, offset)));
     assert_eq!(ran.played.stats.messages_done as usize, messages.len());
 }
 

@@ -8,6 +8,7 @@ mod dummy;
 mod host;
 mod host_frames;
 mod hpu;
+mod line_rate;
 mod measure;
 mod rvma;
 mod rvma_network;
@@ -199,6 +200,7 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     progress(&format!("building the model of configuration `{}`", config.name));
     let source = spindle_sim::source(&config);
     let all = measure::MEASUREMENTS.into_iter().chain(rvma::MEASUREMENTS).chain(host_frames::MEASUREMENTS);
+    let all = all.chain(line_rate::MEASUREMENTS);
     for (name, keys, measure) in all.chain(spin::MEASUREMENTS) {
         if !arguments.wants(keys) {
             continue;

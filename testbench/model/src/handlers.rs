@@ -101,7 +101,7 @@ fn icmp_echo(frame: &[u8], _: Circumstances) -> Outcome {
 
 fn udp_to_host(frame: &[u8], circumstances: Circumstances) -> Outcome {
     const SLOT: usize = 2048;
-    const HEADER: usize = 64;
+    const HEADER: usize = 32;
     let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
     let (Some(ip), Some(TransportSlice::Udp(udp)), true) =
         (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES)
@@ -180,7 +180,7 @@ mod tests {
     fn payloads_go_to_the_slot_of_their_number() {
         let frame = udp(&Ends::default(), 1000, 9, b"hello");
         let Outcome::ToHost(offset, record) = udp_to_host(&frame, ANY) else { panic!("not to host") };
-        assert_eq!((offset, &record[..4], &record[64..]), (2048, &5u32.to_le_bytes()[..], &b"hello"[..]));
+        assert_eq!((offset, &record[..4], &record[32..]), (2048, &5u32.to_le_bytes()[..], &b"hello"[..]));
         assert_eq!(udp_to_host(&frame, Circumstances { host_bytes: 100, ..ANY }), Outcome::Drop);
     }
 

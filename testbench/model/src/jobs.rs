@@ -143,6 +143,23 @@ pub fn ping_pong_stream(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHe
     }
 }
 
+/// `forward`: the header of the put that passes a packet on to mailbox `to`, with its key and from its offset on, at
+/// process `pid`; `nid` is this node's, number and sequence are the NIC's own.
+pub fn forward(packet: &SpindleHeader, nid: u32, pid: u16, to: (u64, u32, u32)) -> SpindleHeader {
+    let (addr, key, offset) = to;
+    SpindleHeader {
+        src_nid: nid,
+        src_pid: 0,
+        dst_pid: pid,
+        addr,
+        key,
+        msg_len: packet.payload_len.into(),
+        msg_off: 0,
+        buf_off: offset + packet.msg_off,
+        ..*packet
+    }
+}
+
 /// `broadcast`: who gets a frame from whom, when node 0 of `size` starts: the children of each node, in order of time.
 pub fn tree(size: usize) -> Vec<Vec<usize>> {
     let mut children = vec![Vec::new(); size];

@@ -115,13 +115,14 @@ impl Table {
         Ok(groups)
     }
 
-    /// Whether a module stays a box in `block`: it has tests of its own.
+    /// Whether a module stays a box in `block`: it has tests of its own, perhaps in another shape.
     pub fn is_box(&self, module: &str, block: &Block) -> bool {
         let whole =
             |pattern: &String| Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|regex| regex.is_match(module));
         module != block.module
             && !block.own.iter().any(|own| own == module)
-            && (self.block.iter().any(|other| other.module == module) || self.boxes.iter().any(whole))
+            && (self.block.iter().any(|other| other.module == module || other.name == module)
+                || self.boxes.iter().any(whole))
     }
 }
 

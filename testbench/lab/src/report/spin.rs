@@ -163,7 +163,7 @@ pub const MEASUREMENTS: [(&str, &[&str], Measure); 6] = [
 ];
 
 /// Gaps that put the starts of frames of so many beats `spacing` cycles apart on average, by an even pattern.
-fn spaced(spacing: f64, beats: usize) -> impl Iterator<Item = u64> {
+pub fn spaced(spacing: f64, beats: usize) -> impl Iterator<Item = u64> {
     let mut due = 0.0;
     let mut at = 0;
     std::iter::repeat_with(move || {

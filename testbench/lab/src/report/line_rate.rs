@@ -1,0 +1,187 @@
+//! Handlers that move every byte of a message: payload bits per cycle, no packet dropped, every byte compared.
+//!
+//! One message comes in full-size segments, at the densest even spacing at which nothing is dropped. The rate is taken
+//! over the half of the packets in the middle: buffers have filled by then, and have not begun to run empty.
+
+use super::measure::{Figure, Measure, LIMIT};
+use super::spin::spaced;
+use crate::compat::ran::data_symbol;
+use anyhow::{ensure, Context, Result};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle::rule_table::Action;
+use spindle::{ContextOptions, HostMemory, Node, Rule};
+use spindle_cli::check::compare_bytes;
+use spindle_cli::play::{play_with, Played};
+use spindle_cli::session::Session;
+use spindle_contract::memory_map::{self as map, base};
+use spindle_contract::params::{BEAT_BYTES, SEGMENT_BYTES, SPINDLE_PORT};
+use spindle_contract::{reasons, wire};
+use spindle_model::frames::{put_message, Ends, SpindleHeader, UDP_HEADERS};
+use spindle_model::jobs::{self, Message};
+use spindle_sdk::{Handler, Shipped, Sources};
+
+/// Packets of the message.
+const PACKETS: usize = 600;
+/// Factors between the spacings that are tried: until nothing is dropped, then from the last one at which something was.
+const COARSE: f64 = 1.25;
+const FINE: f64 = 1.02;
+/// Messages that may be played.
+const ATTEMPTS: u32 = 40;
+/// Writes each payload to host memory.
+const TO_HOST: &str = "#include <spindle.h>\nint payload_handler(const spin_payload_t *p, void *state) { (void)state; \
+    spin_dma_to_host(p->msg_off, spin_payload(p), p->payload_len); return SPIN_SUCCESS; }\n";
+/// Lengths of blocks that are unpacked, with the keys of their figures.
+const UNPACK: [(usize, &str); 4] = [
+    (64, "throughput.unpack.64"),
+    (256, "throughput.unpack.256"),
+    (1024, "throughput.unpack.1024"),
+    (4096, "throughput.unpack.4096"),
+];
+
+/// The measurements: name, keys, function.
+pub const MEASUREMENTS: [(&str, &[&str], Measure); 3] = [
+    ("puts of a stream to another node", &["throughput.stream_put_1408"], stream_put),
+    ("payloads to host memory", &["throughput.to_host_1408"], to_host),
+    ("blocks to host memory at a stride", &[UNPACK[0].1, UNPACK[1].1, UNPACK[2].1, UNPACK[3].1], unpack),
+];
+
+/// A NIC with a handler for messages, a host region of twice the message, and the message.
+struct Bench<'a> {
+    session: &'a mut Session,
+    host: u64,
+    message: Message,
+    frames: Vec<Vec<u8>>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(session: &'a mut Session, mut handler: Handler, variables: &[(&str, Vec<u8>)]) -> Result<Self> {
+        for (name, bytes) in variables {
+            let address = data_symbol(&handler.elf, name)?.with_context(|| format!("the image has no `{name}`"))?;
+            let at = (address - base(map::CONTEXT)) as usize;
+            handler.image.state[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        let mut data = vec![0; PACKETS * SEGMENT_BYTES];
+        ChaCha8Rng::seed_from_u64(27).fill_bytes(&mut data);
+        let host = session.device.memory.alloc(2 * data.len(), 4096)?;
+        let options = ContextOptions { host_region: Some((host, 2 * data.len() as u32)), ..ContextOptions::default() };
+        let context = session.device.install(&handler.image, &options)?;
+        session.device.add_rule(&"spindle".parse::<Rule>()?, Action::ContextPerMessage(context))?;
+        session.device.activate(context)?;
+        session.device.set_identity(7, Ends::default().dst_mac, Ends::default().dst_ip)?;
+        let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
+        session.device.set_node(1, Some(node))?;
+        session.device.set_receive(true)?;
+        let frames = frames(&data, 0);
+        Ok(Bench { session, host, message: Message { id: 1, data }, frames })
+    }
+
+    /// Plays the message at the densest spacing without a drop, to 2 %; returns the spacing too.
+    fn play(&mut self) -> Result<(f64, Played)> {
+        let beats = self.frames[0].len().div_ceil(BEAT_BYTES) as f64;
+        let mut spacing = beats;
+        let mut step = COARSE;
+        // A message that lost packets stays open, so each attempt is a message of its own.
+        for attempt in 1..ATTEMPTS {
+            self.frames = frames(&self.message.data, attempt);
+            let before = self.session.device.stats()?.dropped();
+            let played = play_with(self.session, &self.frames, spaced(spacing, beats as usize), LIMIT)?;
+            ensure!(played.drained, "{} frames are still inside after {LIMIT} cycles", played.stats.inside());
+            if let Some(fault) = self.session.device.pop_fault()? {
+                anyhow::bail!("a handler faulted: {}", fault.cause_text().0);
+            }
+            if played.stats.dropped() > before {
+                spacing *= step;
+            } else if step == COARSE && spacing > beats {
+                spacing /= COARSE;
+                step = FINE;
+            } else {
+                return Ok((spacing, played));
+            }
+        }
+        anyhow::bail!("packets were dropped at every spacing up to {spacing:.0} cycles")
+    }
+
+    /// The bits per cycle of handlers that end when their bytes are where they belong.
+    fn handled(&self) -> Result<f64> {
+        let cycles: Vec<u64> =
+            self.session.card.sim().trace().of(reasons::T_HANDLER_END).map(|event| event.cycle).collect();
+        ensure!(cycles.len() == PACKETS, "{} of {PACKETS} handlers ended", cycles.len());
+        bits_per_cycle(&cycles)
+    }
+
+    /// Host memory has these bytes at these offsets.
+    fn host_has(&mut self, pieces: impl IntoIterator<Item = (usize, Vec<u8>)>) -> Result<()> {
+        for (offset, piece) in pieces {
+            let mut found = vec![0; piece.len()];
+            self.session.device.memory.read(self.host + offset as u64, &mut found)?;
+            compare_bytes(&format!("host memory from {offset} on"), &piece, &found)?;
+        }
+        Ok(())
+    }
+}
+
+/// The packets of message number `id`.
+fn frames(data: &[u8], id: u32) -> Vec<Vec<u8>> {
+    let header = SpindleHeader { msg_id: id, ..SpindleHeader::default() };
+    put_message(&Ends::default(), SPINDLE_PORT, &header, data, SEGMENT_BYTES)
+}
+
+/// Payload bits per cycle, of the cycles in which packets were done.
+fn bits_per_cycle(cycles: &[u64]) -> Result<f64> {
+    let (from, to) = (cycles.len() / 4, cycles.len() * 3 / 4);
+    ensure!(cycles[to] > cycles[from], "all packets were done at once");
+    Ok((8 * SEGMENT_BYTES * (to - from)) as f64 / (cycles[to] - cycles[from]) as f64)
+}
+
+fn stream_put(session: &mut Session) -> Result<Vec<Figure>> {
+    let handler = Shipped::by_name("forward").context("there is no example `forward`")?.load()?;
+    // Node, process, mailbox, key, offset.
+    let next = [1u32, 0, 0x70, 0, 0x5EED, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bench = Bench::new(session, handler, &[("next", next)])?;
+    let (spacing, played) = bench.play()?;
+    ensure!(played.replies.len() == PACKETS, "{} of {PACKETS} packets were put on", played.replies.len());
+    for reply in &played.replies {
+        let asked = &bench.frames[reply.cause.context("a put without a cause")?];
+        let payload = UDP_HEADERS + wire::SPINDLE_BYTES;
+        compare_bytes("the payload of a put", &asked[payload..], &reply.frame.bytes[payload..])?;
+    }
+    let cycles: Vec<u64> = played.replies.iter().map(|reply| reply.frame.last).collect();
+    let how =
+        format!("example `forward`, {PACKETS} packets of 1,408 bytes, one every {spacing:.2} cycles, payload on TX");
+    Ok(vec![Figure::new("throughput.stream_put_1408", bits_per_cycle(&cycles)?, how)])
+}
+
+fn to_host(session: &mut Session) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("to_host.c");
+    std::fs::write(&path, TO_HOST)?;
+    let mut bench = Bench::new(session, spindle_sdk::load(&Sources::one(&path))?, &[])?;
+    let (spacing, _) = bench.play()?;
+    bench.host_has([(0, bench.message.data.clone())])?;
+    let how = format!("DMA of each payload to host memory, {PACKETS} packets, one every {spacing:.2} cycles");
+    Ok(vec![Figure::new("throughput.to_host_1408", bench.handled()?, how)])
+}
+
+fn unpack(session: &mut Session) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let config = session.config.clone();
+    for (index, (block, key)) in UNPACK.into_iter().enumerate() {
+        // A NIC of its own for each block length, except for the one that is given.
+        let mut own = if index == 0 { None } else { Some(Session::open(config.clone(), Default::default())?) };
+        let session = own.as_mut().unwrap_or(session);
+        let handler = Shipped::by_name("unpack").context("there is no example `unpack`")?.load()?;
+        let word = |value: usize| (value as u32).to_le_bytes().to_vec();
+        let variables = [("block_length", word(block)), ("stride", word(2 * block))];
+        let mut bench = Bench::new(session, handler, &variables)?;
+        let (spacing, _) = bench.play()?;
+        bench.host_has(jobs::unpack(&bench.message, block, 2 * block))?;
+        let how = format!(
+            "example `unpack`, blocks of {block} bytes to a stride of {}, {PACKETS} packets of 1,408 bytes, one every \
+            {spacing:.2} cycles",
+            2 * block
+        );
+        figures.push(Figure::new(key, bench.handled()?, how));
+    }
+    Ok(figures)
+}

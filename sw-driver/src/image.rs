@@ -328,16 +328,21 @@ mod tests {
     #[test]
     fn zeroed_variables_count() {
         let state = most(|config| config.l2_bytes);
-        let read = |bytes: usize| {
-            let file = with_segment(program(4, 8, 0, base(map::CODE)), SIZE_IN_MEMORY, bytes as u32);
-            Image::parse(&file).map(|image| image.state)
+        let read = |in_file: usize, bytes: usize| {
+            let file = with_segment(program(4, 8, 0, base(map::CODE)), SIZE_IN_FILE, in_file as u32);
+            Image::parse(&with_segment(file, SIZE_IN_MEMORY, bytes as u32)).map(|image| image.state)
         };
-        let filled = |bytes: usize| [vec![1; 8], vec![0; bytes - 8]].concat();
-        for bytes in [8, 9, state] {
-            assert!(read(bytes) == Ok(filled(bytes)), "{bytes} bytes of variables");
+        let filled = |in_file: usize, bytes: usize| [vec![1; in_file], vec![0; bytes - in_file]].concat();
+        for (in_file, bytes) in [(8, 8), (8, 9), (8, state), (0, 1), (0, 8), (0, state)] {
+            assert!(
+                read(in_file, bytes) == Ok(filled(in_file, bytes)),
+                "{bytes} bytes of variables, {in_file} of the file"
+            );
         }
-        let refused = ImageError::TooLarge { what: "state", bytes: state + 1, limit: state };
-        assert_eq!(read(state + 1).map(|state| state.len()), Err(refused));
+        for in_file in [0, 8] {
+            let refused = ImageError::TooLarge { what: "state", bytes: state + 1, limit: state };
+            assert_eq!(read(in_file, state + 1).map(|state| state.len()), Err(refused));
+        }
     }
 
     /// Places of words in the header of a file, and of the rights of a segment.

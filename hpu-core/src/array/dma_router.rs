@@ -1,7 +1,7 @@
-//! Joins the host-memory writes of all clusters: a descriptor and its data at a time.
+//! Joins the host-memory writes of all clusters into one stream of descriptors and one of data, in the same order.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use spindle_blocks::{replicate, BeatSink, BeatSource, DmaDesc, Slice};
+use spindle_blocks::{replicate, BeatSink, BeatSource, DmaDesc, LutFifo, Slice};
 use spindle_verilog::prelude::*;
 
 /// A beat towards host memory.
@@ -13,14 +13,16 @@ pub struct DmaBeat {
     pub last: Bit,
 }
 
-/// Takes one transfer from a cluster: its descriptor, then its beats up to `last`; then the next cluster in turn.
+/// Takes descriptors from the clusters in turn, at most eight ahead of the data; then the beats of each transfer up to
+/// `last`, in the order of the descriptors.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | clusters | in `desc[i]`; in `data[i]` |
 /// | RVMA engine | out `dma`; out `dma_data` |
 ///
-/// One cycle between transfers. Outputs are registers; `data[i].ready` follows `dma_data.ready` in the same cycle.
+/// A descriptor and a beat per cycle, no bubble between transfers. From a descriptor to `dma`: 1 cycle; its first beat
+/// passes from the cycle after the descriptor on. Outputs are registers.
 #[block]
 pub struct DmaRouter {
     /// Transfer of a cluster.
@@ -34,9 +36,8 @@ pub struct DmaRouter {
     arbiter: RrArbiter4,
     descs: Slice<DmaDesc>,
     beats: Slice<DmaBeat>,
-    /// Cluster whose beats pass, if one does.
-    owner: DFF<Bits<3>>,
-    owned: Reg<Bit>,
+    /// Clusters of the transfers whose beats have not passed, the oldest first.
+    owners: LutFifo<Bits<3>, 3>,
     chosen: Signal<Local, DmaBeat>,
     offered: Signal<Local, Bit>,
     _clusters: usize,
@@ -52,12 +53,13 @@ impl DmaRouter {
 #[hdl]
 impl DmaRouter {
     fn update(&mut self) {
-        let owned = self.owned.q.val();
+        let owned = self.owners.read.valid.val();
+        let owner = self.owners.read.val();
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             request = request.replace_bit(i, self.desc[i].valid.val());
         }
-        let room = !owned & self.descs.write.ready.val();
+        let room = self.owners.write.ready.val() & self.descs.write.ready.val();
         self.arbiter.request.next = request;
         self.arbiter.accept.next = room;
         let mut desc: DmaDesc = self.desc[0].val();
@@ -68,7 +70,7 @@ impl DmaRouter {
             if self.arbiter.index.val() == bits::<3>(i) {
                 desc = self.desc[i].val();
             }
-            let passes = self.owner.q.val() == bits::<3>(i);
+            let passes = owner == bits::<3>(i);
             if passes {
                 chosen = DmaBeat { data: self.data[i].val(), last: self.data[i].last.val() };
                 offered = self.data[i].valid.val();
@@ -79,12 +81,8 @@ impl DmaRouter {
         self.offered.next = owned & offered;
         self.descs.write.offer(room & self.arbiter.any.val(), desc);
         self.beats.write.offer(self.offered.val(), self.chosen.val());
-        if room & self.arbiter.any.val() {
-            self.owner.d.next = self.arbiter.index.val();
-            self.owned.d.next = true;
-        } else if self.offered.val() & self.beats.write.ready.val() & self.chosen.val().last {
-            self.owned.d.next = false;
-        }
+        self.owners.write.offer(room & self.arbiter.any.val(), self.arbiter.index.val());
+        self.owners.read.ready.next = self.offered.val() & self.beats.write.ready.val() & self.chosen.val().last;
         self.descs.read.join(&mut self.dma);
         self.dma_data.next = self.beats.read.val().data;
         self.dma_data.last.next = self.beats.read.val().last;

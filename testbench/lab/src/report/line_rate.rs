@@ -28,6 +28,9 @@ const COARSE: f64 = 1.25;
 const FINE: f64 = 1.02;
 /// Messages that may be played.
 const ATTEMPTS: u32 = 40;
+/// Cycles after which a message that lost packets is given up.
+const TIMEOUT: u64 = 5000;
+const LONGEST_BLOCK: usize = 4096;
 /// Writes each payload to host memory.
 const TO_HOST: &str = "#include <spindle.h>\nint payload_handler(const spin_payload_t *p, void *state) { (void)state; \
     spin_dma_to_host(p->msg_off, spin_payload(p), p->payload_len); return SPIN_SUCCESS; }\n";
@@ -36,7 +39,7 @@ const UNPACK: [(usize, &str); 4] = [
     (64, "throughput.unpack.64"),
     (256, "throughput.unpack.256"),
     (1024, "throughput.unpack.1024"),
-    (4096, "throughput.unpack.4096"),
+    (LONGEST_BLOCK, "throughput.unpack.4096"),
 ];
 
 /// The measurements: name, keys, function.
@@ -46,7 +49,7 @@ pub const MEASUREMENTS: [(&str, &[&str], Measure); 3] = [
     ("blocks to host memory at a stride", &[UNPACK[0].1, UNPACK[1].1, UNPACK[2].1, UNPACK[3].1], unpack),
 ];
 
-/// A NIC with a handler for messages, a host region of twice the message, and the message.
+/// A NIC with a handler for messages, a host region for the message at twice its length, and the message.
 struct Bench<'a> {
     session: &'a mut Session,
     host: u64,
@@ -71,6 +74,7 @@ impl<'a> Bench<'a> {
         session.device.set_identity(7, Ends::default().dst_mac, Ends::default().dst_ip)?;
         let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
         session.device.set_node(1, Some(node))?;
+        session.device.set_message_timeout(TIMEOUT)?;
         session.device.set_receive(true)?;
         let frames = frames(&data, 0);
         Ok(Bench { session, host, message: Message { id: 1, data }, frames })

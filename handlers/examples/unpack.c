@@ -8,19 +8,19 @@ uint32_t stride = 256;
 
 int payload_handler(const spin_payload_t *p, void *state) {
     (void)state;
-    uint32_t end = p->msg_off + p->payload_len;
-    uint32_t block = p->msg_off / block_length, from = p->msg_off % block_length;
-    uint32_t last = (end - 1) / block_length;
-    if (!spin_whole_frame(p) || last >= p->host_size / stride || block_length > stride) {
+    /* Local copies: a variable is in context memory, and is read again after each command. */
+    uint32_t block = block_length, step = stride;
+    uint32_t number = p->msg_off / block, from = p->msg_off % block, end = p->msg_off + p->payload_len;
+    if (!spin_whole_frame(p) || (end - 1) / block >= p->host_size / step || block > step) {
         return SPIN_DROP;
     }
     const uint8_t *bytes = spin_payload(p);
-    uint32_t offset = block * stride + from, length = block_length - from;
-    for (uint32_t left = p->payload_len; left; left -= length, length = block_length) {
+    uint32_t offset = number * step + from, length = block - from;
+    for (uint32_t left = p->payload_len; left; left -= length, length = block) {
         length = length < left ? length : left;
         spin_dma_to_host(offset, bytes, length);
         bytes += length;
-        offset += length + stride - block_length;
+        offset += length + step - block;
     }
     /* The message is complete when its bytes are in host memory. */
     spin_wait();

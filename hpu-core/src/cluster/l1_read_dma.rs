@@ -35,9 +35,9 @@ use spindle_verilog::prelude::*;
 
 /// The stage is this slot of L1.
 const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
-/// A read is announced while fewer beats than this are on their way or wait: one more may be read in the same cycle,
-/// and the queue holds 16.
-const ROOM: u64 = 15;
+/// A read is announced while fewer beats than this are on their way or wait. Six beats fill the way from L1 at a beat per
+/// cycle. More would be read in bursts while other clusters send, and hold up the loader, which serves all clusters.
+const ROOM: u64 = 6;
 
 /// Tag of a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -129,7 +129,7 @@ pub struct L1ReadDma {
     turned: DFF<Bits<536>>,
     turning: DFF<Passing>,
     turning_valid: Reg<Bit>,
-    outgoing: LutFifo<Outgoing, 4>,
+    outgoing: LutFifo<Outgoing, 3>,
 }
 
 #[hdl]

@@ -66,8 +66,9 @@ impl<'a> Bench<'a> {
         }
         let mut data = vec![0; PACKETS * SEGMENT_BYTES];
         ChaCha8Rng::seed_from_u64(27).fill_bytes(&mut data);
-        let host = session.device.memory.alloc(2 * data.len(), 4096)?;
-        let options = ContextOptions { host_region: Some((host, 2 * data.len() as u32)), ..ContextOptions::default() };
+        let region = 2 * (data.len() + LONGEST_BLOCK);
+        let host = session.device.memory.alloc(region, 4096)?;
+        let options = ContextOptions { host_region: Some((host, region as u32)), ..ContextOptions::default() };
         let context = session.device.install(&handler.image, &options)?;
         session.device.add_rule(&"spindle".parse::<Rule>()?, Action::ContextPerMessage(context))?;
         session.device.activate(context)?;

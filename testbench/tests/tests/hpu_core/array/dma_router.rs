@@ -20,6 +20,8 @@ struct Transfer {
 struct Cluster {
     descriptors: VecDeque<Transfer>,
     data: VecDeque<(Transfer, u64)>,
+    /// A beat is offered, until it is taken.
+    offers: bool,
 }
 
 struct Bench {
@@ -58,7 +60,7 @@ impl Bench {
 
     /// One cycle: the clusters that offer a beat if they have one; whether descriptors and data are taken.
     fn step(&mut self, offers: [bool; CLUSTERS], takes: [bool; 2]) {
-        for (i, cluster) in self.clusters.iter().enumerate() {
+        for (i, cluster) in self.clusters.iter_mut().enumerate() {
             let desc = &self.dut.desc[i];
             desc.valid.set(!cluster.descriptors.is_empty());
             if let Some(next) = cluster.descriptors.front() {
@@ -67,7 +69,8 @@ impl Bench {
             // Beats come when their descriptor has gone.
             let ahead = cluster.data.len() > cluster.descriptors.len();
             let data = &self.dut.data[i];
-            data.valid.set(offers[i] && ahead);
+            cluster.offers |= offers[i] && ahead;
+            data.valid.set(cluster.offers);
             if let Some((transfer, beat)) = cluster.data.front() {
                 data.payload.set_bytes(&content(*transfer, *beat));
                 data.last.set(beat + 1 == transfer.beats);
@@ -102,6 +105,7 @@ impl Bench {
             if self.dut.data[i].valid.is_high() && self.dut.data[i].ready.is_high() {
                 let (transfer, beat) = cluster.data.front_mut().expect("it is offered");
                 *beat += 1;
+                cluster.offers = false;
                 if *beat == transfer.beats {
                     cluster.data.pop_front();
                 }

@@ -290,7 +290,7 @@ impl L2Copy {
             self.copying.d.next = Copying {
                 cluster: self.arbiter.index.val(),
                 word: at.get_bits::<18>(2),
-                left: (length + 3).get_bits::<10>(2) + bit_cast::<10, 1>(offset.any().into()),
+                left: (length + 3 + bit_cast::<12, 3>((offset.any(), bits::<2>(0)).cat::<3>())).get_bits::<10>(2),
                 beat: bits::<5>(0),
                 offset,
                 requested: repeat::<5>(offset.any()),

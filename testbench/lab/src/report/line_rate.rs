@@ -170,10 +170,10 @@ fn to_host(session: &mut Session) -> Result<Vec<Figure>> {
 
 fn unpack(session: &mut Session) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    let config = session.config.clone();
+    let config = session.config;
     for (index, (block, key)) in UNPACK.into_iter().enumerate() {
         // A NIC of its own for each block length, except for the one that is given.
-        let mut own = if index == 0 { None } else { Some(Session::open(config.clone(), Default::default())?) };
+        let mut own = if index == 0 { None } else { Some(Session::open(config, Default::default())?) };
         let session = own.as_mut().unwrap_or(session);
         let handler = Shipped::by_name("unpack").context("there is no example `unpack`")?.load()?;
         let word = |value: usize| (value as u32).to_le_bytes().to_vec();

@@ -145,7 +145,7 @@ impl Server {
         }
         // A client that has gone makes room for the next one.
         self.serve_client(function);
-        self.accept();
+        self.accept(function);
         self.refused.service();
         self.ring_doorbells(function);
         self.serve_client(function);
@@ -159,9 +159,11 @@ impl Server {
         }
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, function: &mut dyn Function) {
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) {
             let Ok(channel) = Channel::new(stream) else { continue };
+            // The client may have gone since it was served: who connects after its end finds the card free.
+            self.serve_client(function);
             if self.client.is_none() {
                 self.client = Some(Client { channel, agreed: false });
             } else {

@@ -105,7 +105,7 @@ impl Function for Dummy {
             pci::TIME_MODE => 1,
             _ => return Err(Errno::INVAL),
         };
-        bytes.copy_from_slice(&value.to_le_bytes()[..bytes.len().min(8)]);
+        bytes.copy_from_slice(value.to_le_bytes().get(..bytes.len()).ok_or(Errno::INVAL)?);
         Ok(())
     }
 

@@ -11,8 +11,8 @@ int payload_handler(const spin_payload_t *p, void *state) {
     /* Local copies: a variable is in context memory, and is read again after each command. */
     uint32_t block = block_length, step = stride;
     uint32_t number = p->msg_off / block, from = p->msg_off - number * block;
-    uint32_t blocks = (p->msg_off + p->payload_len + block - 1) / block;
-    if (!spin_whole_frame(p) || (uint64_t)blocks * step > p->host_size || block > step) {
+    uint32_t last = (p->msg_off + p->payload_len - 1) / block;
+    if (!spin_whole_frame(p) || ((uint64_t)last + 1) * step > p->host_size || block > step) {
         return SPIN_DROP;
     }
     const uint8_t *bytes = spin_payload(p);

@@ -209,7 +209,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         context: 4 "execution context; of a frame that is sent: bit 0 = insert a checksum",
         frame: 16 "frame sequence number; of a frame that is sent: first word of the checksum's sum [6:0], the word that it is \
             written to [15:8]",
-        address: 64 "host byte address; of context memory: L2 byte address [19:0], a multiple of 4",
+        address: 64 "host byte address; of context memory: L2 byte address [19:0]",
         length: 16 "bytes, at least 1",
     }
     /// An atomic operation on a word of host memory.
@@ -251,7 +251,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         key: 32 "mailbox key there",
         buf_off: 32 "offset in the buffer there",
         length: 32 "bytes",
-        host_address: 64 "where the payload is in host memory; in context memory: L2 byte address [19:0], a multiple of 4",
+        host_address: 64 "where the payload is in host memory; in context memory: L2 byte address [19:0]",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
         reply_key: 32 "get: mailbox key here; put with EPOCH_VALID: epoch tag [15:0]",

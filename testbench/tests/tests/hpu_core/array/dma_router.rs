@@ -24,6 +24,24 @@ struct Cluster {
     offers: bool,
 }
 
+impl Transfer {
+    /// Its descriptor; every field says which transfer it is.
+    fn descriptor(self) -> Vec<u8> {
+        let mixed = self.address.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let fields = [
+            ("version", mixed & 15),
+            ("context", mixed >> 4 & 15),
+            ("cluster", mixed >> 8 & 7),
+            ("hpu", mixed >> 11 & 7),
+            ("handle", mixed >> 14 & 15),
+            ("frame", mixed >> 18 & 0xFFFF),
+            ("address", self.address | mixed >> 40 << 40),
+            ("length", 64 * self.beats),
+        ];
+        pack("dma_desc", &fields)
+    }
+}
+
 struct Bench {
     dut: Dut<DmaRouter>,
     clusters: [Cluster; CLUSTERS],
@@ -64,7 +82,7 @@ impl Bench {
             let desc = &self.dut.desc[i];
             desc.valid.set(!cluster.descriptors.is_empty());
             if let Some(next) = cluster.descriptors.front() {
-                desc.set_bytes(&pack("dma_desc", &[("address", next.address), ("length", 64 * next.beats)]));
+                desc.set_bytes(&next.descriptor());
             }
             // Beats come when their descriptor has gone.
             let ahead = cluster.data.len() > cluster.descriptors.len();
@@ -84,8 +102,10 @@ impl Bench {
         let cycle = self.cycle;
         if self.dut.dma.valid.is_high() && takes[0] {
             let bytes = self.dut.dma.bytes();
-            let address = field("dma_desc", &bytes, "address");
-            self.out.push_back((Transfer { address, beats: field("dma_desc", &bytes, "length") / 64 }, 0));
+            let address = field("dma_desc", &bytes, "address") & 0xFF_FFFF_FFFF;
+            let transfer = Transfer { address, beats: field("dma_desc", &bytes, "length") / 64 };
+            assert_eq!(bytes, transfer.descriptor(), "cycle {cycle}: the descriptor of {transfer:?}");
+            self.out.push_back((transfer, 0));
         }
         if self.dut.dma_data.valid.is_high() && takes_data {
             let whole = {

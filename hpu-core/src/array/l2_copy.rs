@@ -20,8 +20,8 @@
 //!
 //! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and
 //! leaves from there as a frame does: it has to be complete before its first beat goes to the wire. One at a time, in
-//! the order of the requests. 2 cycles more than for a command. While the stage is lent,
-//! cluster i requests the segment's bytes.
+//! the order of the requests. 2 cycles more than for a command. While the stage is lent, cluster i requests the segment's
+//! bytes.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
@@ -46,7 +46,7 @@ pub struct Copying {
     pub beat: Bits<5>,
     /// Byte of the word at which the copy begins.
     pub offset: Bits<2>,
-    /// Words of the beat that have been requested, -1 before the word in front of those of an uneven copy,
+    /// Words of the beat that have been requested; a copy that does not begin with a word starts at -1, for the word before,
     pub requested: Bits<5>,
     /// and that have come.
     pub received: Bits<5>,

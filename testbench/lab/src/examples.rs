@@ -1,6 +1,6 @@
 //! The shipped handlers that keep something from packet to packet, on the emitted NIC, against their models.
 
-use crate::compat::ran::{data_symbol, pattern, Ran, HOST_BYTES};
+use crate::compat::ran::{pattern, set_variable, Ran, HOST_BYTES};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,7 +9,6 @@ use spindle::window::WindowOptions;
 use spindle::{ContextOptions, HostMemory, Node};
 use spindle_cli::play::{play, Pacing};
 use spindle_cli::session::Session;
-use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::{Config, SPINDLE_PORT};
 use spindle_contract::wire;
 use spindle_model::frames::{put_message, spindle, udp, udp_without_checksum, Ends, SpindleHeader, UDP_HEADERS};
@@ -43,8 +42,7 @@ fn run_beside<T>(
     let shipped = Shipped::by_name(name).unwrap();
     let mut handler = shipped.load().unwrap();
     for (variable, bytes) in variables {
-        let at = (data_symbol(&handler.elf, variable).unwrap().unwrap() - base(map::CONTEXT)) as usize;
-        handler.image.state[at..at + bytes.len()].copy_from_slice(bytes);
+        set_variable(&mut handler, variable, bytes).unwrap();
     }
     let mut session = Session::open(Config::SIM, Default::default()).unwrap();
     let host = session.device.memory.alloc(HOST_BYTES, 4096).unwrap();

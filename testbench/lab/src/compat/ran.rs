@@ -50,6 +50,14 @@ pub fn data_symbol(elf: &[u8], name: &str) -> Result<Option<u32>> {
     Ok(symbols.next().map(|symbol| symbol.address() as u32))
 }
 
+/// Sets a variable of a handler that has not been installed.
+pub fn set_variable(handler: &mut Handler, name: &str, bytes: &[u8]) -> Result<()> {
+    let address = data_symbol(&handler.elf, name)?.with_context(|| format!("the image has no variable `{name}`"))?;
+    let at = (address - base(map::CONTEXT)) as usize;
+    handler.image.state[at..at + bytes.len()].copy_from_slice(bytes);
+    Ok(())
+}
+
 impl Ran {
     /// Every frame came to its end, and no handler by a fault.
     pub fn sound(&mut self) -> Result<()> {

@@ -4,8 +4,8 @@
 //! over the half of the packets in the middle: buffers have filled by then, and have not begun to run empty.
 
 use super::measure::{Figure, Measure, LIMIT};
-use super::spin::spaced;
-use crate::compat::ran::data_symbol;
+use super::spin::{rate_of, spaced};
+use crate::compat::ran::set_variable;
 use anyhow::{ensure, Context, Result};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,7 +14,6 @@ use spindle::{ContextOptions, HostMemory, Node, Rule};
 use spindle_cli::check::compare_bytes;
 use spindle_cli::play::{play_with, Played};
 use spindle_cli::session::Session;
-use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::{BEAT_BYTES, SEGMENT_BYTES, SPINDLE_PORT};
 use spindle_contract::{reasons, wire};
 use spindle_model::frames::{put_message, Ends, SpindleHeader, UDP_HEADERS};
@@ -60,9 +59,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(session: &'a mut Session, mut handler: Handler, variables: &[(&str, Vec<u8>)]) -> Result<Self> {
         for (name, bytes) in variables {
-            let address = data_symbol(&handler.elf, name)?.with_context(|| format!("the image has no `{name}`"))?;
-            let at = (address - base(map::CONTEXT)) as usize;
-            handler.image.state[at..at + bytes.len()].copy_from_slice(bytes);
+            set_variable(&mut handler, name, bytes)?;
         }
         let mut data = vec![0; PACKETS * SEGMENT_BYTES];
         ChaCha8Rng::seed_from_u64(27).fill_bytes(&mut data);
@@ -134,9 +131,9 @@ fn frames(data: &[u8], id: u32) -> Vec<Vec<u8>> {
 
 /// Payload bits per cycle, of the cycles in which packets were done.
 fn bits_per_cycle(cycles: &[u64]) -> Result<f64> {
-    let (from, to) = (cycles.len() / 4, cycles.len() * 3 / 4);
-    ensure!(cycles[to] > cycles[from], "all packets were done at once");
-    Ok((8 * SEGMENT_BYTES * (to - from)) as f64 / (cycles[to] - cycles[from]) as f64)
+    let packets = rate_of(cycles);
+    ensure!(packets.is_finite(), "all packets were done at once");
+    Ok((8 * SEGMENT_BYTES) as f64 * packets)
 }
 
 fn stream_put(session: &mut Session) -> Result<Vec<Figure>> {

@@ -246,11 +246,16 @@ fn densest(session: &mut Session, length: usize, count: usize, from: f64) -> Res
     anyhow::bail!("frames of {length} bytes were dropped at every spacing up to {spacing:.0} cycles")
 }
 
-/// Answers per cycle, over the half of the frames in the middle: buffers have filled, and have not begun to run empty.
+/// Answers per cycle.
 fn rate(played: &Played) -> f64 {
-    let replies = &played.replies;
-    let (from, to) = (replies.len() / 4, replies.len() * 3 / 4);
-    (to - from) as f64 / (replies[to].frame.last - replies[from].frame.last) as f64
+    rate_of(&played.replies.iter().map(|reply| reply.frame.last).collect::<Vec<_>>())
+}
+
+/// Packets per cycle, of the cycles in which they were done, over the half of them in the middle: buffers have filled, and have not
+/// begun to run empty.
+pub fn rate_of(cycles: &[u64]) -> f64 {
+    let (from, to) = (cycles.len() / 4, cycles.len() * 3 / 4);
+    (to - from) as f64 / (cycles[to] - cycles[from]) as f64
 }
 
 fn echo(session: &mut Session) -> Result<Vec<Figure>> {

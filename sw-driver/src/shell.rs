@@ -64,6 +64,7 @@ impl Shell {
             Build::CONFIGURATION_SIM => Some("sim"),
             Build::CONFIGURATION_KINTEX7 => Some("kintex7"),
             Build::CONFIGURATION_ALVEO => Some("alveo"),
+            Build::CONFIGURATION_ALVEO32 => Some("alveo32"),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | module | what it fixes |
 //! |---|---|
-//! | [`params`] | configurations (`alveo`, `kintex7`, `sim`) and the legal range of each parameter |
+//! | [`params`] | configurations (`alveo`, `alveo32`, `kintex7`, `sim`) and the legal range of each parameter |
 //! | [`wire`] | Ethernet, IPv4, UDP, ICMP and the Spindle transport header |
 //! | [`descriptors`] | what one block hands to the next |
 //! | [`commands`] | commands in host memory |

@@ -132,6 +132,8 @@ impl Config {
         processes: 64,
         rvfi: false,
     };
+    /// As many HPUs as PsPIN has, for comparison: everything but the clusters is as in [`Config::ALVEO`].
+    pub const ALVEO32: Config = Config { name: "alveo32", clusters: 8, ..Config::ALVEO };
     /// Kintex-7 325T.
     pub const KINTEX7: Config = Config {
         name: "kintex7",
@@ -154,7 +156,7 @@ impl Config {
     pub const SIM: Config =
         Config { name: "sim", clock_mhz: 250, contexts: 16, match_rules: 64, live_messages: 256, ..Config::KINTEX7 };
     /// All named configurations.
-    pub const ALL: [Config; 3] = [Config::SIM, Config::KINTEX7, Config::ALVEO];
+    pub const ALL: [Config; 4] = [Config::SIM, Config::KINTEX7, Config::ALVEO, Config::ALVEO32];
 
     /// The configuration of that name.
     pub fn by_name(name: &str) -> Option<Config> {

@@ -54,6 +54,7 @@ fn the_named_configurations_are_these() {
     assert_eq!(sizes(&Config::SIM), ("sim", 250, 16, 64, 256));
     assert_eq!(sizes(&Config::KINTEX7), ("kintex7", 125, 8, 32, 128));
     assert_eq!(sizes(&Config::ALVEO), ("alveo", 250, 16, 64, 256));
+    assert_eq!(sizes(&Config::ALVEO32), ("alveo32", 250, 16, 64, 256));
     assert_eq!(Config::default(), Config::SIM);
     for config in Config::ALL {
         assert_eq!((Config::by_name(config.name), config.validate()), (Some(config), Ok(())));
@@ -64,6 +65,7 @@ fn the_named_configurations_are_these() {
     assert_eq!(memories(&Config::KINTEX7), (32_768, 131_072, 131_072));
     let derived = |config: &Config| (config.cells(), config.has_ultra_ram(), config.total_hpus(), config.stack_bytes());
     assert_eq!(derived(&Config::ALVEO), (1024, true, 16, 1024));
+    assert_eq!(derived(&Config::ALVEO32), (1024, true, 32, 1024));
     assert_eq!(derived(&Config::SIM), (256, false, 8, 1024));
     // 256 KiB of packet buffer still fit block RAM.
     let limit = Config { packet_buffer_bytes: 262_144, hpus: 5, ..Config::SIM };

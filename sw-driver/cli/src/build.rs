@@ -23,7 +23,7 @@ pub struct BuildArguments {
     /// Compiler [default: the one that SPINDLE_CC names, else GCC, else Clang].
     #[arg(long, value_enum)]
     cc: Option<Family>,
-    /// Configuration of the NIC whose limits count: sim, kintex7 or alveo.
+    /// Configuration of the NIC whose limits count: sim, kintex7, alveo or alveo32.
     #[arg(long, default_value = "sim")]
     config: String,
     /// Report to write as JSON.

@@ -11,7 +11,7 @@ const PART_OF_NIC: &str = "xcu50-fsvh2104-2-e";
 /// Arguments of `spindle export`.
 #[derive(clap::Args)]
 pub struct ExportArguments {
-    /// Configuration: sim, kintex7 or alveo.
+    /// Configuration: sim, kintex7, alveo or alveo32.
     #[arg(long, default_value = "alveo")]
     config: String,
     /// Folder to write to.

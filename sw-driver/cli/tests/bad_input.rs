@@ -188,7 +188,7 @@ fn rules_configurations_and_tools() {
     };
     run(&["--match", "udp.dport = 9"], &["==", "\n  udp.dport = 9\n            ^"]);
     run(&["--match", "udp", "--match", "port == 9"], &["no field `port`"]);
-    run(&["--config", "virtex"], &["no configuration `virtex`", "sim, kintex7, alveo"]);
+    run(&["--config", "virtex"], &["no configuration `virtex`", "sim, kintex7, alveo, alveo32"]);
     run(&["--watchdog", "0"], &["watchdog", "1 to 16000000"]);
     run(&["--watchdog", "16000001"], &["watchdog budget of 16000001 cycles"]);
     run(&["--no-such-option"], &["--no-such-option"]);

@@ -87,7 +87,9 @@ fn a_dna_has_the_digits_of_its_bits() {
 
 #[test]
 fn configurations_have_names_and_macs_have_room() {
-    for (configuration, name) in [(0, None), (1, Some("sim")), (2, Some("kintex7")), (3, Some("alveo")), (4, None)] {
+    for (configuration, name) in
+        [(0, None), (1, Some("sim")), (2, Some("kintex7")), (3, Some("alveo")), (4, Some("alveo32")), (5, None)]
+    {
         let build = Build::ZERO.with_configuration(configuration);
         let shell = with(build, Pcie::ZERO).open().unwrap().shell().unwrap().unwrap();
         assert_eq!(shell.configuration(), name);

@@ -35,7 +35,7 @@ pub struct CompatArguments {
     /// Only these examples.
     #[arg(long, value_name = "EXAMPLE")]
     only: Vec<String>,
-    /// Configuration of the NIC: sim, kintex7 or alveo.
+    /// Configuration of the NIC: sim, kintex7, alveo or alveo32.
     #[arg(long, default_value = "sim")]
     config: String,
     /// Report to write as JSON.

@@ -20,7 +20,7 @@ pub struct Options {
     /// Commit to compare the working tree with.
     #[arg(long, default_value = "HEAD")]
     base: String,
-    /// Configurations: sim, alveo, kintex7; all three unless given.
+    /// Configurations: sim, alveo, alveo32, kintex7; sim, alveo and kintex7 unless given.
     #[arg(long, value_name = "NAME")]
     config: Vec<String>,
     /// Blocks; all unless given.

@@ -118,6 +118,7 @@ fn number_of(config: &Config) -> u32 {
         () if named(&Config::SIM) => Build::CONFIGURATION_SIM,
         () if named(&Config::KINTEX7) => Build::CONFIGURATION_KINTEX7,
         () if named(&Config::ALVEO) => Build::CONFIGURATION_ALVEO,
+        () if named(&Config::ALVEO32) => Build::CONFIGURATION_ALVEO32,
         () => Build::CONFIGURATION_CUSTOM,
     }
 }

@@ -94,7 +94,7 @@ fn unknown_names_are_refused() {
         ("u50", "xcu50-fsvh2104-2-e", "xcu51-fsvh2104-2-e", "part `xcu51-fsvh2104-2-e` is unknown; the shell knows \
             xcu50-fsvh2104-2-e, xcu55c-fsvh2892-2L-e, xcu280-fsvh2892-2L-e, xcu250-figd2104-2L-e, xcku5p-ffvb676-2-e, \
             xc7k325tffg900-2", "part = \"xcu51"),
-        ("u50", "\"alveo\"", "\"alvea\"", "configuration `alvea` is unknown; give one of sim, kintex7, alveo", "\"alvea\""),
+        ("u50", "\"alveo\"", "\"alvea\"", "configuration `alvea` is unknown; give one of sim, kintex7, alveo, alveo32", "\"alvea\""),
         ("u50", "\"pcie\"", "\"pcie/2\"", "configuration `alveo` runs at 250 MHz, but the core clock is 125 MHz; change \
             core_clock or the configuration", "core_clock"),
         ("u50", "core_clock = \"pcie\"", "core_clock = \"pcie/3\"",

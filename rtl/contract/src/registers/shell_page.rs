@@ -12,7 +12,8 @@ registers! {
             CUSTOM = 0 "none of the named ones",
             SIM = 1 "sim",
             KINTEX7 = 2 "kintex7",
-            ALVEO = 3 "alveo"
+            ALVEO = 3 "alveo",
+            ALVEO32 = 4 "alveo32"
         };
         macs 7:4 "MACs";
         divider 11:8 "cycles of the PCIe clock in a cycle of the core";

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Writes the SystemVerilog of the NIC.
 #[derive(Parser)]
 struct Arguments {
-    /// Configuration: sim, kintex7 or alveo.
+    /// Configuration: sim, kintex7, alveo or alveo32.
     #[arg(long, default_value = "alveo", value_parser = config)]
     config: Config,
     /// Folder to write to.

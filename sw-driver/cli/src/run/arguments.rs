@@ -49,7 +49,7 @@ pub struct RunArguments {
     pub json: Option<PathBuf>,
     #[command(flatten)]
     pub pictures: PictureArguments,
-    /// Configuration of the NIC: sim, kintex7 or alveo.
+    /// Configuration of the NIC: sim, kintex7, alveo or alveo32.
     #[arg(long, default_value = "sim")]
     pub config: String,
     /// Recompute IPv4, UDP and ICMP checksums before playing: captures of a sender with offloads have unfinished ones.

@@ -1,4 +1,4 @@
-//! The headers of a frame that the NIC makes itself: fields, and the bytes they become.
+//! The headers of a frame that the NIC makes itself: fields, checksum, and the bytes they become.
 
 use spindle_blocks::headers::{header_bytes, HeaderFields, HEADER_BITS};
 use spindle_blocks::{CommandIssuer, FrameJob, PutDesc};
@@ -48,6 +48,15 @@ pub struct NodeEntry {
     pub ip: Bits<32>,
     /// Its UDP port for Spindle transport.
     pub port: Bits<16>,
+}
+
+/// A row of the node table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct NodeRow {
+    /// The node.
+    pub entry: NodeEntry,
+    /// Sum of the halves of its IPv4 address: its share of header checksums.
+    pub sum: Bits<17>,
 }
 
 /// Who we are.
@@ -168,6 +177,17 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         tracked: false,
         record: bits::<10>(0),
     }
+}
+
+/// The IPv4 header checksum of headers whose 16-bit words have this sum.
+#[hdl_fn]
+pub fn header_checksum(sum: Bits<19>) -> Bits<16> {
+    let low = bit_cast::<17, 16>(sum.get_bits::<16>(0));
+    let carries = bit_cast::<17, 3>(sum.get_bits::<3>(16));
+    // The carries leave at most one carry, since they are 7 at most: the sum with it stands beside the sum without it.
+    let folded = low + carries;
+    let carried = low + (carries + 1);
+    !(if folded.get_bit(16) { carried.get_bits::<16>(0) } else { folded.get_bits::<16>(0) })
 }
 
 /// The headers of the frame, byte 0 in bits 7:0.

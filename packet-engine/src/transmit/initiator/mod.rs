@@ -1,7 +1,7 @@
 //! The initiator: frames that the NIC makes itself, for puts and gets.
 //!
 //! ```text
-//!  put ------> planner (device) ------------------+
+//!  put ------> put_planner -----------------------+
 //!                                                 v
 //!  array's egress stream (frames, payloads) --> framer --> egress
 //!                                                 ^  ^
@@ -33,8 +33,8 @@
 //! the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
 //! framer after these queues is one stage of logic up to egress.
 //!
-//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 7 cycles after `put`
-//! is taken, its payload follows at one beat per cycle. Host puts leave segment by segment, up to 32 of them requested ahead, as
+//! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 4 cycles after `put`
+//! is taken, its payload follows at one beat per cycle; small ones follow one another without a pause, a put every two cycles. Host puts leave segment by segment, up to 32 of them requested ahead, as
 //! far as the read buffer holds them. Puts of context memory are among them: their segments are requested from the array instead,
 //! and come on its stream. Frames of host memory need no planner: one per two cycles enters the queues of reads and heads, in turn
 //! with the planner. 32 are under way, so a frame of one beat takes a 32nd of the latency of host memory.
@@ -44,14 +44,16 @@ pub mod frame_head;
 pub mod framer;
 pub mod nodes;
 pub mod planner;
+pub mod put_planner;
 
 use crate::bundles::{AckControlSource, HeadersSink};
 use crate::transmit::egress::EgressBeat;
 use crate::transmit::sender::Sender;
-use frame_head::{unsequenced, FrameHead};
+use frame_head::FrameHead;
 use framer::Framer;
 use nodes::Nodes;
 use planner::Planner;
+use put_planner::PutPlanner;
 use spindle_blocks::bundles::EgressSink;
 use spindle_blocks::checksum::{ChecksumField, BEAT_WORDS};
 use spindle_blocks::fifo::BlockFifo;
@@ -125,7 +127,7 @@ pub struct Initiator {
     /// End of a put of the host.
     pub put_event: Source<EventDesc>,
     sender: Sender,
-    device: Planner,
+    device: PutPlanner,
     host: Planner,
     replies: Planner,
     framer: Framer,
@@ -134,7 +136,6 @@ pub struct Initiator {
     /// Frames of host memory have their turn.
     raw_turn: Reg<Bit>,
     heads: BlockFifo<FrameHead, 5>,
-    device_head: Slice<FrameHead>,
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
     segments: Slice<HostRead>,
@@ -161,26 +162,11 @@ impl Initiator {
 impl Initiator {
     fn update(&mut self) {
         // Device puts.
-        self.device.from_host.next = false;
-        // What only gets and the host side have is constant, and no bit of it is kept.
-        let mut device_job: FrameJob = unsequenced(self.put.val());
-        device_job.opcode = bits::<8>(opcode::PUT);
-        device_job.single = false;
-        device_job.left = self.put.val().length;
-        device_job.numbered = false;
-        device_job.from_host = false;
-        device_job.host_address = bits::<64>(0);
-        device_job.reply_addr = bits::<64>(0);
-        device_job.reply_off = bits::<32>(0);
-        device_job.reply_key = bits::<32>(0);
-        self.device.job.offer(self.put.valid.val(), device_job);
-        self.put.ready.next = self.device.job.ready.val();
-        self.device.read.ready.next = true;
+        self.put.join(&mut self.device.put);
         self.device.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[0].next = self.device.lookup.val();
-        self.device.node.next = self.nodes.entry[0].val();
-        self.device.head.join(&mut self.device_head.write);
-        self.device_head.read.join(&mut self.framer.device);
+        self.device.node.next = self.nodes.row[0].val();
+        self.device.head.join(&mut self.framer.device);
 
         // Host puts and gets.
         self.host.from_host.next = true;
@@ -201,7 +187,7 @@ impl Initiator {
         self.sender.job.join(&mut self.host.job);
         self.host.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[1].next = self.host.lookup.val();
-        self.host.node.next = self.nodes.entry[1].val();
+        self.host.node.next = self.nodes.row[1].val();
         self.frame.join(&mut self.raw.write);
         let raw = self.raw.read.val();
         let raw_offers = self.raw.read.valid.val() & self.raw_turn.q.val();
@@ -244,7 +230,7 @@ impl Initiator {
         self.replies.read.ready.next = true;
         self.replies.own_sum.next = self.nodes.own_sum.val();
         self.nodes.lookup[2].next = self.replies.lookup.val();
-        self.replies.node.next = self.nodes.entry[2].val();
+        self.replies.node.next = self.nodes.row[2].val();
         self.replies.head.join(&mut self.reply_head.write);
         self.reply_head.read.join(&mut self.framer.reply);
 

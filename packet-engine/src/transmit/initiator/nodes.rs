@@ -5,7 +5,7 @@
 //! | in `csr` / out `csr_answer` | register slave |
 //! | out `settings` | sender, responder: the registers that the driver wrote |
 //! | out `own_node`, `own_sum` | framer, planners |
-//! | in `lookup[i]` / out `entry[i]` | planner i: the entry of a node, two cycles later |
+//! | in `lookup[i]` / out `row[i]` | planner i: the row of a node, two cycles later |
 //! | in `ended`, `ended_error` | framer, sender |
 //! | in `resent`, `refused`, `refusal` | sender |
 //! | in `ack_sent`, `nack_sent`, `nack_withheld` | responder |
@@ -22,7 +22,8 @@ use spindle_verilog::prelude::*;
 
 /// Planners that look up nodes.
 pub const PLANNERS: usize = 3;
-const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL;
+/// Words of the IPv4 header that never change, and what the packet's length has besides the payload.
+const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL + IP_OVERHEAD as u64;
 
 /// See the head of this file.
 #[block(no_default)]
@@ -35,12 +36,12 @@ pub struct Nodes {
     pub settings: Signal<Out, NodeStored>,
     /// Identity of this node.
     pub own_node: Signal<Out, LocalNode>,
-    /// Share of this node in each header checksum.
+    /// Share of this node and of the constant words in each header checksum; the payload's length is added to it.
     pub own_sum: Signal<Out, Bits<17>>,
     /// Node to look up.
     pub lookup: [Signal<In, Bits<8>>; PLANNERS],
-    /// Entry of that node.
-    pub entry: [Signal<Out, NodeEntry>; PLANNERS],
+    /// Row of that node.
+    pub row: [Signal<Out, NodeRow>; PLANNERS],
     /// A put or get ended.
     pub ended: Signal<In, Bit>,
     /// The put or get was not sent as a whole.
@@ -58,9 +59,10 @@ pub struct Nodes {
     /// With `refused`: code of the refusal, number of the put.
     pub refusal: Signal<In, Bits<24>>,
     page: NodePage,
-    table: [SdpMemory<NodeEntry, 8>; PLANNERS],
+    table: [SdpMemory<NodeRow, 8>; PLANNERS],
     commit: Reg<Bit>,
     commit_index: DFF<Bits<8>>,
+    node_sum: DFF<Bits<17>>,
     partial: DFF<Bits<18>>,
     sum: DFF<Bits<17>>,
     sent: Reg<Bits<32>>,
@@ -109,17 +111,20 @@ impl Nodes {
             present: stored.node_port_present,
         };
 
-        // The table.
+        // The table. The sum follows the address by a cycle, and so does the commit that a write of its register asks for.
+        self.node_sum.d.next = bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(0))
+            + bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(16));
+        let row = NodeRow { entry: staged, sum: self.node_sum.q.val() };
         let empties = !self.emptied.q.val();
         self.empty_at.d.next = self.empty_at.q.val() + 1;
         self.emptied.load(self.empty_at.q.val().all(), true);
         for i in 0..PLANNERS {
-            self.table[i].write(self.commit.q.val(), self.commit_index.q.val(), staged);
+            self.table[i].write(self.commit.q.val(), self.commit_index.q.val(), row);
             if empties {
-                self.table[i].write(true, self.empty_at.q.val(), NodeEntry::default());
+                self.table[i].write(true, self.empty_at.q.val(), NodeRow::default());
             }
             self.table[i].read(true, self.lookup[i].val());
-            self.entry[i].next = self.table[i].read_data.val();
+            self.row[i].next = self.table[i].read_data.val();
         }
 
         // Our share of the checksum: two adds, in two cycles; it changes with the driver's configuration only.

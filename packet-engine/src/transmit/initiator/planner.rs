@@ -4,7 +4,7 @@
 //! |---|---|
 //! | in `from_host` | constant: the planner's puts read payloads |
 //! | in `job` | array, sender, responder |
-//! | out `lookup` / in `node` | node table: the entry, two cycles later |
+//! | out `lookup` / in `node` | node table: the row, two cycles later |
 //! | in `own_sum` | node page: the part of the checksum that all own frames share |
 //! | out `read` | RVMA engine, array: a segment of host memory or context memory; offered together with its head |
 //! | out `head` | framer |
@@ -37,8 +37,8 @@ enum Planning {
     Share,
     /// Sum of the header.
     Sum,
-    /// Its carries.
-    Fold,
+    /// Its checksum.
+    Checksum,
     /// The head is offered.
     Offer,
 }
@@ -52,9 +52,9 @@ pub struct Planner {
     pub job: Sink<FrameJob>,
     /// Node to look up.
     pub lookup: Signal<Out, Bits<8>>,
-    /// Its entry, two cycles later.
-    pub node: Signal<In, NodeEntry>,
-    /// Sum of the header words that never change and of our address, folded once.
+    /// Its row, two cycles later.
+    pub node: Signal<In, NodeRow>,
+    /// Sum of our address, of the header words that never change, and of what an IPv4 packet has besides the payload, folded once.
     pub own_sum: Signal<In, Bits<17>>,
     /// Segment of host memory or context memory.
     pub read: Source<HostRead>,
@@ -74,10 +74,10 @@ pub struct Planner {
     first: DFF<Bit>,
     ip_len: DFF<Bits<16>>,
     udp_len: DFF<Bits<16>>,
-    pair: DFF<Bits<17>>,
+    node_sum: DFF<Bits<17>>,
     share: DFF<Bits<18>>,
     sum: DFF<Bits<19>>,
-    folded: DFF<Bits<17>>,
+    checksum: DFF<Bits<16>>,
     number: Reg<Bits<31>>,
     _single: bool,
 }
@@ -131,31 +131,25 @@ impl Planner {
             self.ip_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + IP_EXTRA;
             self.udp_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + UDP_EXTRA;
             if self.first.q.val() {
-                self.entry.d.next = self.node.val();
+                self.entry.d.next = self.node.val().entry;
                 self.state.d.next = Planning::Share;
             } else {
                 self.state.d.next = Planning::Sum;
             }
         }
-        // The table's answer is taken in Lengths, so its halves can be added from there on.
-        self.pair.d.next = bit_cast::<17, 16>(self.node.val().ip.get_bits::<16>(0))
-            + bit_cast::<17, 16>(self.node.val().ip.get_bits::<16>(16));
+        self.node_sum.d.next = self.node.val().sum;
         if state == Planning::Share {
-            self.share.d.next = bit_cast::<18, 17>(self.pair.q.val()) + bit_cast::<18, 17>(self.own_sum.val());
+            self.share.d.next = bit_cast::<18, 17>(self.node_sum.q.val()) + bit_cast::<18, 17>(self.own_sum.val());
             self.state.d.next = Planning::Sum;
         }
         if state == Planning::Sum {
-            self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 16>(self.ip_len.q.val());
-            self.state.d.next = Planning::Fold;
+            self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 11>(self.size.q.val());
+            self.state.d.next = Planning::Checksum;
         }
-        if state == Planning::Fold {
-            self.folded.d.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0))
-                + bit_cast::<17, 3>(self.sum.q.val().get_bits::<3>(16));
+        if state == Planning::Checksum {
+            self.checksum.d.next = header_checksum(self.sum.q.val());
             self.state.d.next = Planning::Offer;
         }
-        // A carry out of the first fold leaves at most 7, so the second one ends it.
-        let folded = self.folded.q.val();
-        let checksum = !(folded.get_bits::<16>(0) + bit_cast::<16, 1>(folded.get_bit(16).into()));
 
         let offers = state == Planning::Offer;
         let bad = !entry.present;
@@ -195,7 +189,7 @@ impl Planner {
             node: entry,
             ip_len: self.ip_len.q.val(),
             udp_len: self.udp_len.q.val(),
-            checksum,
+            checksum: self.checksum.q.val(),
             opcode: desc.opcode,
             flags: desc.flags,
             psn: desc.psn,

@@ -276,7 +276,7 @@ impl HpuArray {
             self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();
-            self.clusters[i].off_cluster_word.join(&mut self.off_cluster_unit.word[i]);
+            self.clusters[i].off_cluster_command.join(&mut self.off_cluster_unit.command[i]);
             self.clusters[i].put_left.next = self.off_cluster_unit.put_left.val().get_bit(i);
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
             self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);

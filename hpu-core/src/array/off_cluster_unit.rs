@@ -1,47 +1,29 @@
-//! Off-cluster unit: gathers the words of commands that are carried out outside the clusters, and hands each to its
-//! executor.
+//! Off-cluster unit: hands each command that is carried out outside the clusters to its executor.
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | clusters | in `word[i]`; out `put_left`, `host_put_left`: a bit per cluster |
+//! | clusters | in `command[i]`; out `put_left`, `host_put_left`: a bit per cluster |
 //! | registers | in `policy`: process of a context; out `context_puts`: puts of context memory in flight |
-//! | | the highest bit: words wait |
+//! | | the highest bit: commands wait |
 //! | RVMA engine | out `host_read`; out `host_atomic` |
 //! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the bytes |
 //! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of a put of context memory |
 //! | completions | in `atomic_ended`: end of an atomic |
 //!
-//! A command is a header {opcode 4, HPU 3, handle 2, context 4, frame 16} and its words in the order SOURCE, LENGTH,
-//! ADDR_LO, ADDR_HI, NODE, KEY, OFFSET, OTHER_LO, OTHER_HI, RESULT_LO, as many as its opcode has; SOURCE and ADDR are
-//! translated already, and the last word of a PUT_HOST is the high half of its host address (of a PUT_CONTEXT it does
-//! not count). One word per cycle, one cluster after the other, round robin; a command of n words is offered in the
-//! cycle after its last word.
+//! Round robin among the clusters, a command per cycle into a register, from which it is offered in the cycle after it was
+//! taken. Latency of a put: 2 cycles to `put`.
 //!
 //! Puts wait for the initiator in queues of their own, which hold one of each cluster, so they delay no other command.
 //! A read of host memory waits while the RVMA engine has enough of them; at most 16 atomics are in flight. Meanwhile
 //! the other off-cluster commands wait too.
 
+use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader};
 use crate::array::rr_arbiter4::RrArbiter4;
-use crate::cluster::command_rules::{last_step, reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
+use crate::cluster::command_rules::{reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
 use spindle_blocks::{replicate, CommandIssuer, HostAtomic, HostRead, LutFifo, LutMemory, PolicySink, PutDesc};
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
-
-/// Header of an off-cluster command.
-#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct OffClusterHeader {
-    /// Frame sequence number.
-    pub frame: Bits<16>,
-    /// Context.
-    pub context: Bits<4>,
-    /// Handle.
-    pub handle: Bits<2>,
-    /// HPU.
-    pub hpu: Bits<3>,
-    /// As in `memory_map::command`.
-    pub opcode: Bits<4>,
-}
 
 /// A put of handler memory that waits for the initiator.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -99,8 +81,8 @@ fn put_desc(put: WaitingPut, pid: Bits<6>) -> PutDesc {
 /// The off-cluster unit. See the module text.
 #[block]
 pub struct OffClusterUnit {
-    /// Words of each cluster.
-    pub word: Vec<Sink<Bits<32>>>,
+    /// Commands of each cluster.
+    pub command: Vec<Sink<OffClusterCommand>>,
     /// Policy of a context.
     pub policy: PolicySink,
     /// Read of host memory.
@@ -124,45 +106,38 @@ pub struct OffClusterUnit {
     /// Clusters whose put of host memory or get is taken.
     pub host_put_left: Signal<Out, Bits<8>>,
     arbiter: RrArbiter4,
-    /// Cluster whose words are gathered, one-hot; 0 = none.
-    owner: Reg<Bits<8>>,
+    /// The command that is offered to its executor, and the number of its cluster.
+    offered: Reg<Bit>,
+    current: DFF<OffClusterCommand>,
     number: DFF<Bits<3>>,
-    header: DFF<OffClusterHeader>,
-    /// The header has come; number of words that have come.
-    headed: Reg<Bit>,
-    count: DFF<Bits<4>>,
-    words: [DFF<Bits<32>>; 10],
-    /// All words of the command have come.
-    whole: Reg<Bit>,
     /// Process of each context, for the put and for the put of host memory that are offered.
     processes: [LutMemory<Bits<6>, 4>; 2],
     puts: LutFifo<WaitingPut, 3>,
     host_puts: LutFifo<WaitingHostPut, 3>,
     /// Atomics in flight.
     atomics: Reg<Bits<5>>,
-    /// Puts of context memory in flight, and whether words wait that may be another one.
+    /// Puts of context memory in flight, and whether commands wait that may be another one.
     pinned: Reg<Bits<8>>,
-    words_wait: Reg<Bit>,
-    word_now: Signal<Local, Bits<32>>,
-    word_comes: Signal<Local, Bit>,
+    commands_wait: Reg<Bit>,
     leaves: Signal<Local, Bit>,
     _clusters: usize,
+    /// Highest number of a cluster: the mask of numbers.
+    _highest: u64,
 }
 
 impl OffClusterUnit {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self { word: replicate(clusters), _clusters: clusters, ..Self::blank() }
+        let highest = clusters.next_power_of_two() as u64 - 1;
+        Self { command: replicate(clusters), _clusters: clusters, _highest: highest, ..Self::blank() }
     }
 }
 
-/// The command whose words have come.
+/// What the command that is offered is.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct GatheredCommand {
+pub struct CommandKind {
     /// As in `memory_map::command`.
     pub opcode: Bits<4>,
-    /// ADDR.
-    pub address: Bits<64>,
     /// Issuer of the command.
     pub issuer: CommandIssuer,
     /// PUT.
@@ -184,41 +159,40 @@ impl OffClusterUnit {
         let starts = self.offer_host_accesses(command);
         self.queue_puts(command, starts);
         self.count_context_puts(command);
-        self.gather(command);
+        self.choose();
         self.offer_puts();
     }
 
-    /// The command whose words have come.
-    fn classify(&mut self) -> GatheredCommand {
-        let whole = self.whole.q.val();
-        let header = self.header.q.val();
+    /// What the command that is offered is.
+    fn classify(&mut self) -> CommandKind {
+        let offered = self.offered.q.val();
+        let header = self.current.q.val().header;
         let opcode = header.opcode;
-        let address = (self.words[3].q.val(), self.words[2].q.val()).cat::<64>();
         let issuer =
             CommandIssuer { cluster: self.number.q.val(), hpu: header.hpu, handle: zext::<4, 2>(header.handle) };
         let is_get = opcode == bits::<4>(GET);
-        let is_put = whole & (opcode == bits::<4>(PUT));
-        let is_host_put = whole & (reads_later(opcode) | is_get);
-        let is_read = whole & (opcode == bits::<4>(DMA_IN));
+        let is_put = offered & (opcode == bits::<4>(PUT));
+        let is_host_put = offered & (reads_later(opcode) | is_get);
+        let is_read = offered & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
-        let is_atomic = whole & (is_swap | (opcode == bits::<4>(ADD)));
-        GatheredCommand { opcode, address, issuer, is_put, is_host_put, is_read, is_swap, is_atomic }
+        let is_atomic = offered & (is_swap | (opcode == bits::<4>(ADD)));
+        CommandKind { opcode, issuer, is_put, is_host_put, is_read, is_swap, is_atomic }
     }
 
     /// Offers reads and atomics of host memory; at most 16 atomics are in flight.
-    fn offer_host_accesses(&mut self, command: GatheredCommand) -> Bit {
-        let header = self.header.q.val();
-        let number = self.number.q.val();
-        let length = self.words[1].q.val();
+    fn offer_host_accesses(&mut self, command: CommandKind) -> Bit {
+        let current = self.current.q.val();
+        let header = current.header;
+        let length = current.length;
         self.host_read.next = HostRead {
             client: bits::<2>(client::HANDLER),
             issuer: command.issuer,
             context: header.context,
             frame: header.frame,
-            address: command.address,
+            address: current.address,
             length: length.get_bits::<16>(0),
         };
-        self.target.next = self.words[0].q.val().get_bits::<15>(0);
+        self.target.next = current.source.get_bits::<15>(0);
         self.host_read.valid.next = command.is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = command.is_atomic & may_start & self.host_atomic.ready.val();
@@ -226,9 +200,9 @@ impl OffClusterUnit {
             issuer: command.issuer,
             op: if command.is_swap { bits::<2>(atomic::COMPARE_AND_SWAP) } else { bits::<2>(atomic::FETCH_AND_ADD) },
             wide: length.get_bit(3),
-            address: command.address,
-            operand: (self.words[6].q.val(), self.words[5].q.val()).cat::<64>(),
-            compare: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
+            address: current.address,
+            operand: (current.offset, current.key).cat::<64>(),
+            compare: current.other,
         };
         self.host_atomic.valid.next = command.is_atomic & may_start;
         if starts & !self.atomic_ended.val() {
@@ -240,28 +214,25 @@ impl OffClusterUnit {
     }
 
     /// Puts puts and gets into the queues of the initiator.
-    fn queue_puts(&mut self, command: GatheredCommand, starts: Bit) {
-        let header = self.header.q.val();
-        let source = self.words[0].q.val();
-        let length = self.words[1].q.val();
-        let node = self.words[4].q.val();
+    fn queue_puts(&mut self, command: CommandKind, starts: Bit) {
+        let current = self.current.q.val();
         let waiting = WaitingPut {
             cluster: self.number.q.val(),
-            header,
-            node: node.get_bits::<8>(0),
-            pid: node.get_bits::<16>(16),
-            length: length.get_bits::<12>(0),
-            address: command.address,
-            key: self.words[5].q.val(),
-            offset: self.words[6].q.val(),
+            header: current.header,
+            node: current.node.get_bits::<8>(0),
+            pid: current.node.get_bits::<16>(16),
+            length: current.length.get_bits::<12>(0),
+            address: current.address,
+            key: current.key,
+            offset: current.offset,
         };
         self.puts.write.offer(command.is_put, waiting);
         self.host_puts.write.next = WaitingHostPut {
             put: waiting,
-            length_high: length.get_bits::<20>(12),
-            source,
-            other: (self.words[8].q.val(), self.words[7].q.val()).cat::<64>(),
-            reply_key: self.words[9].q.val(),
+            length_high: current.length.get_bits::<20>(12),
+            source: current.source,
+            other: current.other,
+            reply_key: current.result,
         };
         self.host_puts.write.valid.next = command.is_host_put;
         self.leaves.next = (command.is_read & self.host_read.ready.val())
@@ -271,7 +242,7 @@ impl OffClusterUnit {
     }
 
     /// Counts puts of context memory: their bytes stay in place until the host sees that none is in flight.
-    fn count_context_puts(&mut self, command: GatheredCommand) {
+    fn count_context_puts(&mut self, command: CommandKind) {
         let pins = command.is_host_put & self.host_puts.write.ready.val() & (command.opcode == bits::<4>(PUT_CONTEXT));
         let frees = self.context_put_ended.val();
         if pins & !frees {
@@ -279,49 +250,26 @@ impl OffClusterUnit {
         } else if frees & !pins {
             self.pinned.d.next = self.pinned.q.val() - 1;
         }
-        self.context_puts.next = (self.words_wait.q.val(), self.pinned.q.val()).cat::<9>();
+        self.context_puts.next = (self.commands_wait.q.val(), self.pinned.q.val()).cat::<9>();
     }
 
-    /// Gathers the words of one cluster at a time.
-    fn gather(&mut self, command: GatheredCommand) {
-        let whole = self.whole.q.val();
-        let owner = self.owner.q.val();
+    /// Takes the next command of a cluster.
+    fn choose(&mut self) {
+        let offered = self.offered.q.val();
+        let takes = !offered | self.leaves.val();
         let mut request: Bits<8> = bits::<8>(0);
-        let mut now: Bits<32> = bits::<32>(0);
-        let mut comes: Bit = false;
         for i in 0..self._clusters {
-            request = request.replace_bit(i, self.word[i].valid.val());
-            let mine = owner.get_bit(i) & !whole;
-            now = now | (self.word[i].val() & repeat::<32>(owner.get_bit(i)));
-            comes = comes | (mine & self.word[i].valid.val());
-            self.word[i].ready.next = mine;
+            request = request.replace_bit(i, self.command[i].valid.val());
+            self.command[i].ready.next = takes & self.arbiter.grant.val().get_bit(i);
         }
-        self.words_wait.d.next = request.any() | owner.any();
-        self.word_now.next = now;
-        self.word_comes.next = comes;
-        let free = !owner.any();
         self.arbiter.request.next = request;
-        self.arbiter.accept.next = free;
-        if free {
-            self.owner.d.next = self.arbiter.grant.val();
+        self.arbiter.accept.next = takes;
+        self.offered.load(takes, self.arbiter.any.val());
+        if takes {
+            self.current.d.next = select(self.arbiter.index.val() & self._highest, self.command.vals());
             self.number.d.next = self.arbiter.index.val();
-        } else if self.leaves.val() {
-            self.owner.d.next = bits::<8>(0);
         }
-        let headed = self.headed.q.val();
-        let count = self.count.q.val();
-        let takes = self.word_comes.val();
-        if takes & !headed {
-            self.header.d.next = unpack::<OffClusterHeader, 29>(self.word_now.val().get_bits::<29>(0));
-            self.count.d.next = bits::<4>(0);
-        } else if takes {
-            self.count.d.next = count + 1;
-        }
-        for i in 0..10 {
-            self.words[i].load(takes & (count == bits::<4>(i)), self.word_now.val());
-        }
-        self.headed.d.next = (headed | takes) & !self.leaves.val();
-        self.whole.d.next = (whole | (takes & headed & (count == last_step(command.opcode)))) & !self.leaves.val();
+        self.commands_wait.d.next = request.any() | offered;
     }
 
     /// Offers the oldest puts to the initiator.

@@ -13,7 +13,7 @@
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it has it |
 //! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
 //! | reports | out `message` |
-//! | off-cluster unit | out `off_cluster_word`; in `put_left`, `host_put_left`: the initiator has taken a put |
+//! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
 //!
 //! Round robin among the HPUs. The words of a command are read one per cycle and judged by the
@@ -56,9 +56,9 @@
 //! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
 //!
 //! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The
-//! order of its words: [`crate::array::off_cluster_unit`].
+//! order of its words: [`OffClusterCommand`].
 
-use crate::array::off_cluster_queue::OffClusterQueue;
+use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterQueue};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
@@ -150,8 +150,8 @@ pub struct CommandUnit {
     pub placed: Pulse<Issuer>,
     /// A PRINT, EVENT or COMPLETE.
     pub message: Source<Message>,
-    /// Words of off-cluster commands.
-    pub off_cluster_word: Source<Bits<32>>,
+    /// Off-cluster commands.
+    pub off_cluster: Source<OffClusterCommand>,
     /// The put on its way to the initiator has been taken.
     pub put_left: Signal<In, Bit>,
     /// The put of host memory, or the get, has been taken.
@@ -191,7 +191,7 @@ pub struct CommandUnit {
     place_reg_valid: Reg<Bit>,
     message_reg: DFF<Message>,
     message_reg_valid: Reg<Bit>,
-    off_cluster: OffClusterQueue,
+    queue: OffClusterQueue,
     /// The queue had room for a command.
     off_cluster_fits: DFF<Bit>,
     /// The last word of an off-cluster command is written; the command is kept.
@@ -304,7 +304,7 @@ impl CommandUnit {
             self.next_word.d.next = word_of(bits::<4>(1));
             self.step.d.next = bits::<4>(0);
             self.last.d.next = last_step(chosen.opcode);
-            self.off_cluster_fits.d.next = self.off_cluster.room.val();
+            self.off_cluster_fits.d.next = self.queue.room.val();
         } else if ends {
             self.runs.d.next = false;
         }
@@ -341,7 +341,7 @@ impl CommandUnit {
                 | (command_class.host_put & host_put_leaves)
         };
         self.blocked.next =
-            place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.off_cluster.room.val();
+            place_full | message_full | put_leaves | host_put_leaves | stage_used | !self.queue.room.val();
 
         // A command whose bytes are in L2 waits for the stage, then for the room that others may have taken meanwhile.
         let decides = ends & self.check.legal.val();
@@ -532,11 +532,11 @@ impl CommandUnit {
         let heads = runs & (step == bits::<4>(0));
         self.off_cluster_ends.d.next = ends & command_class.off_cluster & !decision.off_cluster_full;
         self.off_cluster_keeps.d.next = decision.takes & command_class.off_cluster;
-        self.off_cluster.starts.next = heads;
-        self.off_cluster.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
-        self.off_cluster.write.next =
+        self.queue.starts.next = heads;
+        self.queue.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
+        self.queue.write.next =
             (runs & command_class.off_cluster & !decision.off_cluster_full) | self.off_cluster_ends.q.val();
-        self.off_cluster.keep.next = self.off_cluster_keeps.q.val();
-        self.off_cluster.read.join(&mut self.off_cluster_word);
+        self.queue.keep.next = self.off_cluster_keeps.q.val();
+        self.queue.read.join(&mut self.off_cluster);
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  task -> loader ---------> hpu[h] -> reporter -> done, fault
 //!            | slots          |  |  \-> command_port[h] -> command_unit -> read DMA -> egress, dma
-//!            | task_page      |  |                              \-> place, message, off_cluster_word
+//!            | task_page      |  |                              \-> place, message, off_cluster_command
 //!            v                v  \----> remote_router -> L2
 //!  host ---> l1 <-------------+          |
 //!             ^--- l1_atomics <----------+         instruction_memory -> hpu[h]
@@ -16,7 +16,7 @@
 //! | packet buffer | out `load_request`; in `load_data` |
 //! | scheduler | out `done`; out `place` |
 //! | reports | out `fault`; out `message`; in `rings_open` |
-//! | off-cluster unit | out `off_cluster_word`; in `put_left`, `host_put_left`; in `enabled` |
+//! | off-cluster unit | out `off_cluster_command`; in `put_left`, `host_put_left`; in `enabled` |
 //! | L2 copy | out `stage_request` / in `staged`; in `segment` / out `lent` |
 //! | completions | in `off_cluster_done` |
 //! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
@@ -49,6 +49,7 @@ pub mod super_bank;
 pub mod task_page;
 pub mod task_records;
 
+use crate::array::off_cluster_queue::OffClusterCommand;
 use crate::bundles::{CodeWriteSink, HpuEvents, L2Port, TaskSink};
 use crate::cluster::command_port::CommandPort;
 use crate::cluster::command_unit::CommandUnit;
@@ -116,8 +117,8 @@ pub struct Cluster {
     pub rings_open: Signal<In, Bits<16>>,
     /// Opcodes of commands that are implemented.
     pub enabled: Signal<In, Bits<16>>,
-    /// Words of off-cluster commands.
-    pub off_cluster_word: Source<Bits<32>>,
+    /// Off-cluster commands.
+    pub off_cluster_command: Source<OffClusterCommand>,
     /// A put of this cluster has left the off-cluster unit.
     pub put_left: Signal<In, Bit>,
     /// A put of host memory or a get has left it.
@@ -267,7 +268,7 @@ impl Cluster {
         self.command_unit.rings_open.next = self.rings_open.val();
         self.command_unit.place.join(&mut self.place);
         self.command_unit.message.join(&mut self.message);
-        self.command_unit.off_cluster_word.join(&mut self.off_cluster_word);
+        self.command_unit.off_cluster.join(&mut self.off_cluster_command);
         self.command_unit.put_left.next = self.put_left.val();
         self.command_unit.host_put_left.next = self.host_put_left.val();
         self.command_unit.stage_request.join(&mut self.stage_request);

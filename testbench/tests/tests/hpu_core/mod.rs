@@ -3,5 +3,6 @@
 pub mod array;
 pub mod cluster;
 pub mod fields;
+pub mod off_cluster_words;
 pub mod processor;
 pub mod registers;

@@ -1,6 +1,8 @@
 //! The far unit against what its clusters asked for.
 
 use crate::hpu_core::fields::{bits, field, pack};
+use crate::hpu_core::off_cluster_words::{command_of, OPCODES};
+use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use hpu_core::array::off_cluster_unit::OffClusterUnit;
 use rand::Rng;
 use spindle_contract::memory_map::command;
@@ -8,18 +10,7 @@ use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 const CLUSTERS: usize = 3;
-/// Opcodes, and how many words each has.
-const OPCODES: [(u8, usize); 7] = [
-    (command::DMA_FROM_HOST, 4),
-    (command::PUT, 7),
-    (command::PUT_HOST, 8),
-    (command::GET, 10),
-    (command::HOST_CAS, 9),
-    (command::HOST_ADD, 7),
-    (command::PUT_CONTEXT, 8),
-];
-
-/// A command as its words go in.
+/// A command as it goes in.
 struct Asked {
     opcode: u8,
     hpu: u64,
@@ -91,7 +82,7 @@ fn every_command_comes_out_where_it_is_done() {
         }
         dut.policy.valid.set(false);
         // What each cluster still has to say, and what has to come out of it in this order per port.
-        let mut words: [VecDeque<u32>; CLUSTERS] = Default::default();
+        let mut waiting: [VecDeque<OffClusterCommand>; CLUSTERS] = Default::default();
         let mut wanted: [VecDeque<Asked>; CLUSTERS] = Default::default();
         let mut parked = [[false; 2]; CLUSTERS];
         let (mut atomics, mut done, mut busiest) = (0u64, 0, 0);
@@ -108,7 +99,7 @@ fn every_command_comes_out_where_it_is_done() {
                     _ => None,
                 };
                 let free = kind.is_none_or(|kind| !parked[cluster][kind]);
-                if free && words[cluster].len() < 30 && rng.random_range(0..4) == 0 {
+                if free && waiting[cluster].len() < 4 && rng.random_range(0..4) == 0 {
                     if let Some(kind) = kind {
                         parked[cluster][kind] = true;
                     }
@@ -130,12 +121,12 @@ fn every_command_comes_out_where_it_is_done() {
                         | asked.handle << 20
                         | asked.context << 16
                         | asked.frame;
-                    words[cluster].push_back(header as u32);
-                    words[cluster].extend(asked.words.iter().map(|word| *word as u32));
+                    let all: Vec<u32> =
+                        std::iter::once(header).chain(asked.words.iter().copied()).map(|word| word as u32).collect();
+                    waiting[cluster].push_back(command_of(&all));
                     wanted[cluster].push_back(asked);
                 }
-                dut.word[cluster].set(words[cluster].front().copied().unwrap_or(0));
-                dut.word[cluster].valid.set(!words[cluster].is_empty());
+                dut.command[cluster].offer(waiting[cluster].front().copied());
             }
             for ready in [&dut.host_read.ready, &dut.host_atomic.ready, &dut.put.ready, &dut.host_put.ready] {
                 ready.set(rng.random_range(0..3) == 0);
@@ -189,9 +180,9 @@ fn every_command_comes_out_where_it_is_done() {
                 patience = 0;
             }
             assert!(patience < 500, "nothing comes out");
-            for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.word[cluster].moves() {
-                    words.pop_front();
+            for (cluster, waiting) in waiting.iter_mut().enumerate() {
+                if dut.command[cluster].moves() {
+                    waiting.pop_front();
                 }
             }
             dut.tick();
@@ -200,9 +191,8 @@ fn every_command_comes_out_where_it_is_done() {
         assert!(context_puts > 60, "{context_puts} puts of context memory");
         // All that is under way ends: nothing is pinned, nothing waits.
         for _ in 0..2000 {
-            for (cluster, words) in words.iter().enumerate() {
-                dut.word[cluster].set(words.front().copied().unwrap_or(0));
-                dut.word[cluster].valid.set(!words.is_empty());
+            for (cluster, waiting) in waiting.iter().enumerate() {
+                dut.command[cluster].offer(waiting.front().copied());
             }
             for ready in [&dut.host_read.ready, &dut.host_atomic.ready, &dut.put.ready, &dut.host_put.ready] {
                 ready.set(true);
@@ -216,9 +206,9 @@ fn every_command_comes_out_where_it_is_done() {
             let of_host = field("put_desc", &dut.host_put.bytes(), "from_host") == 1;
             let get = field("put_desc", &dut.host_put.bytes(), "op") == 1;
             pinned += u64::from(dut.host_put.valid.is_high() && !of_host && !get);
-            for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.word[cluster].moves() {
-                    words.pop_front();
+            for (cluster, waiting) in waiting.iter_mut().enumerate() {
+                if dut.command[cluster].moves() {
+                    waiting.pop_front();
                 }
             }
             dut.tick();
@@ -234,25 +224,24 @@ fn a_put_that_nobody_takes_holds_up_nobody() {
         dut.host_read.ready.set(true);
         dut.host_atomic.ready.set(true);
         // Each cluster: a put, a put of host memory, then a read.
-        let mut words: Vec<VecDeque<u32>> = (0..CLUSTERS)
+        let mut waiting: Vec<VecDeque<OffClusterCommand>> = (0..CLUSTERS)
             .map(|_| {
-                [(command::PUT, 7), (command::PUT_HOST, 8), (command::DMA_FROM_HOST, 4)]
+                [command::PUT, command::PUT_HOST, command::DMA_FROM_HOST]
                     .into_iter()
-                    .flat_map(|(opcode, count)| [vec![u32::from(opcode) << 25], vec![1; count]].concat())
+                    .map(|opcode| command_of(&[vec![u32::from(opcode) << 25], vec![1; 10]].concat()))
                     .collect()
             })
             .collect();
         let mut reads = 0;
         for _ in 0..200 {
-            for (cluster, words) in words.iter().enumerate() {
-                dut.word[cluster].set(words.front().copied().unwrap_or(0));
-                dut.word[cluster].valid.set(!words.is_empty());
+            for (cluster, waiting) in waiting.iter().enumerate() {
+                dut.command[cluster].offer(waiting.front().copied());
             }
             dut.eval();
             reads += dut.host_read.valid.number();
-            for (cluster, words) in words.iter_mut().enumerate() {
-                if dut.word[cluster].moves() {
-                    words.pop_front();
+            for (cluster, waiting) in waiting.iter_mut().enumerate() {
+                if dut.command[cluster].moves() {
+                    waiting.pop_front();
                 }
             }
             dut.tick();
@@ -260,5 +249,28 @@ fn a_put_that_nobody_takes_holds_up_nobody() {
         assert_eq!(reads, CLUSTERS as u64);
         assert!(dut.put.valid.is_high() && dut.host_put.valid.is_high());
         assert_eq!(bits(&[(0, 8)]), dut.put_left.bytes());
+    });
+}
+
+#[test]
+fn a_command_leaves_every_cycle() {
+    run_with_wave_on_failure("off_cluster_unit_rate", |wave| {
+        let dut = Dut::new(wave, OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
+        dut.put.ready.set(true);
+        let put = command_of(&[u32::from(command::PUT) << 25, 0, 8]);
+        (0..CLUSTERS).for_each(|cluster| dut.command[cluster].offer(Some(put)));
+        let mut out = vec![];
+        for cycle in 0..40 {
+            dut.eval();
+            if dut.put.moves() {
+                out.push(cycle);
+            }
+            dut.tick();
+        }
+        assert_eq!(
+            out,
+            (2..40).collect::<Vec<_>>(),
+            "a put two cycles after the first one was offered, then one per cycle"
+        );
     });
 }

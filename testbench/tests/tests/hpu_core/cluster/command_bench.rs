@@ -1,5 +1,6 @@
 //! Three command ports and their command unit.
 
+use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use hpu_core::cluster::command_port::CommandPort;
 use hpu_core::cluster::command_unit::CommandUnit;
 use hpu_core::processor::bundles::{CommandAccessSink, HandlerStartSink};
@@ -32,7 +33,7 @@ pub struct Commands {
     pub cycle: Signal<In, Bits<32>>,
     pub place: Source<Command>,
     pub message: Source<Message>,
-    pub off_cluster_word: Source<Bits<32>>,
+    pub off_cluster: Source<OffClusterCommand>,
     pub put_left: Signal<In, Bit>,
     pub host_put_left: Signal<In, Bit>,
     pub complete: Signal<In, Bits<4>>,
@@ -98,7 +99,7 @@ impl Commands {
         self.unit.limits.next = self.known.q.val();
         self.unit.place.ready.next = self.place.ready.val();
         self.unit.message.ready.next = self.message.ready.val();
-        self.unit.off_cluster_word.join(&mut self.off_cluster_word);
+        self.unit.off_cluster.join(&mut self.off_cluster);
         self.unit.put_left.next = self.put_left.val();
         self.unit.host_put_left.next = self.host_put_left.val();
         self.unit.stage_left.next = self.stage_left.val();

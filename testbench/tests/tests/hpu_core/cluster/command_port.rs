@@ -2,6 +2,7 @@
 
 use crate::hpu_core::cluster::command_bench::{Commands, CLUSTER, HPU};
 use crate::hpu_core::fields::{bits, slice};
+use crate::hpu_core::off_cluster_words::words_of;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -127,7 +128,6 @@ struct Bench {
     slots: [Option<u64>; 4],
     /// What must come out, and words of a far command that have come.
     expected: Vec<Outcome>,
-    heard: Vec<u32>,
     /// A put, and a put of host memory or a get, that the initiator has not taken.
     puts: [bool; 2],
     /// Atomics under way.
@@ -252,7 +252,7 @@ impl Bench {
         self.dut.complete.set(ends);
         self.dut.failed.set(failed);
         let dut = &self.dut;
-        for (ready, share) in [(&dut.place.ready, 4), (&dut.message.ready, 3), (&dut.off_cluster_word.ready, 2)] {
+        for (ready, share) in [(&dut.place.ready, 4), (&dut.message.ready, 3), (&dut.off_cluster.ready, 2)] {
             ready.set(self.rng.random_range(0..share) == 0);
         }
         for (i, port) in [&dut.put_left, &dut.host_put_left].into_iter().enumerate() {
@@ -358,15 +358,8 @@ impl Bench {
             let f = fields(&self.dut.message.bytes(), &[4, 32, 16, 32, 32, 8, 32]);
             come.push(Outcome::Message(f.try_into().expect("seven fields")));
         }
-        if self.dut.off_cluster_word.valid.is_high() && self.dut.off_cluster_word.ready.number() == 1 {
-            self.heard.push(self.dut.off_cluster_word.number() as u32);
-            let whole = self.expected.iter().find_map(|outcome| match outcome {
-                Outcome::Far(words) => Some(words.len()),
-                _ => None,
-            });
-            if whole == Some(self.heard.len()) {
-                come.push(Outcome::Far(std::mem::take(&mut self.heard)));
-            }
+        if let Some(command) = self.dut.off_cluster.taken() {
+            come.push(Outcome::Far(words_of(&command)));
         }
         for outcome in come {
             // A put of handler memory gives the initiator no place: its bytes come with the job.
@@ -611,7 +604,6 @@ fn two_threads_against_a_model() {
             enabled: 0xFFFF,
             slots: [None; 4],
             expected: vec![],
-            heard: vec![],
             puts: [false; 2],
             atomics: 0,
             copying: None,
@@ -687,7 +679,7 @@ fn an_issue_is_answered_in_time() {
         let dut = Dut::new(wave, Commands::new(), "commands");
         dut.enabled.set(0xFFFF);
         dut.rings_open.set(0xFFFF);
-        let readies = [&dut.place.ready, &dut.message.ready, &dut.off_cluster_word.ready];
+        let readies = [&dut.place.ready, &dut.message.ready, &dut.off_cluster.ready];
         for wire in readies.into_iter().chain([&dut.put_left, &dut.host_put_left]) {
             wire.set(true);
         }

@@ -264,7 +264,7 @@ impl Bench {
             &dut.dma_data.ready,
             &dut.place.ready,
             &dut.message.ready,
-            &dut.off_cluster_word.ready,
+            &dut.off_cluster_command.ready,
             &dut.l2.ready,
         ];
         readies.into_iter().zip(moves).for_each(|(ready, moves)| ready.set(moves));
@@ -454,9 +454,8 @@ impl Bench {
                 length: length as u32,
             });
         }
-        if let Some(word) = self.dut.off_cluster_word.taken() {
-            self.far.words.push(word.to_u32());
-            self.hear_far();
+        if let Some(command) = self.dut.off_cluster_command.taken() {
+            self.hear_far(&command);
         }
         while !self.dma_descs.is_empty() && !self.dma_ends.is_empty() {
             let (desc, mut data) = (self.dma_descs.pop_front().expect("one"), self.dma_ends.pop_front().expect("one"));

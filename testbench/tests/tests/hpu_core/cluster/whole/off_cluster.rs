@@ -2,6 +2,8 @@
 
 use crate::hpu_core::cluster::whole::bench::{Bench, Context, CLUSTER};
 use crate::hpu_core::fields::bits;
+use crate::hpu_core::off_cluster_words::words_of;
+use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use rand::Rng;
 use spindle_contract::memory_map::command;
 use spindle_contract::params::L1_STAGE_BASE;
@@ -13,7 +15,7 @@ pub struct Put {
     pub opcode: u8,
     pub context: u64,
     pub frame: u16,
-    /// Words after the header, as `hpu_core::array::off_cluster_unit` has them.
+    /// Words after the header.
     pub words: Vec<u32>,
 }
 
@@ -34,7 +36,6 @@ pub struct Far {
     pub errors: u32,
     /// Atomics in the order in which they were done: host offset, old value.
     pub atomics: Vec<(u64, u64)>,
-    pub(super) words: Vec<u32>,
     /// Beats on their way to L1: place, keep, bytes; and what ends with them.
     pub(super) beats: VecDeque<(u64, u64, Vec<u8>, Option<End>)>,
     pub(super) beat: Option<(u64, u64, Vec<u8>, Option<End>)>,
@@ -49,27 +50,12 @@ pub struct Far {
     left: [bool; 2],
 }
 
-/// Words after the header, by opcode.
-fn words_of(opcode: u8) -> usize {
-    match opcode {
-        command::DMA_FROM_HOST => 4,
-        command::PUT | command::HOST_ADD => 7,
-        command::PUT_HOST | command::PUT_CONTEXT => 8,
-        command::HOST_CAS => 9,
-        command::GET => 10,
-        _ => panic!("opcode {opcode} is not done outside"),
-    }
-}
-
 impl Bench {
-    /// A word has come.
-    pub(super) fn hear_far(&mut self) {
-        let header = self.far.words[0];
+    /// A command has come.
+    pub(super) fn hear_far(&mut self, command: &OffClusterCommand) {
+        let mut words = words_of(command);
+        let header = words.remove(0);
         let opcode = (header >> 25) as u8;
-        if self.far.words.len() < 1 + words_of(opcode) {
-            return;
-        }
-        let words = std::mem::take(&mut self.far.words).split_off(1);
         let (hpu, handle) = (u64::from(header >> 22 & 7), u64::from(header >> 20 & 3));
         let (context, frame) = (u64::from(header >> 16 & 15), header as u16);
         let error = self.chance(self.far.errors);

@@ -2,7 +2,7 @@
 
 use crate::play::Played;
 use crate::prints::Line;
-use crate::run::{FaultCount, Loads, OutOfOrder, Record, Shown};
+use crate::run::{CycleBudget, FaultCount, Loads, OutOfOrder, Record, Shown};
 use crate::session::Session;
 use crate::table::table;
 use anyhow::Result;
@@ -180,6 +180,8 @@ pub struct Summary {
     pub events_lost: u64,
     /// Offered and achieved load.
     pub load: Loads,
+    /// Cycles per packet, available and needed; `None` if no packet had a handler, or there was only one.
+    pub cycles_per_packet: Option<CycleBudget>,
     /// Replies out of order.
     pub out_of_order: OutOfOrder,
     /// Answers that are the first bytes of a longer frame, of which a handler sees no more.
@@ -250,6 +252,12 @@ impl Summary {
             faults: details.faults,
             faults_lost: stats.tasks_faulted.saturating_sub(played.faults.len() as u32),
             events_lost: played.events_lost,
+            cycles_per_packet: CycleBudget::of(
+                session.config.total_hpus(),
+                details.load.offered,
+                stats.busy_cycles,
+                stats.frames_handled + stats.drops[reasons::HANDLER_DROP] + stats.drops[reasons::HANDLER_FAIL],
+            ),
             load: details.load,
             out_of_order: details.out_of_order,
             answered_in_part: details.answered_in_part,
@@ -322,6 +330,9 @@ impl Summary {
         );
         if let (Some(instructions), Some(cpi)) = (self.instructions_per_handler, self.cycles_per_instruction) {
             let _ = writeln!(out, "{instructions:.1} instructions per handler, {cpi:.2} cycles per instruction");
+        }
+        if let Some(budget) = &self.cycles_per_packet {
+            let _ = writeln!(out, "{}", budget.text());
         }
         if self.out_of_order.replies > 0 {
             let _ = writeln!(

@@ -1,6 +1,7 @@
 //! `spindle run`: a handler, a capture, a report.
 
 mod arguments;
+mod cycle_budget;
 mod faults;
 mod files;
 mod host;
@@ -17,6 +18,7 @@ mod variables;
 mod verdict;
 
 pub use arguments::RunArguments;
+pub use cycle_budget::CycleBudget;
 pub use faults::FaultCount;
 pub use files::Found;
 pub use load::Loads;

@@ -1,10 +1,11 @@
-//! Handlers that move every byte of a message: payload bits per cycle, no packet dropped, every byte compared.
+//! Handlers that move every byte of a message: payload bits per cycle, no packet dropped, every byte compared; and puts of 8 bytes that
+//! are answered by puts.
 //!
 //! One message comes in full-size segments, at the densest even spacing at which nothing is dropped. The rate is taken
 //! over the half of the packets in the middle: buffers have filled by then, and have not begun to run empty.
 
-use super::measure::{Figure, Measure, LIMIT};
-use super::spin::{rate_of, spaced};
+use super::measure::{play_all, serve, Figure, Measure, IDLE, LIMIT};
+use super::spin::{densest_of, rate_of, spaced};
 use crate::compat::ran::set_variable;
 use anyhow::{ensure, Context, Result};
 use rand::{RngCore, SeedableRng};
@@ -33,6 +34,11 @@ const LONGEST_BLOCK: usize = 4096;
 /// Writes each payload to host memory.
 const TO_HOST: &str = "#include <spindle.h>\nint payload_handler(const spin_payload_t *p, void *state) { (void)state; \
     spin_dma_to_host(p->msg_off, spin_payload(p), p->payload_len); return SPIN_SUCCESS; }\n";
+/// Puts the first 8 bytes of each payload to a mailbox of another node.
+const PUT_8: &str = "#include <spindle.h>\nspin_target_t next;\nint header_handler(const spin_header_t *h, void *state) { (void)state; \
+    spin_put(&next, spin_packet(h) + 90, 8); return SPIN_PROCESS_DATA; }\n";
+/// Puts of 8 bytes that are played.
+const PUTS: usize = 2000;
 /// Lengths of blocks that are unpacked, with the keys of their figures.
 const UNPACK: [(usize, &str); 4] = [
     (64, "throughput.unpack.64"),
@@ -42,9 +48,10 @@ const UNPACK: [(usize, &str); 4] = [
 ];
 
 /// The measurements: name, keys, function.
-pub const MEASUREMENTS: [(&str, &[&str], Measure); 3] = [
+pub const MEASUREMENTS: [(&str, &[&str], Measure); 4] = [
     ("puts of a stream to another node", &["throughput.stream_put_1408"], stream_put),
     ("payloads to host memory", &["throughput.to_host_1408"], to_host),
+    ("puts of 8 bytes", &["throughput.put_8_packets_per_cycle", "cycles.put_turnround_8"], put_8),
     ("blocks to host memory at a stride", &[UNPACK[0].1, UNPACK[1].1, UNPACK[2].1, UNPACK[3].1], unpack),
 ];
 
@@ -136,11 +143,65 @@ fn bits_per_cycle(cycles: &[u64]) -> Result<f64> {
     Ok((8 * SEGMENT_BYTES) as f64 * packets)
 }
 
+/// Node, process, mailbox, key, offset of what puts go on to.
+fn next() -> Vec<u8> {
+    [1u32, 0, 0x70, 0, 0x5EED, 0].iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn put_8(session: &mut Session) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("put_8.c");
+    std::fs::write(&path, PUT_8)?;
+    let mut handler = spindle_sdk::load(&Sources::one(&path))?;
+    set_variable(&mut handler, "next", &next())?;
+    session.device.set_identity(7, Ends::default().dst_mac, Ends::default().dst_ip)?;
+    let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
+    session.device.set_node(1, Some(node))?;
+    serve(session, &handler, "spindle", &ContextOptions::default())?;
+    let frames: Vec<Vec<u8>> = (0..PUTS as u32)
+        .flat_map(|id| {
+            let header = SpindleHeader { msg_id: id, ..SpindleHeader::default() };
+            put_message(
+                &Ends::default(),
+                SPINDLE_PORT,
+                &header,
+                &u64::from(id).wrapping_mul(0x9E37_79B9).to_le_bytes(),
+                8,
+            )
+        })
+        .collect();
+    // Once for every HPU to have run the context.
+    let first = 2 * session.config.total_hpus();
+    play_all(session, &frames[..first], IDLE)?;
+    let idle = play_all(session, &frames[..200], IDLE)?;
+    let mut turns = Vec::new();
+    for reply in &idle.replies {
+        turns.push(reply.frame.first - idle.arrivals[reply.cause.context("a put without a cause")?]);
+    }
+    turns.sort_unstable();
+    ensure!(turns.len() == 200, "{} of 200 puts were answered", turns.len());
+    let (spacing, played) = densest_of(session, &frames, 1.0)?;
+    ensure!(played.replies.len() == PUTS, "{} of {PUTS} puts were answered", played.replies.len());
+    for reply in played.replies.iter().chain(&idle.replies) {
+        let payload = UDP_HEADERS + wire::SPINDLE_BYTES;
+        let asked = &frames[reply.cause.context("a put without a cause")?];
+        compare_bytes("the payload of a put", &asked[payload..], &reply.frame.bytes[payload..])?;
+    }
+    let cycles: Vec<u64> = played.replies.iter().map(|reply| reply.frame.last).collect();
+    let how = format!("{PUTS} puts of 8 bytes, one every {spacing:.2} cycles, each answered by a put; none dropped");
+    Ok(vec![
+        Figure::new("throughput.put_8_packets_per_cycle", rate_of(&cycles), how),
+        Figure::new(
+            "cycles.put_turnround_8",
+            turns[100],
+            "first beat of a put in to first beat of the put that answers, idle, median of 200",
+        ),
+    ])
+}
+
 fn stream_put(session: &mut Session) -> Result<Vec<Figure>> {
     let handler = Shipped::by_name("forward").context("there is no example `forward`")?.load()?;
-    // Node, process, mailbox, key, offset.
-    let next = [1u32, 0, 0x70, 0, 0x5EED, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
-    let mut bench = Bench::new(session, handler, &[("next", next)])?;
+    let mut bench = Bench::new(session, handler, &[("next", next())])?;
     let (spacing, played) = bench.play()?;
     ensure!(played.replies.len() == PACKETS, "{} of {PACKETS} packets were put on", played.replies.len());
     for reply in &played.replies {

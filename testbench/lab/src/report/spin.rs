@@ -231,12 +231,17 @@ fn dispatch(session: &mut Session) -> Result<Vec<Figure>> {
 /// The densest even spacing of frames of `length` bytes, from `from` cycles on, at which none is dropped, and what was
 /// played at it. The context is there already.
 fn densest(session: &mut Session, length: usize, count: usize, from: f64) -> Result<(f64, Played)> {
+    densest_of(session, &vec![ping(length); count], from)
+}
+
+/// The densest even spacing of these frames, all of one length.
+pub fn densest_of(session: &mut Session, frames: &[Vec<u8>], from: f64) -> Result<(f64, Played)> {
+    let length = frames[0].len();
     let beats = length.div_ceil(BEAT_BYTES);
-    let frames = vec![ping(length); count];
     let mut spacing = from.max(beats as f64);
     for _ in 0..200 {
         let before = session.device.stats()?.dropped();
-        let played = play_with(session, &frames, spaced(spacing, beats), LIMIT)?;
+        let played = play_with(session, frames, spaced(spacing, beats), LIMIT)?;
         ensure!(played.drained, "{} frames are still inside after {LIMIT} cycles", played.stats.inside());
         if played.stats.dropped() == before {
             return Ok((spacing, played));

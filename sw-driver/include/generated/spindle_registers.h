@@ -649,6 +649,7 @@
 #define SPINDLE_SHELL_BUILD_CONFIGURATION_SIM 1            /* sim */
 #define SPINDLE_SHELL_BUILD_CONFIGURATION_KINTEX7 2            /* kintex7 */
 #define SPINDLE_SHELL_BUILD_CONFIGURATION_ALVEO 3            /* alveo */
+#define SPINDLE_SHELL_BUILD_CONFIGURATION_ALVEO32 4            /* alveo32 */
 #define SPINDLE_SHELL_BUILD_MACS_MASK    0x000000f0u  /* MACs */
 #define SPINDLE_SHELL_BUILD_MACS_SHIFT   4            /* lowest bit of macs */
 #define SPINDLE_SHELL_BUILD_DIVIDER_MASK 0x00000f00u  /* cycles of the PCIe clock in a cycle of the core */

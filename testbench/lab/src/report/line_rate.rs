@@ -34,9 +34,10 @@ const LONGEST_BLOCK: usize = 4096;
 /// Writes each payload to host memory.
 const TO_HOST: &str = "#include <spindle.h>\nint payload_handler(const spin_payload_t *p, void *state) { (void)state; \
     spin_dma_to_host(p->msg_off, spin_payload(p), p->payload_len); return SPIN_SUCCESS; }\n";
-/// Puts the first 8 bytes of each payload to a mailbox of another node.
-const PUT_8: &str = "#include <spindle.h>\nspin_target_t next;\nint header_handler(const spin_header_t *h, void *state) { (void)state; \
-    spin_put(&next, spin_packet(h) + 90, 8); return SPIN_PROCESS_DATA; }\n";
+/// Puts the 8 bytes of each payload back to its sender.
+const PUT_8: &str = "#include <spindle.h>\nint header_handler(const spin_header_t *h, void *state) { (void)state; \
+    spin_target_t sender = { .node = h->src_nid, .process = h->src_pid, .mailbox = (uint64_t)h->addr_hi << 32 | h->addr_lo, \
+    .key = 0x5EED, .offset = h->buf_off }; spin_put(&sender, spin_packet(h) + 90, 8); return SPIN_PROCESS_DATA; }\n";
 /// Puts of 8 bytes that are played.
 const PUTS: usize = 2000;
 /// Lengths of blocks that are unpacked, with the keys of their figures.
@@ -152,15 +153,14 @@ fn put_8(session: &mut Session) -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("put_8.c");
     std::fs::write(&path, PUT_8)?;
-    let mut handler = spindle_sdk::load(&Sources::one(&path))?;
-    set_variable(&mut handler, "next", &next())?;
+    let handler = spindle_sdk::load(&Sources::one(&path))?;
     session.device.set_identity(7, Ends::default().dst_mac, Ends::default().dst_ip)?;
     let node = Node { mac: Ends::default().src_mac, ip: Ends::default().src_ip, port: SPINDLE_PORT };
     session.device.set_node(1, Some(node))?;
     serve(session, &handler, "spindle", &ContextOptions::default())?;
     let frames: Vec<Vec<u8>> = (0..PUTS as u32)
         .flat_map(|id| {
-            let header = SpindleHeader { msg_id: id, ..SpindleHeader::default() };
+            let header = SpindleHeader { msg_id: id, src_nid: 1, ..SpindleHeader::default() };
             put_message(
                 &Ends::default(),
                 SPINDLE_PORT,

@@ -257,6 +257,7 @@ impl Summary {
                 details.load.offered,
                 stats.busy_cycles,
                 stats.frames_handled + stats.drops[reasons::HANDLER_DROP] + stats.drops[reasons::HANDLER_FAIL],
+                stats.frames_in,
             ),
             load: details.load,
             out_of_order: details.out_of_order,

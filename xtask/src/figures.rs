@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A placeholder is `{key}`, or `{key:N}` with N decimals. `{budget.FAMILY.BLOCK.FIGURE}` is a bound of `xtask/budgets.toml`.
-//! `{synth.FAMILY.BLOCK.FIGURE}` is a row of the synthesis, of any block; other keys are those of `report.json`. Figures of
+//! `{synth.FAMILY.BLOCK.FIGURE}` is a row of the synthesis, of any block; other keys are those of `report.json`, and of a report
+//! on another configuration than `alveo` with its name before them, as `{alveo32.throughput.put_8_packets_per_cycle}`. Figures of
 //! fuzzing, `{trust.fuzz_…}`, are those of `docs/fuzz.json`, with their own commits.
 //!
 //! A table with `each = "KEY"` has its rows once for each figure below the key: `*` in a row is the figure's name, and the
@@ -27,6 +28,8 @@ use std::process::Command;
 const TABLES: &str = "docs/figures.toml";
 const FIGURES: &str = "docs/figures.json";
 const BUDGETS: &str = "xtask/budgets.toml";
+/// The configuration whose figures have no name before their keys.
+const CONFIGURATION: &str = "alveo";
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end of figures -->";
 
@@ -271,7 +274,8 @@ impl Figures {
             let groups = ["measured", "missing", "synthesis", "place_and_route"];
             let tree: Map<String, Value> =
                 object.clone().into_iter().filter(|(key, _)| !groups.contains(&key.as_str())).collect();
-            flatten("", &Value::Object(tree), &mut found);
+            let prefix = report["config"]["name"].as_str().filter(|name| *name != CONFIGURATION).unwrap_or_default();
+            flatten(prefix, &Value::Object(tree), &mut found);
         }
         for row in report["synthesis"]["rows"].as_array().into_iter().flatten() {
             if let (Some(family), Some(block)) = (row["family"].as_str(), row["block"].as_str()) {
@@ -396,6 +400,17 @@ mod tests {
         table.rows.push(vec!["{a.b}".into(), String::new()]);
         let rows = table.render(&figures, &toml::Table::new()).unwrap();
         assert!(rows.contains("Measured at commit new, except where a row names another."), "{rows}");
+    }
+
+    #[test]
+    fn figures_of_another_configuration_have_its_name() {
+        let mut figures = Figures::default();
+        let keys: BTreeSet<String> = ["a.b", "alveo32.a.b"].map(String::from).into();
+        for (name, value) in [("alveo", 1), ("alveo32", 2)] {
+            figures.update(&json!({"config": {"name": name}, "a": {"b": value}}), name, &keys);
+        }
+        assert_eq!((&figures.figures["a.b"], &figures.figures["alveo32.a.b"]), (&1.into(), &2.into()));
+        assert_eq!(figures.older["a.b"], "alveo");
     }
 
     #[test]

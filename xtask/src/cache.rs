@@ -28,6 +28,11 @@ impl Key {
     fn path(&self) -> PathBuf {
         target_folder().join(format!("synth/cache/{:016x}.json", self.0.finish()))
     }
+
+    /// Where a large file of the same run is kept, which `what` names.
+    pub fn beside(&self, what: &str) -> PathBuf {
+        self.path().with_extension(what)
+    }
 }
 
 /// The result kept under `key`, or that of `run`, which is then kept; and whether it was there.

@@ -18,6 +18,7 @@ mod independent;
 mod install;
 mod lint;
 mod mutants;
+mod netlist;
 mod nextpnr;
 mod outputs;
 mod pictures;
@@ -34,6 +35,7 @@ mod skips;
 mod soak;
 mod synth;
 mod test;
+mod timing;
 mod tree;
 mod vm;
 mod yosys;
@@ -59,8 +61,10 @@ enum Command {
     },
     /// Run every check of the project and print one closing line.
     Test(test::Options),
-    /// Synthesise the emitted Verilog and compare areas and logic levels with the budgets.
+    /// Synthesise the emitted Verilog and compare areas with the budgets.
     Synth(synth::Options),
+    /// Estimate the period of each block from its mapped netlist, and compare it with the budgets.
+    Timing(timing::Options),
     /// Check boards without Vivado: board files, scripts, clock crossings, constraints, and the areas of the shells.
     Boards(boards::Options),
     /// Place and route blocks on an ECP5-85k: the clock rates that open tools can measure.
@@ -111,6 +115,7 @@ fn main() -> std::process::ExitCode {
             }
             Command::Test(options) => test::run(&options),
             Command::Synth(options) => synth::run(&options),
+            Command::Timing(options) => timing::run(&options),
             Command::Boards(options) => boards::run(&options),
             Command::Pnr(options) => pnr::run(&options),
             Command::Compat(options) => compat::run(&options).map(|()| true),

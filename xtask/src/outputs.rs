@@ -4,9 +4,9 @@
 //! would be counted in neither. Yosys flattens each engine, unmapped; here every output bit is followed back to what
 //! drives it. A flip-flop, an inverted flip-flop or a constant is fine, anything else has to stand in `outputs.toml`.
 
+use crate::netlist::{Bit, Cell, Module, Netlist};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The modules of the emitted NIC that the check covers.
@@ -32,59 +32,6 @@ struct Exceptions {
     output: Vec<Exception>,
 }
 
-/// The part of `write_json` that matters. A bit is a net's number or a constant ("0", "1", "x").
-#[derive(Deserialize)]
-struct Netlist<'a> {
-    #[serde(borrow)]
-    modules: HashMap<Cow<'a, str>, Module<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Module<'a> {
-    #[serde(borrow)]
-    ports: BTreeMap<Cow<'a, str>, Port<'a>>,
-    #[serde(borrow)]
-    cells: HashMap<Cow<'a, str>, Cell<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Port<'a> {
-    #[serde(borrow)]
-    direction: Cow<'a, str>,
-    bits: Vec<Bit>,
-}
-
-#[derive(Deserialize)]
-struct Cell<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    port_directions: HashMap<Cow<'a, str>, Cow<'a, str>>,
-    #[serde(borrow)]
-    connections: HashMap<Cow<'a, str>, Vec<Bit>>,
-}
-
-#[derive(Clone, Copy)]
-enum Bit {
-    Net(u64),
-    Constant,
-}
-
-impl<'de> Deserialize<'de> for Bit {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Bit, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Net(u64),
-            Constant(serde::de::IgnoredAny),
-        }
-        Ok(match Form::deserialize(deserializer)? {
-            Form::Net(net) => Bit::Net(net),
-            Form::Constant(_) => Bit::Constant,
-        })
-    }
-}
-
 /// What stands between the registers and one output port.
 #[derive(Debug, Default, PartialEq)]
 struct Cone {
@@ -94,20 +41,13 @@ struct Cone {
     inputs: BTreeSet<String>,
 }
 
-impl Cell<'_> {
-    fn bits<'b>(&'b self, direction: &'b str) -> impl Iterator<Item = Bit> + 'b {
-        let pins = self.connections.iter().filter(move |(pin, _)| self.port_directions[*pin] == direction);
-        pins.flat_map(|(_, bits)| bits.iter().copied())
-    }
+fn is_register(cell: &Cell) -> bool {
+    cell.kind.contains("dff") || cell.kind == "$ff"
+}
 
-    fn is_register(&self) -> bool {
-        self.kind.contains("dff") || self.kind == "$ff"
-    }
-
-    /// An inverter of one bit: the next LUT absorbs the inverter.
-    fn is_inverter(&self) -> bool {
-        ["$not", "$logic_not"].contains(&&*self.kind) && self.bits("input").count() == 1
-    }
+/// An inverter of one bit: the next LUT absorbs the inverter.
+fn is_inverter(cell: &Cell) -> bool {
+    ["$not", "$logic_not"].contains(&&*cell.kind) && cell.bits("input").count() == 1
 }
 
 /// The cones of all output ports that are no registers.
@@ -126,7 +66,7 @@ fn cones(module: &Module) -> BTreeMap<String, Cone> {
         inputs.extend(nets.map(|net| (net, &**name)));
     }
     let registered = |bit: Bit| match bit {
-        Bit::Net(net) => drivers.get(&net).is_some_and(|cell| cell.is_register()),
+        Bit::Net(net) => drivers.get(&net).is_some_and(|cell| is_register(cell)),
         Bit::Constant => true,
     };
     let mut found = BTreeMap::new();
@@ -134,7 +74,7 @@ fn cones(module: &Module) -> BTreeMap<String, Cone> {
         let mut cone = Cone::default();
         let mut seen = HashSet::new();
         let inverted = |bit: Bit| match bit {
-            Bit::Net(net) => drivers.get(&net).is_some_and(|c| c.is_inverter() && c.bits("input").all(registered)),
+            Bit::Net(net) => drivers.get(&net).is_some_and(|c| is_inverter(c) && c.bits("input").all(registered)),
             Bit::Constant => false,
         };
         let bits = port.bits.iter().copied().filter(|bit| !(registered(*bit) || inverted(*bit)));
@@ -149,7 +89,7 @@ fn cones(module: &Module) -> BTreeMap<String, Cone> {
             }
             if let Some(input) = inputs.get(&net) {
                 cone.inputs.insert((*input).to_string());
-            } else if let Some(cell) = drivers.get(&net).filter(|cell| !cell.is_register()) {
+            } else if let Some(cell) = drivers.get(&net).filter(|cell| !is_register(cell)) {
                 cone.depth = cone.depth.max(depth + 1);
                 work.extend(cell.bits("input").map(|bit| (bit, depth + 1)));
             }

@@ -1,7 +1,7 @@
 //! `report`: what `spindle report` measures in simulation, joined with the areas of synthesis. It fails if a bound or a budget is missed.
 
 use crate::process::{cargo, target_folder};
-use crate::{boards, fuzz, mutants, pnr, rust_mutants, setup, synth};
+use crate::{boards, fuzz, mutants, pnr, rust_mutants, setup, synth, timing};
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde_json::{json, Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value};
 /// What goes into the report.
 #[derive(Args)]
 pub struct Options {
-    /// Use the results of the last `synth` and `pnr` instead of running them again.
+    /// Use the results of the last `synth`, `timing` and `pnr` instead of running them again.
     #[arg(long)]
     reuse_synth: bool,
     /// Leave place and route out.
@@ -46,6 +46,12 @@ pub fn run(options: &Options) -> Result<bool> {
     let synthesis = read(&results)?;
     add_areas(object, &synthesis);
     object.insert("synthesis".into(), synthesis);
+
+    let results = timing::results_path();
+    if !(options.reuse_synth && results.exists()) {
+        within &= timing::run(&timing::Options::of_report())?;
+    }
+    timing::add_figures(object, &read(&results)?);
 
     let results = target_folder().join("synth/pnr.json");
     if !(options.no_pnr || options.reuse_synth && results.exists()) {

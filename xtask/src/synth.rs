@@ -1,10 +1,11 @@
-//! `synth`: areas, logic levels, latches and combinational loops of the emitted Verilog, against the budgets.
+//! `synth`: areas, latches and combinational loops of the emitted Verilog, against the budgets; logic levels for
+//! information.
 //!
 //! UltraScale+ is synthesised in the configuration `alveo`, 7 series in `kintex7`: `alveo` needs UltraRAM, which a
 //! Kintex-7 does not have. Blocks are mapped flattened, so that levels are true. The tool is a 32-bit program and cannot
 //! flatten the whole NIC. Its large parts stay boxes there; its figures are those of the rest plus those of each part,
 //! times the number of instances. Its levels are the maximum of all, because the outputs of engines are registered;
-//! `outputs` proves that.
+//! `outputs` proves that. Periods have budgets, levels have none: `timing` estimates periods from the same netlists.
 //!
 //! The order of the files alone moves an area by one to two percent. So a block with a LUT budget is mapped in four orders
 //! and judged by the medians. Another block is mapped in the other three orders only if the first one exceeds a budget.
@@ -28,12 +29,12 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// Blocks that the tests synthesise: each takes yosys a minute at most.
-const QUICK: &[&str] = &["csr_block", "global_page", "header_matcher", "hpu", "parser"];
+pub const QUICK: &[&str] = &["csr_block", "global_page", "header_matcher", "hpu", "parser"];
 /// Device families and the configuration that is meant for each.
-const FAMILIES: &[(&str, &str)] = &[("xcup", "alveo"), ("xc7", "kintex7")];
+pub const FAMILIES: &[(&str, &str)] = &[("xcup", "alveo"), ("xc7", "kintex7")];
 
 /// Parts of the whole NIC that are boxes in its run: the module's name there, and the block that is the same module.
-const PARTS: &[(&str, &str)] =
+pub const PARTS: &[(&str, &str)] =
     &[("packet_engine", "packet_engine"), ("rvma_engine", "rvma_lut"), ("cluster", "cluster")];
 
 /// What is synthesised.
@@ -292,13 +293,10 @@ impl Job<'_> {
     /// The outcome, and whether it was kept from an earlier run.
     fn run(&self, yosys: &Yosys) -> Result<(Outcome, bool)> {
         let Job { block, family, config, task } = self;
-        let boxes: Vec<&str> =
-            if block.name == WHOLE { PARTS.iter().map(|(module, _)| *module).collect() } else { Vec::new() };
-        let key = |script: &str| Key::new(&[&yosys.version, &block.name, script]).files(&block.folder, &block.files);
         match task {
             Task::Inspect => {
                 let script = yosys::check_script(&block.files, &block.top, &[]);
-                cached(&key(&script)?, || {
+                cached(&self.key(yosys, &script)?, || {
                     yosys.run(block, &script).context("latches, combinational loops or undriven wires")?;
                     Ok(Outcome::Findings(Vec::new()))
                 })
@@ -312,14 +310,8 @@ impl Job<'_> {
                 Ok((Outcome::Findings(outputs::check(engine, family, &netlist)?), false))
             }
             Task::Map(order) => {
-                // Runs of a block go on at the same time: each has files of its own.
-                let run = if *order == 0 { family.to_string() } else { format!("{family}-{order}") };
-                let files = yosys::file_order(&block.files, *order);
-                let script = yosys::map_script(&files, &block.top, family, &boxes, &run);
-                let levels = yosys::levels_script(&boxes, &run);
-                let (mut outcome, kept) = cached(&key(&(script.clone() + &levels + yosys::LUTRAM_READS))?, || {
-                    self.map(yosys, &script, &levels, &run).map(Outcome::Row)
-                })?;
+                let recipe = self.recipe(yosys, *order)?;
+                let (mut outcome, kept) = cached(&recipe.key, || self.map(yosys, &recipe).map(Outcome::Row))?;
                 if let Outcome::Row(row) = &mut outcome {
                     row.config = (*config).into();
                 }
@@ -328,9 +320,33 @@ impl Job<'_> {
         }
     }
 
-    fn map(&self, yosys: &Yosys, script: &str, levels: &str, run: &str) -> Result<Row> {
+    fn key(&self, yosys: &Yosys, script: &str) -> Result<Key> {
+        let Block { name, folder, files, .. } = self.block;
+        Key::new(&[&yosys.version, name, script]).files(folder, files)
+    }
+
+    /// How the block is mapped with its files in this order.
+    fn recipe(&self, yosys: &Yosys, order: u64) -> Result<Recipe> {
         let Job { block, family, .. } = self;
+        let boxes: Vec<&str> =
+            if block.name == WHOLE { PARTS.iter().map(|(module, _)| *module).collect() } else { Vec::new() };
+        // Runs of a block go on at the same time: each has files of its own.
+        let run = if order == 0 { family.to_string() } else { format!("{family}-{order}") };
+        let files = yosys::file_order(&block.files, order);
+        let mut script = yosys::map_script(&files, &block.top, family, &boxes, &run);
+        if order == 0 {
+            script += &yosys::netlist_script(&run);
+        }
+        let levels = yosys::levels_script(&boxes, &run);
+        let key = self.key(yosys, &(script.clone() + &levels + yosys::LUTRAM_READS))?;
+        Ok(Recipe { run, script, levels, key, netlist: order == 0 })
+    }
+
+    fn map(&self, yosys: &Yosys, recipe: &Recipe) -> Result<Row> {
+        let Job { block, family, .. } = self;
+        let Recipe { run, script, levels, .. } = recipe;
         yosys.run(block, script)?;
+        recipe.keep_netlist(block)?;
         let stat = std::fs::read_to_string(block.folder.join(format!("{run}-stat.json")))?;
         let area = yosys::area(&stat, &block.top)?;
         std::fs::write(block.folder.join(yosys::LUTRAM_READS_FILE), yosys::LUTRAM_READS)?;
@@ -341,6 +357,59 @@ impl Job<'_> {
         let (block, family) = (block.name.clone(), (*family).into());
         Ok(Row { block, family, config: String::new(), area, levels, orders: 1, lut_range })
     }
+}
+
+/// A mapping: the name of its files, its scripts, and what it depends on.
+struct Recipe {
+    run: String,
+    script: String,
+    levels: String,
+    key: Key,
+    netlist: bool,
+}
+
+impl Recipe {
+    /// Where the mapped netlist is kept.
+    fn netlist_path(&self) -> PathBuf {
+        self.key.beside("netlist.json")
+    }
+
+    /// Moves the netlist that yosys wrote to where it is kept.
+    fn keep_netlist(&self, block: &Block) -> Result<()> {
+        if !self.netlist {
+            return Ok(());
+        }
+        let (made, path) = (block.folder.join(format!("{}-netlist.json", self.run)), self.netlist_path());
+        std::fs::create_dir_all(path.parent().expect("the cache is a folder"))?;
+        // A core's folder may lie in another file system than the cache.
+        let partial = path.with_extension(format!("{}.partial", std::process::id()));
+        std::fs::copy(&made, &partial).with_context(|| format!("yosys wrote no {}", made.display()))?;
+        std::fs::rename(&partial, &path)?;
+        std::fs::remove_file(&made)?;
+        Ok(())
+    }
+}
+
+/// The mapped netlist of a block, in the order of files that `synth` takes first. A run that is needed gives `synth` the
+/// block's row, too.
+pub fn netlist(yosys: &Yosys, block: &Block, family: &str) -> Result<PathBuf> {
+    let job = Job { block, family, config: "", task: Task::Map(0) };
+    let recipe = job.recipe(yosys, 0)?;
+    if !recipe.netlist_path().exists() {
+        let row = job.map(yosys, &recipe)?;
+        cached(&recipe.key, || Ok(Outcome::Row(row)))?;
+    }
+    Ok(recipe.netlist_path())
+}
+
+/// The mapped netlist of a core that is no block of the project.
+pub fn foreign_netlist(yosys: &Yosys, core: &Block, family: &str) -> Result<PathBuf> {
+    let recipe = Job { block: core, family, config: "", task: Task::Map(0) }.recipe(yosys, 0)?;
+    if !recipe.netlist_path().exists() {
+        yosys.run(core, &recipe.script)?;
+        recipe.keep_netlist(core)?;
+    }
+    Ok(recipe.netlist_path())
 }
 
 /// Replaces the boxes in the rows of the whole NIC by the figures of their blocks. A row with a cell that is of no known
@@ -444,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_misses_a_level_is_mapped_in_all_orders() {
+    fn what_exceeds_a_budget_is_mapped_in_all_orders() {
         let block = |name: &str| Block {
             name: name.into(),
             top: name.into(),
@@ -452,10 +521,10 @@ mod tests {
             files: "a.sv".into(),
             bytes: 1,
         };
-        let sources = [("xcup", "alveo", vec![block("l2"), block("parser")])];
+        let sources = [("xcup", "alveo", vec![block("hpu"), block("parser")])];
         let first = jobs(&sources, false, |_, _| 1);
         let budgets = Budgets::load().unwrap();
-        let more = further(&first, &[row("l2", 1, 99, &[]), row("parser", 1, 1, &[])], &budgets, 4);
+        let more = further(&first, &[row("hpu", 99_999, 1, &[]), row("parser", 1, 1, &[])], &budgets, 4);
         let orders: Vec<(&str, u64)> = more
             .iter()
             .filter_map(|job| match job.task {
@@ -463,7 +532,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(orders, [("l2", 1), ("l2", 2), ("l2", 3)]);
+        assert_eq!(orders, [("hpu", 1), ("hpu", 2), ("hpu", 3)]);
     }
 
     #[test]

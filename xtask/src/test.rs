@@ -4,6 +4,7 @@ use crate::process::{cargo_command, installed};
 use crate::skips::Skips;
 use crate::{
     boards, book, figures, independent, install, lint, mutants, pictures, python, rust_mutants, seeds, setup, synth,
+    timing,
 };
 use anyhow::Result;
 use clap::Args;
@@ -87,6 +88,8 @@ pub fn run(options: &Options) -> Result<bool> {
         sum.outcome("boards", boards::run(&boards::Options::of_tests(options.full)));
         let quick = synth::Options { quick: !options.full, ..Default::default() };
         sum.outcome("synthesis", synth::run(&quick));
+        // From the netlists of the synthesis.
+        sum.outcome("periods", timing::run(&timing::Options::of_tests(options.full)));
     }
     if options.full {
         let linked = ["nextest", "run", "--package", "spindle-cli", "--features", "linked", "--test", "linked"];

@@ -130,6 +130,11 @@ pub fn map_script(files: &str, top: &str, family: &str, boxes: &[&str], run: &st
     )
 }
 
+/// After [`map_script`]: writes the mapped netlist, without the places of nets in the source, to `<run>-netlist.json`.
+pub fn netlist_script(run: &str) -> String {
+    format!("; setattr -unset src w:*; write_json -selected {run}-netlist.json")
+}
+
 /// Writes the ports of `top`, and nothing of what is in it, to `file`.
 pub fn ports_script(files: &str, top: &str, file: &str) -> String {
     format!(

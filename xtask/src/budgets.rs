@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn breaches_are_found_and_the_project_file_is_readable() {
-        let text = "[default]\ndsp = 0\n[block.hpu]\ndsp = 4\n[xcup.hpu]\nlut = 2400\nperiod_ns = 4.0\n[xc7.hpu]\ndsp = 5\n\
+        let text =
+            "[default]\ndsp = 0\n[block.hpu]\ndsp = 4\n[xcup.hpu]\nlut = 2400\nperiod_ns = 4.0\n[xc7.hpu]\ndsp = 5\n\
             [known.xcup.hpu]\nlut = 3000\nperiod_ns = 4.5\n";
         let budgets: Budgets = toml::from_str(text).unwrap();
         let row = |block: &str, family: &str, lut, dsp| Row {
@@ -131,7 +132,10 @@ mod tests {
         assert_eq!(fifo[0].sentence, "fifo on xcup: 1 DSP, the budget is 0");
         assert_eq!((budgets.period("hpu", "xcup", 4.0), budgets.period("hpu", "xc7", 9.0)), (None, None));
         let missed = budgets.period("hpu", "xcup", 4.2).unwrap();
-        assert_eq!((missed.sentence.as_str(), missed.known), ("hpu on xcup: 4.2 ns, the budget is 4; known, held to 4.5", true));
+        assert_eq!(
+            (missed.sentence.as_str(), missed.known),
+            ("hpu on xcup: 4.2 ns, the budget is 4; known, held to 4.5", true)
+        );
         assert!(!budgets.period("hpu", "xcup", 4.6).unwrap().known);
         Budgets::load().unwrap();
     }

@@ -1,7 +1,7 @@
 //! The delays of `timing.toml`: cells, nets, devices, and the cores by which the nets were calibrated.
 
 use anyhow::{ensure, Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The whole file.
@@ -52,6 +52,8 @@ pub struct Net {
 pub struct Cell {
     /// All delays that are not given here are those of this kind.
     pub like: Option<String>,
+    /// Instead of the family's scale.
+    pub scale: Option<f64>,
     /// Pins that no path goes through.
     #[serde(default)]
     pub clock: Vec<String>,
@@ -112,7 +114,7 @@ pub struct FalsePath {
 }
 
 /// A published result of a core and its estimate by this table.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
     /// The name in the report.
@@ -219,7 +221,8 @@ mod tests {
         }
         for row in &delays.calibration {
             assert!(delays.family(&row.family).is_ok() && row.source.starts_with("https://"));
-            assert!(row.error_percent().abs() < 40.0, "{} is {} % off", row.key, row.error_percent());
+            // The constants of the nets are chosen so that no core is estimated shorter than it is.
+            assert!((0.0..40.0).contains(&row.error_percent()), "{} is {} % off", row.key, row.error_percent());
         }
         assert!(delays.false_path.iter().all(|path| !path.reason.is_empty()));
         assert!(delays.family("xc8").unwrap_err().to_string().contains("xcup and xc7"));

@@ -177,7 +177,8 @@ impl Graph {
 
     fn add_cell(&mut self, place: usize, cell: &Cell, delays: &CellDelays, family: &Family) -> Result<()> {
         let kind = &*cell.kind;
-        let scaled = |delay: f64| delay * family.scale;
+        let scale = delays.scale.unwrap_or(family.scale);
+        let scaled = |delay: f64| delay * scale;
         let mut pins: Vec<(&str, &[Bit])> = cell.connections.iter().map(|(pin, bits)| (&**pin, &**bits)).collect();
         pins.sort_unstable_by_key(|(pin, _)| *pin);
         let outputs: Vec<(&str, &[Bit])> =

@@ -19,7 +19,6 @@ use crate::blocks::{self, Block, WHOLE};
 use crate::budgets::{Breach, Budgets};
 use crate::netlist::{Module, Netlist};
 use crate::process::{target_folder, two_at_a_time};
-use crate::setup;
 use crate::synth::{self, Yosys, FAMILIES, PARTS, QUICK};
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
@@ -121,11 +120,13 @@ pub fn run(options: &Options) -> Result<bool> {
             None => blocks::emit(config)?,
         };
         let found = blocks::find(&folder, &options.names())?;
-        let estimator = Estimator { delays: &delays, family: delays.family(family)?, name: family, config, yosys: &yosys };
+        let estimator =
+            Estimator { delays: &delays, family: delays.family(family)?, name: family, config, yosys: &yosys };
         estimator.all(&found, options, &mut rows, &mut failures);
     }
     rows.sort_by(|a, b| (&b.family, &a.block).cmp(&(&a.family, &b.block)));
-    let breaches: Vec<Breach> = rows.iter().filter_map(|row| budgets.period(&row.block, &row.family, row.period_ns)).collect();
+    let breaches: Vec<Breach> =
+        rows.iter().filter_map(|row| budgets.period(&row.block, &row.family, row.period_ns)).collect();
     print!("{}", table(&rows, &budgets, options.path));
     breaches.iter().for_each(|breach| println!("over budget: {}", breach.sentence));
     failures.iter().for_each(|Failure { block, family, error }| println!("FAILED: {block} for {family}: {error}"));
@@ -334,7 +335,7 @@ fn figures(rows: &[Row], delays: &Delays) -> Value {
 fn write(rows: &[Row], failures: &[Failure], delays: &Delays) -> Result<()> {
     let path = results_path();
     std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
-    let results = json!({"timing": figures(rows, delays), "rows": rows, "failures": failures});
+    let results = json!({"timing": figures(rows, delays), "rows": rows, "failures": failures, "calibration": delays.calibration});
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")
         .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -55,12 +55,14 @@ impl Model {
     pub fn check_pins(&self, kind: &str, cell: &Cell) -> Result<()> {
         let known = |pin: &str| {
             let bit = format!("{pin}[");
-            let listed = |map: &BTreeMap<String, f64>| map.range(bit.clone()..).next().is_some_and(|(k, _)| k.starts_with(&bit));
+            let listed =
+                |map: &BTreeMap<String, f64>| map.range(bit.clone()..).next().is_some_and(|(k, _)| k.starts_with(&bit));
             listed(&self.inputs) || listed(&self.outputs) || self.through.iter().any(|(_, to, _)| to.starts_with(&bit))
         };
-        let inputs = cell.connections.keys().filter(|pin| {
-            cell.port_directions.get(*pin).is_some_and(|direction| direction != "output")
-        });
+        let inputs = cell
+            .connections
+            .keys()
+            .filter(|pin| cell.port_directions.get(*pin).is_some_and(|direction| direction != "output"));
         for pin in inputs {
             ensure!(known(pin), "`{kind}` has a pin `{pin}` that its block lacks; emit both from one source");
         }

@@ -39,10 +39,11 @@ fn family() -> Family {
         setup = { "DI*" = 11, WE = 13 }
         [cell.RAMB36E2]
         column = true
+        scale = 0.5
         clock = ["CLKARDCLK"]
-        clock_to_out = { "DO*" = 900 }
-        registered = { "DOUTA*" = ["DOA_REG", 400] }
-        setup = { "ADDR*" = 21, "*" = 23 }
+        clock_to_out = { "DO*" = 1800 }
+        registered = { "DOUTA*" = ["DOA_REG", 800] }
+        setup = { "ADDR*" = 42, "*" = 46 }
         [cell.DSP48E2]
         column = true
         clock = ["CLK"]
@@ -159,9 +160,18 @@ fn a_net_with_more_sinks_takes_longer() {
 
 #[test]
 fn a_carry_chain_has_no_nets_inside() {
-    let carry = |name: &'static str, ci: u64, s: u64, o: u64, co: u64| -> (&'static str, Vec<(&'static str, Vec<u64>)>) {
-        (name, vec![("CI", vec![ci]), ("S", vec![s, 80, 81, 82]), ("O", vec![o, o + 1, o + 2, o + 3]), ("CO", vec![70, 71, 72, co])])
-    };
+    let carry =
+        |name: &'static str, ci: u64, s: u64, o: u64, co: u64| -> (&'static str, Vec<(&'static str, Vec<u64>)>) {
+            (
+                name,
+                vec![
+                    ("CI", vec![ci]),
+                    ("S", vec![s, 80, 81, 82]),
+                    ("O", vec![o, o + 1, o + 2, o + 3]),
+                    ("CO", vec![70, 71, 72, co]),
+                ],
+            )
+        };
     let mut design = Design::default().register("a", 90, 2).cell("l", "LUT1", &[("I0", &[2]), ("O", &[3])]);
     for (name, pins) in [carry("c1", 60, 3, 10, 20), carry("c2", 20, 61, 30, 40), carry("c3", 40, 62, 50, 59)] {
         let pins: Vec<(&str, &[u64])> = pins.iter().map(|(pin, nets)| (*pin, nets.as_slice())).collect();
@@ -193,7 +203,7 @@ fn memories_begin_and_end_paths() {
         design.add("m.ram", "RAMB36E2", pins, json!({"DOA_REG": format!("{registered:032b}")}));
         design.paths(true)
     };
-    // From the RAM: 900, net 150, set-up 5, 30; with its output register 400. To the RAM: 50, net 150, set-up 21, 30.
+    // From the RAM 1800 by its own scale of one half, net 150, set-up 5, 30; with its output register 800. To the RAM: 50, net 150, set-up 42, 30.
     let times = |paths: &[Path]| paths.iter().map(|path| (path.group.clone(), path.period_ns)).collect::<Vec<_>>();
     let group = |from: &str, to: &str| (from.to_string(), to.to_string());
     assert_eq!(times(&block(0)), [(group("m", "b"), 1.085), (group("a", "m"), 0.251)]);
@@ -270,11 +280,13 @@ fn ports_are_registers_outside_unless_the_block_is_the_top() {
     assert_eq!(inside.len(), 1);
     let all = design.paths(true);
     // To the port as to the register, without its set-up.
-    let ports: Vec<(String, f64)> = all.iter().map(|path| (format!("{} > {}", path.start, path.end), path.period_ns)).collect();
+    let ports: Vec<(String, f64)> =
+        all.iter().map(|path| (format!("{} > {}", path.start, path.end), path.period_ns)).collect();
     assert_eq!(all[0].period_ns, 0.605);
     assert!(ports.iter().any(|(path, period)| path == "a.q > port out[0]" && *period == 0.6), "{ports:?}");
     // A false path leaves the port out.
-    let without = design.with(&BTreeMap::new(), |graph, names| longest(graph, names, true, |port| port == "out")).unwrap();
+    let without =
+        design.with(&BTreeMap::new(), |graph, names| longest(graph, names, true, |port| port == "out")).unwrap();
     assert!(without.iter().all(|path| !path.end.starts_with("port")));
 }
 
@@ -314,14 +326,16 @@ fn a_box_is_as_long_as_what_is_in_it() {
 
 #[test]
 fn a_box_that_lets_a_path_through_lengthens_it() {
-    let inner = Design::default()
-        .port("i", "input", &[10])
-        .port("y", "output", &[11])
-        .cell("n", "LUT1", &[("I0", &[10]), ("O", &[11])]);
+    let inner = Design::default().port("i", "input", &[10]).port("y", "output", &[11]).cell(
+        "n",
+        "LUT1",
+        &[("I0", &[10]), ("O", &[11])],
+    );
     let model = inner.with(&BTreeMap::new(), |graph, _| Model::of(graph, &family())).unwrap();
     assert_eq!(model.through, [("i[0]".to_string(), "y[0]".to_string(), 40.0)]);
     let boxes = BTreeMap::from([("part".to_string(), model)]);
-    let outer = Design::default().register("a", 91, 2).cell("part", "part", &[("i", &[2]), ("y", &[3])]).register("b", 3, 4);
+    let outer =
+        Design::default().register("a", 91, 2).cell("part", "part", &[("i", &[2]), ("y", &[3])]).register("b", 3, 4);
     let paths = outer.with(&boxes, |graph, names| longest(graph, names, false, |_| false)).unwrap();
     // 50, net 100, 40, net 100, set-up 5, 30.
     assert_eq!(paths[0].period_ns, 0.325);

@@ -44,7 +44,7 @@ pub struct Options {
     /// Paths that are printed of each block: the longest of each pair of blocks in which paths begin and end.
     #[arg(long, value_name = "COUNT", default_value_t = 1)]
     path: usize,
-    /// Folder of already emitted blocks, instead of emitting them now.
+    /// Folder of already emitted blocks, or of one such folder for each configuration, instead of emitting them now.
     #[arg(long)]
     from: Option<PathBuf>,
     /// Only UltraScale+ and the blocks that `test` synthesises.
@@ -116,6 +116,7 @@ pub fn run(options: &Options) -> Result<bool> {
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for (family, config) in FAMILIES.iter().filter(|(family, _)| options.wants(family)) {
         let folder = match &options.from {
+            Some(folder) if folder.join(config).is_dir() => folder.join(config),
             Some(folder) => folder.clone(),
             None => blocks::emit(config)?,
         };
@@ -238,8 +239,9 @@ impl Estimator<'_> {
         own.map(|path| {
             ensure!(
                 module.ports.contains_key(path.port.as_str()),
-                "xtask/timing.toml has a false path of `{}`, which `{}` lacks; take the entry out",
+                "xtask/timing.toml has a false path of `{}` (\"{}\"), which `{}` lacks; take the entry out",
                 path.port,
+                path.reason,
                 block.name
             );
             Ok(path.port.as_str())
@@ -335,7 +337,8 @@ fn figures(rows: &[Row], delays: &Delays) -> Value {
 fn write(rows: &[Row], failures: &[Failure], delays: &Delays) -> Result<()> {
     let path = results_path();
     std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
-    let results = json!({"timing": figures(rows, delays), "rows": rows, "failures": failures, "calibration": delays.calibration});
+    let results =
+        json!({"timing": figures(rows, delays), "rows": rows, "failures": failures, "calibration": delays.calibration});
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")
         .with_context(|| format!("cannot write {}", path.display()))
 }

@@ -337,8 +337,14 @@ fn figures(rows: &[Row], delays: &Delays) -> Value {
 fn write(rows: &[Row], failures: &[Failure], delays: &Delays) -> Result<()> {
     let path = results_path();
     std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
-    let results =
-        json!({"timing": figures(rows, delays), "rows": rows, "failures": failures, "calibration": delays.calibration});
+    let source = |family: &Family| json!({"device": family.device, "source": family.source});
+    let results = json!({
+        "timing": figures(rows, delays),
+        "delays": {"xcup": source(&delays.xcup), "xc7": source(&delays.xc7)},
+        "calibration": delays.calibration,
+        "rows": rows,
+        "failures": failures,
+    });
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")
         .with_context(|| format!("cannot write {}", path.display()))
 }

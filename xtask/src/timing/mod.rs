@@ -189,6 +189,7 @@ impl Estimator<'_> {
             (module, result)
         });
         let mut models = BTreeMap::new();
+        let mut inside: Vec<Row> = Vec::new();
         let mut fail = |block: &Block, error: anyhow::Error| {
             let error = format!("{error:#}");
             failures.push(Failure { block: block.name.clone(), family: self.name.into(), error });
@@ -196,6 +197,7 @@ impl Estimator<'_> {
         for (block, (module, result)) in parts.iter().zip(results) {
             match result {
                 Ok((row, model)) => {
+                    inside.extend(model.is_some().then(|| row.clone()));
                     let asked = options.block.is_empty() || options.block.contains(&block.name);
                     rows.extend(asked.then_some(row));
                     models.extend(module.zip(model).map(|(module, model)| (module.to_string(), model)));
@@ -205,7 +207,7 @@ impl Estimator<'_> {
         }
         if let Some(block) = whole {
             match self.block(block, false, &models) {
-                Ok((row, _)) => rows.push(row),
+                Ok((row, _)) => rows.push(with_parts(row, &inside)),
                 Err(error) => fail(block, error),
             }
         }
@@ -248,6 +250,24 @@ impl Estimator<'_> {
         })
         .collect()
     }
+}
+
+/// The whole NIC with the paths that lie inside its parts; those from and to ports of a part are its own, in their whole
+/// length.
+fn with_parts(mut whole: Row, parts: &[Row]) -> Row {
+    for part in parts {
+        let inner = |path: &&Path| ![&path.group.0, &path.group.1].contains(&&"ports".to_string());
+        whole.paths.extend(part.paths.iter().filter(inner).map(|path| {
+            let name = |end: &str| format!("{}: {end}", part.block);
+            let group = (name(&path.group.0), name(&path.group.1));
+            Path { start: name(&path.start), end: name(&path.end), group, ..path.clone() }
+        }));
+    }
+    whole.paths.sort_by(|a, b| b.period_ns.total_cmp(&a.period_ns));
+    whole.paths.truncate(KEPT);
+    whole.period_ns = whole.paths.first().map_or(whole.period_ns, |path| path.period_ns);
+    whole.mhz = mhz(whole.period_ns);
+    whole
 }
 
 /// MHz of a period, with one decimal.

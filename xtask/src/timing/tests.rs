@@ -4,7 +4,7 @@ use super::delays::{Delays, Family};
 use super::graph::Graph;
 use super::model::Model;
 use super::path::{block_of, longest, Names, Path};
-use super::{add_figures, gather, Options};
+use super::{add_figures, gather, with_parts, Options, Row};
 use crate::netlist::Netlist;
 use arbtest::arbtest;
 use serde_json::{json, Map, Value};
@@ -48,7 +48,16 @@ fn family() -> Family {
         column = true
         clock = ["CLK"]
         setup = { "*" = 3 }
-        dsp = { operand_setup = 1, to_product = 10, to_sum = 100, through = 110, from_operand = 120, from_product = 60, from_sum = 15, cascade_to_sum = 4, cascade_through = 5 }
+        [cell.DSP48E2.dsp]
+        operand_setup = 1
+        to_product = 10
+        to_sum = 100
+        through = 110
+        from_operand = 120
+        from_product = 60
+        from_sum = 15
+        cascade_to_sum = 4
+        cascade_through = 5
     "#;
     toml::from_str(table).unwrap()
 }
@@ -203,7 +212,8 @@ fn memories_begin_and_end_paths() {
         design.add("m.ram", "RAMB36E2", pins, json!({"DOA_REG": format!("{registered:032b}")}));
         design.paths(true)
     };
-    // From the RAM 1800 by its own scale of one half, net 150, set-up 5, 30; with its output register 800. To the RAM: 50, net 150, set-up 42, 30.
+    // Its own scale is one half. From the RAM: 900, net 150, set-up 5, 30; with its output register 400. To the RAM: 50, net
+    // 150, set-up 21, 30.
     let times = |paths: &[Path]| paths.iter().map(|path| (path.group.clone(), path.period_ns)).collect::<Vec<_>>();
     let group = |from: &str, to: &str| (from.to_string(), to.to_string());
     assert_eq!(times(&block(0)), [(group("m", "b"), 1.085), (group("a", "m"), 0.251)]);
@@ -342,6 +352,34 @@ fn a_box_that_lets_a_path_through_lengthens_it() {
     let wrong = Design::default().register("a", 91, 2).cell("part", "part", &[("other", &[2]), ("y", &[3])]);
     let error = wrong.with(&boxes, |_, _| ()).unwrap_err();
     assert!(error.contains("`part` has a pin `other` that its block lacks"), "{error}");
+}
+
+#[test]
+fn the_whole_is_as_slow_as_its_slowest_part() {
+    let path = |period_ns: f64, from: &str, to: &str| Path {
+        period_ns,
+        start: from.into(),
+        end: to.into(),
+        group: (from.into(), to.into()),
+        ends: 1,
+        cells_ns: 0.0,
+        nets_ns: 0.0,
+        steps: Vec::new(),
+    };
+    let row = |block: &str, paths: Vec<Path>| Row {
+        block: block.into(),
+        family: "xcup".into(),
+        config: "alveo".into(),
+        period_ns: paths[0].period_ns,
+        mhz: 1000.0 / paths[0].period_ns,
+        paths,
+    };
+    let nic = || row("nic", vec![path(3.0, "a", "b"), path(2.0, "b", "a")]);
+    // A path from a port of a part goes on outside, where it is counted.
+    let part = |inner: f64| row("cluster", vec![path(5.0, "ports", "l1"), path(inner, "hpu", "l1")]);
+    let whole = with_parts(nic(), &[part(4.0)]);
+    assert_eq!((whole.period_ns, whole.mhz, whole.paths[0].start.as_str()), (4.0, 250.0, "cluster: hpu"));
+    assert_eq!(with_parts(nic(), &[part(2.5)]).period_ns, 3.0);
 }
 
 #[test]

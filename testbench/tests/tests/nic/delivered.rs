@@ -21,6 +21,11 @@ fn alveo_answers_and_completes() {
 }
 
 #[test]
+fn alveo32_answers_and_completes() {
+    serves(Config::ALVEO32);
+}
+
+#[test]
 fn kintex7_answers_and_completes() {
     serves(Config::KINTEX7);
 }

@@ -268,7 +268,7 @@ impl RvmaEngine {
             self.read_requests.room[i].next = self.read_buffers[i].room.val();
             self.read_requests.short_room[i].next = self.read_buffers[i].short_room.val();
             self.read_buffers[i].reserve.next = self.read_requests.reserve[i].val();
-            self.read_buffers[i].reserve_lines.next = self.read_requests.reserve_lines.val();
+            self.read_buffers[i].reserve_beats.next = self.read_requests.reserve_beats.val();
             self.read_buffers[i].beat.next = self.read_answers.data.val();
             self.read_buffers[i].beat_last.next = self.read_answers.data_last.val();
             self.read_buffers[i].beat_error.next = self.read_answers.data_error.val();

@@ -24,7 +24,7 @@
 #define SPIN_PACKET_BYTES                2048         /* packet slot: longer frames are cut in it */
 #define SPIN_SCRATCH_BYTES               2048         /* scratchpad, unless asked otherwise */
 #define SPIN_STACK_BYTES                 1024         /* stack with up to 4 HPUs a cluster */
-#define SPIN_BEAT_BYTES                  64           /* alignment of a command's source */
+#define SPIN_BEAT_BYTES                  64           /* a beat of L1 */
 #define SPIN_COMMAND_HANDLES             4            /* commands in flight per HPU */
 #define SPIN_PORT                        4795         /* default UDP port of Spindle transport */
 
@@ -66,9 +66,8 @@ typedef struct spin_task {
 _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
-/* virtual address of the data (packet, scratch or context region); dma_from_host: where they go, a multiple of 64;
-   put_host: offset in the context's host region; put_context: address in the context region; get: offset in the
-   buffer here */
+/* virtual address of the data (packet, scratch or context region); dma_from_host: where they go; put_host: offset in
+   the context's host region; put_context: address in the context region; get: offset in the buffer here */
 #define SPIN_CMD_SOURCE                  0x00u
 /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
 #define SPIN_CMD_LENGTH                  0x04u

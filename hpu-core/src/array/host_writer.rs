@@ -8,13 +8,13 @@
 //! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host writer's |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat |
 //! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it |
-//! | | out `store_valid`, `beat`, `bytes` / in `store_ready`: the host's beat is for L2, and has so many bytes (0 = 64) |
+//! | | out `store_valid`, `beat` / in `store_ready`: the host's beat is for L2; out `store_from`, `store_end`: its bytes |
 //! | completions | out `done` |
 //!
 //! Packets and host bytes share one bus of 64 bytes to the clusters. While no packet is loaded, the host has every
 //! cycle, else every other one. A transfer needs one cycle before its first beat; each beat of the L2 copy is a
-//! transfer. Bytes for L2 do not use the bus. `keep` covers the requested bytes; bytes of a failed read are written as
-//! well.
+//! transfer. Bytes for L2 do not use the bus. `keep` covers the requested bytes, which begin in the first beat at the
+//! read's `offset`; bytes of a failed read are written as well.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
@@ -59,10 +59,12 @@ pub struct HostWriter {
     pub copy_ready: Signal<Out, Bit>,
     /// The bus carries the L2 copy's beat, not the host's.
     pub of_l2_copy: Signal<Out, Bit>,
-    /// The host's beat is for L2.
+    /// Bytes of the host's beat are for L2.
     pub store_valid: Signal<Out, Bit>,
-    /// Its bytes, 0 = 64.
-    pub bytes: Signal<Out, Bits<6>>,
+    /// Its first byte,
+    pub store_from: Signal<Out, Bits<6>>,
+    /// and the byte after its last one; 0 = 64.
+    pub store_end: Signal<Out, Bits<6>>,
     /// The bytes are in L2.
     pub store_ready: Signal<In, Bit>,
     /// End of a read.
@@ -77,6 +79,9 @@ pub struct HostWriter {
     /// The transfer is for L2.
     to_l2: DFF<Bit>,
     write_beat: DFF<Bits<14>>,
+    /// Bytes of the next beat before this one keep their value,
+    first: DFF<Bits<6>>,
+    /// as do those of the last beat from this one on; 0 = none.
     tail: DFF<Bits<6>>,
     host_turn: Reg<Bit>,
     /// The last transfer was the L2 copy's.
@@ -121,11 +126,13 @@ impl HostWriter {
             self.cluster.d.next = bits::<8>(1) << self.copy_cluster.val();
             self.write_beat.d.next = bit_cast::<14, 10>(self.copy_beat.val());
             self.to_l2.d.next = false;
+            self.first.d.next = bits::<6>(0);
         } else if begins {
             self.cluster.d.next = bits::<8>(1) << tag.issuer.cluster;
             self.write_beat.d.next = target.get_bits::<14>(0);
             self.to_l2.d.next = target.get_bit(14);
-            self.tail.d.next = tag.length.get_bits::<6>(0);
+            self.first.d.next = tag.offset;
+            self.tail.d.next = tag.length.get_bits::<6>(0) + tag.offset;
         }
         self.targets.read.ready.next = begins & !by_copy;
         if begins {
@@ -147,17 +154,24 @@ impl HostWriter {
         self.moves.next = offered & takes;
         let ends = self.moves.val() & (is_copy | self.host_last.val());
         self.active.d.next = begins | (active & !ends);
-        self.write_beat.load(self.moves.val(), self.write_beat.q.val() + 1);
+        if self.moves.val() {
+            self.write_beat.d.next = self.write_beat.q.val() + 1;
+            self.first.d.next = bits::<6>(0);
+        }
         self.host_ready.next = takes & !is_copy;
         self.copy_ready.next = self.moves.val() & is_copy;
         self.store_valid.next = offered & to_l2;
         self.of_l2_copy.next = is_copy;
         self.beat.next = self.write_beat.q.val();
+        let first = self.first.q.val();
         let tail = self.tail.q.val();
-        let partial = !is_copy & self.host_last.val() & tail.any();
-        self.bytes.next = if partial { tail } else { bits::<6>(0) };
-        self.partial.next = offers & partial;
-        self.keep.next = if offers & partial { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        let cut = !is_copy & self.host_last.val() & tail.any();
+        self.store_from.next = first;
+        self.store_end.next = if cut { tail } else { bits::<6>(0) };
+        self.partial.next = offers & (cut | first.any());
+        let from = if offers { repeat::<64>(true) << first } else { repeat::<64>(true) };
+        let upto = if offers & cut { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        self.keep.next = from & upto;
 
         // The bus.
         let continues = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };

@@ -8,15 +8,16 @@
 //! | initiator | in `segment`: a segment of context memory for the egress stream |
 //! | egress | in `segment_left`: the segment has left its cluster |
 //! | host writer | out `cluster`, `beat`: a beat for the stage, on `data` |
-//! | | in `store`, `store_beat`, `store_bytes`, `store_last`: a beat of the host for L2 |
+//! | | in `store`, `store_beat`, `store_last`: a beat of the host for L2; in `store_from`, `store_end`: its bytes |
 //! | L2 | out `l2_request`; in `l2_answer`: always taken, in the order of the requests |
 //!
 //! One word per cycle for all clusters together, the rate of L2. **To a stage**: one command at a time, round robin;
 //! the words of a beat are requested one after the other, those of the next beat when this one has left: with L2 and
 //! the bus idle 7 cycles and one per word for each beat, and 2 for the command. **From the host**: 1 cycle and one per
-//! word for each beat, and 5 at the end; the last beat is taken when L2 has answered all of them, so later accesses see
-//! them. If both directions are active, words alternate. A copy that does not begin at a multiple of four bytes requests one
-//! word more; in the stage the bytes begin with a beat.
+//! word for each beat, and 5 at the end. Of the first word and of the last one only the bytes of the transfer are
+//! written. The last beat is taken when L2 has answered all of them, so later accesses see them. If both directions are
+//! active, words alternate. A copy that does not begin at a multiple of four bytes requests one word more; in the stage
+//! the bytes begin with a beat.
 //!
 //! **A segment** is copied to the stage of the cluster whose handler issued its put, as the bytes of a command are, and
 //! leaves from there as a frame does: it has to be complete before its first beat goes to the wire. One at a time, in
@@ -69,8 +70,10 @@ pub struct L2Copy {
     pub store: Sink<Bits<512>>,
     /// Beat of L2.
     pub store_beat: Signal<In, Bits<14>>,
-    /// Its bytes, 0 = 64.
-    pub store_bytes: Signal<In, Bits<6>>,
+    /// First byte to store,
+    pub store_from: Signal<In, Bits<6>>,
+    /// and the byte after the last one; 0 = 64.
+    pub store_end: Signal<In, Bits<6>>,
     /// The beat is the last of its transfer.
     pub store_last: Signal<In, Bit>,
     /// A segment: its cluster, its first byte in L2 and its bytes count.
@@ -96,8 +99,10 @@ pub struct L2Copy {
     /// The gathered beat is complete.
     beat_complete: Reg<Bit>,
     staged_mask: Reg<Bits<8>>,
-    /// Next word of the beat for L2.
+    /// Next word of the beat for L2, after the first one.
     store_word: Reg<Bits<4>>,
+    /// The first one has been sent.
+    store_inside: Reg<Bit>,
     /// All words of the beat have been sent.
     store_sent: Reg<Bit>,
     /// Stores that L2 has not answered.
@@ -128,10 +133,12 @@ impl L2Copy {
 pub struct WordAccess {
     /// A load for the copy is pending.
     pub load_wanted: Bit,
-    /// The access is a store, of the host's beat,
+    /// The access is a store,
     pub is_store: Bit,
-    /// of which this is the last word.
-    pub last_store_word: Bits<4>,
+    /// of this word of the host's beat,
+    pub store_word: Bits<4>,
+    /// which is the last one.
+    pub is_last: Bit,
 }
 
 #[hdl]
@@ -194,35 +201,36 @@ impl L2Copy {
             & !beat_complete
             & copy.left.any()
             & !(copy.requested.get_bit(4) & !copy.requested.get_bit(3));
-        let store_word = self.store_word.q.val();
+        let opens = !self.store_inside.q.val();
+        let from = self.store_from.val();
+        let store_word = if opens { from.get_bits::<4>(2) } else { self.store_word.q.val() };
+        let first_byte = if opens { from.get_bits::<2>(0) } else { bits::<2>(0) };
         let wants_store = self.store.valid.val() & !self.store_sent.q.val();
         let is_store = wants_store & !(load_wanted & self.stored.q.val());
-        let last_store_word = (self.store_bytes.val() - 1).get_bits::<4>(2);
-        self.store_data.next = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
+        let last = self.store_end.val() - 1;
+        let is_last = store_word == last.get_bits::<4>(2);
+        let last_byte = if is_last { last.get_bits::<2>(0) } else { bits::<2>(3) };
+        let word = self.store.val().get_bits::<32>((store_word, bits::<5>(0)).cat::<9>().index());
+        self.store_data.next = word >> (first_byte, bits::<3>(0)).cat::<5>();
         self.l2_request.next = RemoteRequest {
             to_l2: true,
             write: is_store,
             address: if is_store {
-                (self.store_beat.val(), store_word, bits::<2>(0)).cat::<20>()
+                (self.store_beat.val(), store_word, first_byte).cat::<20>()
             } else {
                 (copy.word, bits::<2>(0)).cat::<20>()
             },
-            size_less_one: if is_store & (store_word == last_store_word) {
-                self.store_bytes.val().get_bits::<2>(0) - 1
-            } else {
-                bits::<2>(3)
-            },
+            size_less_one: if is_store { last_byte - first_byte } else { bits::<2>(3) },
             data: self.store_data.val(),
             ..Default::default()
         };
         self.l2_request.valid.next = load_wanted | wants_store;
         self.stored.load(self.l2_request.ready.val() & (load_wanted | wants_store), is_store);
-        WordAccess { load_wanted, is_store, last_store_word }
+        WordAccess { load_wanted, is_store, store_word, is_last }
     }
 
     /// Moves a beat of the host to L2.
     fn move_host_beat(&mut self, access: WordAccess) {
-        let store_word = self.store_word.q.val();
         let stores = self.stores.q.val();
         let store_goes = access.is_store & self.l2_request.ready.val();
         let store_ends = self.l2_answer.valid.val() & self.l2_answer.val().write;
@@ -234,8 +242,9 @@ impl L2Copy {
         let taken = self.store_sent.q.val() & !(self.store_last.val() & stores.any());
         self.store.ready.next = taken;
         if store_goes {
-            self.store_word.d.next = if store_word == access.last_store_word { bits::<4>(0) } else { store_word + 1 };
-            self.store_sent.d.next = store_word == access.last_store_word;
+            self.store_word.d.next = access.store_word + 1;
+            self.store_inside.d.next = !access.is_last;
+            self.store_sent.d.next = access.is_last;
         } else if taken {
             self.store_sent.d.next = false;
         }

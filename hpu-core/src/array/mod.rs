@@ -419,7 +419,8 @@ impl HpuArray {
         self.segment.join(&mut self.l2_copy.segment);
         self.l2_copy.store.next = self.host_data.val();
         self.l2_copy.store_beat.next = self.host_writer.beat.val();
-        self.l2_copy.store_bytes.next = self.host_writer.bytes.val();
+        self.l2_copy.store_from.next = self.host_writer.store_from.val();
+        self.l2_copy.store_end.next = self.host_writer.store_end.val();
         self.l2_copy.store_last.next = self.host_data.last.val();
         self.l2_copy.store.valid.next = self.host_writer.store_valid.val();
         self.host_writer.store_ready.next = self.l2_copy.store.ready.val();

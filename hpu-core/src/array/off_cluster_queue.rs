@@ -37,7 +37,7 @@ pub struct OffClusterHeader {
 pub struct OffClusterCommand {
     /// Who issued what.
     pub header: OffClusterHeader,
-    /// SOURCE.
+    /// SOURCE; of a DMA_FROM_HOST {in L2, byte of L1 or L2} in bits 20:0.
     pub source: Bits<32>,
     /// LENGTH.
     pub length: Bits<32>,

@@ -6,7 +6,7 @@
 //! | registers | in `policy`: process of a context; out `context_puts`: puts of context memory in flight |
 //! | | the highest bit: commands wait |
 //! | RVMA engine | out `host_read`; out `host_atomic` |
-//! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the bytes |
+//! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the first byte |
 //! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of a put of context memory |
 //! | completions | in `atomic_ended`: end of an atomic |
 //!
@@ -191,8 +191,9 @@ impl OffClusterUnit {
             frame: header.frame,
             address: current.address,
             length: length.get_bits::<16>(0),
+            offset: current.source.get_bits::<6>(0),
         };
-        self.target.next = current.source.get_bits::<15>(0);
+        self.target.next = current.source.get_bits::<15>(6);
         self.host_read.valid.next = command.is_read;
         let may_start = !self.atomics.q.val().get_bit(4);
         let starts = command.is_atomic & may_start & self.host_atomic.ready.val();

@@ -152,8 +152,7 @@ impl CommandCheck {
         self.legal.next = match self.opcode.val().to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE | REDIRECT => limits.origin.has_packet,
-            DMA_OUT => self.data_legal.q.val() & offset_legal & is_zero,
-            DMA_IN => self.data_legal.q.val() & source.aligned & offset_legal & is_zero,
+            DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),
             PUT => self.data_legal.q.val() & node_legal,

@@ -136,9 +136,9 @@ pub(crate) fn word_source_of(opcode: Bits<4>, step: Bits<4>) -> WordSource {
     }
 }
 
-/// Bits 14:0 of the word become the beat of L1 or L2 that it names.
+/// Bits 20:0 of the word become the byte of L1 or L2 that it names.
 #[hdl_fn]
-pub(crate) fn names_beat(opcode: Bits<4>, step: Bits<4>) -> Bit {
+pub(crate) fn names_byte(opcode: Bits<4>, step: Bits<4>) -> Bit {
     class_of(opcode).writes & (step == bits::<4>(0))
 }
 
@@ -147,8 +147,6 @@ pub(crate) fn names_beat(opcode: Bits<4>, step: Bits<4>) -> Bit {
 pub struct SourceFacts {
     /// It is inside the packet, the scratchpad or the state.
     pub legal: Bit,
-    /// It is the first byte of a beat.
-    pub aligned: Bit,
     /// It is in the packet.
     pub in_packet: Bit,
     /// It is in the state, in L2.
@@ -188,7 +186,6 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
     let offset = state_offset | address.get_bits::<6>(0);
     SourceFacts {
         legal: (in_packet | in_scratch | in_context) & !address.get_bits::<8>(20).any() & !left.get_bit(21),
-        aligned: !offset.any(),
         in_packet,
         in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },

@@ -45,7 +45,6 @@
 //! |---|---|
 //! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is an address in the packet, scratch or context region |
 //! | | LENGTH is 1 to 2048 (a frame: 14 or more); SOURCE + LENGTH is within the region's bound |
-//! | DMA_FROM_HOST | SOURCE is a multiple of 64 in L1 or L2 |
 //! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
 //! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, LENGTH is not 0 |
@@ -62,7 +61,7 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterQueue};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_beat, word_of, word_source_of, CommandClass, WordSource, PLACE, PRINT,
+    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, PLACE, PRINT,
     PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
@@ -180,7 +179,7 @@ pub struct CommandUnit {
     /// Zero if the word was not written.
     value: DFF<Bits<32>>,
     word_source: DFF<WordSource>,
-    takes_beat: DFF<Bit>,
+    takes_byte: DFF<Bit>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
     full_mask: Reg<Bits<8>>,
@@ -514,9 +513,8 @@ impl CommandUnit {
         let limits = self.limits.val();
         let step = self.step.q.val();
         let runs = self.runs.q.val();
-        // The beat stands in the lowest bits of the word that names it, whose others are not read.
         self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
-        self.takes_beat.d.next = !looks & names_beat(opcode, step);
+        self.takes_byte.d.next = !looks & names_byte(opcode, step);
         let header =
             (bits::<3>(0), opcode, issuer.hpu, issuer.handle, limits.origin.context, limits.origin.frame).cat::<32>();
         let chosen_word = match self.word_source.q.val() {
@@ -525,15 +523,15 @@ impl CommandUnit {
             WordSource::Low => self.check.low.val(),
             WordSource::High => self.check.high.val(),
         };
-        // The beat stands in the lowest bits of the word that names it, whose other bits do not count.
+        // The byte of L1 or L2 stands in the lowest bits of the word that names it, whose other bits do not count.
         let source = self.check.source.val();
-        let place = (source.in_context, source.beat).cat::<15>();
-        let lower = if self.takes_beat.q.val() { place } else { chosen_word.get_bits::<15>(0) };
+        let place = (source.in_context, source.beat, source.offset).cat::<21>();
+        let lower = if self.takes_byte.q.val() { place } else { chosen_word.get_bits::<21>(0) };
         let heads = runs & (step == bits::<4>(0));
         self.off_cluster_ends.d.next = ends & command_class.off_cluster & !decision.off_cluster_full;
         self.off_cluster_keeps.d.next = decision.takes & command_class.off_cluster;
         self.queue.starts.next = heads;
-        self.queue.word.next = (chosen_word.get_bits::<17>(15), lower).cat::<32>();
+        self.queue.word.next = (chosen_word.get_bits::<11>(21), lower).cat::<32>();
         self.queue.write.next =
             (runs & command_class.off_cluster & !decision.off_cluster_full) | self.off_cluster_ends.q.val();
         self.queue.keep.next = self.off_cluster_keeps.q.val();

@@ -210,7 +210,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         frame: 16 "frame sequence number; of a frame that is sent: first word of the checksum's sum [6:0], the word that it is \
             written to [15:8]",
         address: 64 "host byte address; of context memory: L2 byte address [19:0]",
-        length: 16 "bytes, at least 1",
+        length: 16 "bytes, at least 1; with `offset` at most 65,536",
+        offset: 6 "byte of its first beat at which the first byte is handed over; 0 but for a handler's DMA",
     }
     /// An atomic operation on a word of host memory.
     HostAtomic "host_atomic" {

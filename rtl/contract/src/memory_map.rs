@@ -93,9 +93,9 @@ pub const TASK_PAGE_BYTES: u32 = 0x80;
 
 words! { COMMAND_PORT "Words of the command port. Write the arguments, then the opcode to ISSUE, which reads back the command's \
     handle. Words that were not written are 0."
-    CMD_SOURCE 0x00 "source" "virtual address of the data (packet, scratch or context region); dma_from_host: where they go, a \
-        multiple of 64; put_host: offset in the context's host region; put_context: address in the context region; get: offset in \
-        the buffer here";
+    CMD_SOURCE 0x00 "source" "virtual address of the data (packet, scratch or context region); dma_from_host: where they \
+        go; put_host: offset in the context's host region; put_context: address in the context region; get: offset in the buffer \
+        here";
     CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
         0 to 3, the first in [7:0]; event, complete: user word, low half";

@@ -7,13 +7,12 @@
 //! | read buffers, atomics, command rings | out `data`, `data_last`, `data_error`, `data_valid[client]` (pulses: room was reserved) |
 //! | registers | out `answer_error` (pulse) |
 //!
-//! All bursts have one id, so data arrive in the order of the pieces. A piece passes the aligner's funnel: byte 0 of
-//! the piece becomes byte 0 of its first beat; bytes after its end are undefined. `data_error` comes with the last beat
-//! of a piece, `data_last` with the last beat of a transfer. R handshake → `data`: 2 cycles, counted from the second
-//! line if the piece does not start a line.
+//! All bursts have one id, so data arrive in the order of the pieces. A piece passes the aligner's funnel: its first byte
+//! becomes byte `to` of its first beat; bytes before it and after its end are undefined. `data_error` comes with the last
+//! beat of a piece, `data_last` with the last beat of a transfer. R handshake → `data`: 2 cycles, counted from the second
+//! line if the first byte moves to a lower lane.
 //!
-//! RREADY falls for one cycle only, after a piece whose bytes lie in fewer beats than lines (its end shares a line with
-//! its start).
+//! RREADY falls for one cycle only, after a piece whose last line has bytes of two beats.
 
 use crate::host_access::read_requests::{ReadPiece, CLIENTS};
 use crate::prelude::*;
@@ -65,7 +64,7 @@ impl ReadAnswers {
         // A requested piece stays longest in `owners`.
         let piece = self.piece.val();
         self.jobs.write.next =
-            AlignJob { src_offset: piece.offset, dst_offset: bits::<6>(0), length: bit_cast::<15, 10>(piece.last) + 1 };
+            AlignJob { src_offset: piece.offset, dst_offset: piece.to, length: bit_cast::<15, 10>(piece.last) + 1 };
         self.jobs.write.valid.next = self.piece.valid.val();
         self.arrivals.write.offer(self.piece.valid.val(), piece.lines);
         self.owners.write.offer(self.piece.valid.val(), Owner { client: piece.client, ends: piece.ends });

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | client | in `tag`; out `data` |
 //! | frame sums | in `held`: the oldest transfer is not offered yet |
-//! | read requests | out `room`, `short_room`; in `reserve`, `reserve_lines` |
+//! | read requests | out `room`, `short_room`; in `reserve`, `reserve_beats` |
 //! | read answers | in `beat` (pulse), `beat_last`, `beat_error` |
 //!
 //! 128 beats in LUT RAM, 256 in UltraRAM, where depth costs nothing; 32 transfers. With `whole` a transfer (of at most
@@ -18,9 +18,9 @@ use crate::prelude::*;
 /// cycle and turn: 256 beats last for a host that answers within 200 cycles.
 const BEAT_BITS: usize = 7;
 const DEEP_BITS: usize = 8;
-/// Lines of a piece, and of a short one.
-const PIECE_LINES: u64 = 16;
-const SHORT_LINES: u64 = 4;
+/// Beats of a piece, and of a short one.
+const PIECE_BEATS: u64 = 16;
+const SHORT_BEATS: u64 = 4;
 /// Address bits of the FIFO of transfers.
 const TRANSFER_BITS: usize = 5;
 
@@ -42,14 +42,14 @@ pub struct ReadBuffer {
     pub held: Signal<In, Bit>,
     /// Read that was requested.
     pub tag: Sink<HostRead>,
-    /// 16 lines are free.
+    /// 16 beats are free.
     pub room: Signal<Out, Bit>,
-    /// 4 lines are free.
+    /// 4 beats are free.
     pub short_room: Signal<Out, Bit>,
-    /// Reserve lines.
+    /// Reserve beats.
     pub reserve: Signal<In, Bit>,
-    /// Lines to reserve, less one.
-    pub reserve_lines: Signal<In, Bits<4>>,
+    /// Beats to reserve, less one.
+    pub reserve_beats: Signal<In, Bits<4>>,
     /// Beat of the host.
     pub beat: PulseSink<Bits<512>>,
     /// Last beat of its transfer.
@@ -91,7 +91,7 @@ impl ReadBuffer {
     fn update(&mut self) {
         self.tag.join(&mut self.tags.write);
 
-        // The beats under way and in the buffer never exceed the reserved lines.
+        // The beats under way and in the buffer never exceed the reserved ones.
         let error = self.failed.q.val() | self.beat_error.val();
         self.ends.write.offer(self.beat.valid.val() & self.beat_last.val(), error);
         self.failed.load(self.beat.valid.val(), error & !self.beat_last.val());
@@ -123,18 +123,18 @@ impl ReadBuffer {
         self.data.tag.next = self.tags.read.val();
         self.data.valid.next = valid;
 
-        let lines = bit_cast::<9, 4>(self.reserve_lines.val());
+        let room = bit_cast::<9, 4>(self.reserve_beats.val());
         if self.reserve.val() & leaves {
-            self.reserved.d.next = self.reserved.q.val() + lines;
+            self.reserved.d.next = self.reserved.q.val() + room;
         } else if self.reserve.val() {
-            self.reserved.d.next = self.reserved.q.val() + lines + 1;
+            self.reserved.d.next = self.reserved.q.val() + room + 1;
         } else if leaves {
             self.reserved.d.next = self.reserved.q.val() - 1;
         }
         let beats = if self._deep { bits::<9>(1 << DEEP_BITS) } else { bits::<9>(1 << BEAT_BITS) };
         // A cycle late: two pieces are at least two cycles apart.
-        self.has_room.d.next = self.reserved.q.val() <= beats - PIECE_LINES;
-        self.has_short_room.d.next = self.reserved.q.val() <= beats - SHORT_LINES;
+        self.has_room.d.next = self.reserved.q.val() <= beats - PIECE_BEATS;
+        self.has_short_room.d.next = self.reserved.q.val() <= beats - SHORT_BEATS;
         self.room.next = self.has_room.q.val();
         self.short_room.next = self.has_short_room.q.val();
     }

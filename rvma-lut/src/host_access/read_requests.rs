@@ -3,18 +3,21 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | HPU array, initiator, atomics, command rings (clients 0 to 3) | in `read` |
-//! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_lines` |
+//! | read buffers | in `room`, `short_room`; out `reserve`, `reserve_beats` |
 //! | read answers | out `piece` |
 //! | host | the AXI4 read address channel of `host` |
 //! | registers | out `burst` (pulse) |
 //!
-//! A transfer is read in pieces of 1024 bytes, each of them a run of bursts with its own position in the order of
-//! answers. Before a piece is issued its lines are reserved in the client's buffer, so an answer never waits for a
-//! client, and a client that does not take its data stalls no other client. A client is chosen for each piece: atomics
-//! and command rings first (their reads are rare), then the other two in turn.
+//! A transfer is read in pieces of 16 beats of its client, each of them a run of bursts with its own position in the
+//! order of answers. The client's first beat begins with the byte `offset` of the request: the first piece of a long
+//! transfer has 1024 - `offset` bytes, so that each of the others begins with a beat. Before a piece is issued its beats
+//! are reserved in the client's buffer, so an answer never waits for a client, and a client that does not take its data
+//! stalls no other client. A client is chosen for each piece: atomics and command rings first (their reads are rare),
+//! then the other two in turn.
 //!
 //! Request taken → ARVALID: 4 cycles. A request per two cycles and client, a piece per two cycles, a burst per cycle. A
-//! piece that does not start at the first byte of a line reads one line more than it has beats.
+//! piece whose bytes lie in other lanes of host memory than of the client's beats reads one line more than it has beats,
+//! at most.
 
 use crate::host_access::bursts::{after_burst, burst_address, burst_beats, burst_ends, Lines};
 use crate::prelude::*;
@@ -35,13 +38,17 @@ pub struct ReadRun {
     pub high: Bits<32>,
     /// Low half.
     pub low: Bits<32>,
-    /// Bytes, less one.
-    pub last: Bits<16>,
-    /// Fewer than 257 bytes are left.
+    /// Byte of the client's beat at which the first one is handed over.
+    pub to: Bits<6>,
+    /// Last byte, counted from the beginning of that beat.
+    pub reach: Bits<16>,
+    /// Bytes, less one, if they are one piece.
+    pub last: Bits<10>,
+    /// At most four beats are left.
     pub short: Bit,
 }
 
-/// A piece of a transfer: up to 1024 bytes.
+/// A piece of a transfer: up to 16 beats.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ReadPiece {
     /// Client.
@@ -50,6 +57,8 @@ pub struct ReadPiece {
     pub ends: Bit,
     /// Offset of the first byte in the first line.
     pub offset: Bits<6>,
+    /// Offset of the first byte in the client's first beat.
+    pub to: Bits<6>,
     /// Bytes, less one.
     pub last: Bits<10>,
     /// Lines, less one.
@@ -63,6 +72,7 @@ struct PlacedPiece {
     ends: Bit,
     high: Bits<32>,
     low: Bits<32>,
+    to: Bits<6>,
     last: Bits<10>,
 }
 
@@ -73,12 +83,12 @@ pub struct ReadRequests {
     pub read: [Sink<HostRead>; CLIENTS],
     /// A whole piece fits into the client's buffer.
     pub room: [Signal<In, Bit>; BUFFERED],
-    /// A piece of up to 256 bytes fits into the client's buffer.
+    /// A piece of up to 4 beats fits into the client's buffer.
     pub short_room: [Signal<In, Bit>; BUFFERED],
-    /// Reserve lines in the client's buffer.
+    /// Reserve beats in the client's buffer.
     pub reserve: [Signal<Out, Bit>; BUFFERED],
-    /// Lines to reserve, less one.
-    pub reserve_lines: Signal<Out, Bits<4>>,
+    /// Beats to reserve, less one.
+    pub reserve_beats: Signal<Out, Bits<4>>,
     /// Piece whose addresses are issued next; its data follow those of the pieces before.
     pub piece: HeadroomSource<ReadPiece>,
     /// AXI4 read address; there is one id.
@@ -132,6 +142,7 @@ impl ReadRequests {
             client: placed.client,
             ends: placed.ends,
             offset: placed.low.get_bits::<6>(0),
+            to: placed.to,
             last: placed.last,
             lines: reach.get_bits::<5>(6),
         };
@@ -158,14 +169,15 @@ impl ReadRequests {
             [self.runs[0].q.val(), self.runs[1].q.val(), self.runs[ATOMICS].q.val(), self.runs[RINGS].q.val()],
         );
         let run = chosen;
-        let ends = !run.last.get_bits::<6>(10).any();
-        let last = if ends { run.last.get_bits::<10>(0) } else { bits::<10>(1023) };
+        let ends = !run.reach.get_bits::<6>(10).any();
+        // A piece that is not the last one fills its beats: 1024 - `to` bytes.
+        let last = if ends { run.last } else { (repeat::<4>(true), !run.to).cat::<10>() };
         if free {
             self.placed_valid.d.next = urgent | first | second;
-            self.placed.d.next = PlacedPiece { client: client, ends: ends, high: run.high, low: run.low, last: last };
+            self.placed.d.next = PlacedPiece { client, ends, high: run.high, low: run.low, to: run.to, last };
         }
         self.second_next.load(free & !urgent & (first | second), !take_second);
-        self.reserve_lines.next = last.get_bits::<4>(6);
+        self.reserve_beats.next = if ends { run.reach.get_bits::<4>(6) } else { repeat::<4>(true) };
         for i in 0..BUFFERED {
             self.reserve[i].next = self.taken[i].val();
         }
@@ -174,23 +186,34 @@ impl ReadRequests {
         for i in 0..CLIENTS {
             let rest = self.runs[i].q.val();
             let block = rest.low.get_bits::<22>(10);
+            // 1024 bytes on, less those before the first one in its beat.
+            let in_block = bit_cast::<11, 10>(rest.low.get_bits::<10>(0)) - bit_cast::<11, 6>(rest.to);
+            let next_block = !in_block.get_bit(10);
             if self.taken[i].val() {
                 self.run_valid[i].d.next = !ends;
-                self.runs[i].d.next.low = (block + 1, rest.low.get_bits::<10>(0)).cat::<32>();
-                self.runs[i].d.next.last = (rest.last.get_bits::<6>(10) - 1, rest.last.get_bits::<10>(0)).cat::<16>();
-                self.runs[i].d.next.short = (rest.last.get_bits::<6>(10) == 1) & !rest.last.get_bits::<2>(8).any();
-                if block.all() {
+                let blocks = if next_block { block + 1 } else { block };
+                self.runs[i].d.next.low = (blocks, in_block.get_bits::<10>(0)).cat::<32>();
+                self.runs[i].d.next.to = bits::<6>(0);
+                self.runs[i].d.next.reach =
+                    (rest.reach.get_bits::<6>(10) - 1, rest.reach.get_bits::<10>(0)).cat::<16>();
+                self.runs[i].d.next.last = rest.reach.get_bits::<10>(0);
+                self.runs[i].d.next.short = (rest.reach.get_bits::<6>(10) == 1) & !rest.reach.get_bits::<2>(8).any();
+                if next_block & block.all() {
                     self.runs[i].d.next.high = rest.high + 1;
                 }
             }
             let read = self.read[i].val();
+            let length_less_one = read.length - 1;
+            let end_less_one = length_less_one + bit_cast::<16, 6>(read.offset);
             if !self.run_valid[i].q.val() {
                 self.run_valid[i].d.next = self.read[i].valid.val();
                 self.runs[i].d.next = ReadRun {
                     high: read.address.get_bits::<32>(32),
                     low: read.address.get_bits::<32>(0),
-                    last: read.length - 1,
-                    short: !read.length.get_bits::<8>(8).any() | (read.length == 256),
+                    to: read.offset,
+                    reach: end_less_one,
+                    last: length_less_one.get_bits::<10>(0),
+                    short: !end_less_one.get_bits::<8>(8).any(),
                 };
             }
             self.read[i].ready.next = !self.run_valid[i].q.val();

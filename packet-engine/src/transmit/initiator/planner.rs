@@ -215,6 +215,7 @@ impl Planner {
             frame: desc.frame,
             address: (self.address_high.q.val(), self.address_low.q.val()).cat::<64>(),
             length: bit_cast::<16, 11>(self.size.q.val()),
+            offset: bits::<6>(0),
         };
     }
 }

@@ -16,19 +16,20 @@ const BACK: usize = 0x8000;
 const COUNTER: usize = 0xFF00;
 const PROCESS: usize = 3;
 
-/// Each frame names a piece of host memory. The handler fetches it into context memory, from where it goes back to another
+/// Each frame names a piece of host memory. The handler fetches it into context memory, at any byte, from where it goes back to another
 /// place in host memory, into a mailbox of another node, and out as a frame after the headers of the frame that came. Then
 /// the handler draws a number, and says what it has seen.
 const HANDLER: &str = r#"
 #include "spindle.h"
 
 enum { FRAMES = 16, MOST = 1024, BACK = 0x8000, COUNTER = 0xff00, HEADERS = 42 };
-static uint8_t pieces[FRAMES][MOST] __attribute__((aligned(64)));
+/* One piece begins where another one ends. */
+static uint8_t pieces[FRAMES * MOST];
 
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
     uint32_t number = *spin_payload(h), length = 600 + 13 * number;
-    uint8_t *piece = pieces[number];
+    uint8_t *piece = pieces + 600 * number + 13 * number * (number - 1) / 2;
     spin_dma_from_host(piece, MOST * number, length);
     spin_wait();
     uint32_t sum = 0;

@@ -14,6 +14,7 @@ pub mod events;
 pub mod fates;
 pub mod faults;
 pub mod frames;
+pub mod from_host;
 pub mod gets;
 pub mod interrupts;
 pub mod mailboxes;

@@ -64,7 +64,7 @@ pub fn handlers() -> String {
     define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad, unless asked otherwise");
     let stack = params::Config::ALL.iter().map(params::Config::stack_bytes).min().unwrap_or(0);
     define(&mut out, "SPIN_STACK_BYTES", &stack.to_string(), "stack with up to 4 HPUs a cluster");
-    define(&mut out, "SPIN_BEAT_BYTES", &params::BEAT_BYTES.to_string(), "alignment of a command's source");
+    define(&mut out, "SPIN_BEAT_BYTES", &params::BEAT_BYTES.to_string(), "a beat of L1");
     define(&mut out, "SPIN_COMMAND_HANDLES", &map::COMMAND_HANDLES.to_string(), "commands in flight per HPU");
     define(&mut out, "SPIN_PORT", &params::SPINDLE_PORT.to_string(), "default UDP port of Spindle transport");
     section(&mut out, "The task page: what is known of the packet and of the message.");

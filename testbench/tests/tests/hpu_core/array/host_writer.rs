@@ -16,8 +16,21 @@ struct Read {
     issuer: (u64, u64),
     /// {in L2, beat}.
     place: u64,
+    /// Byte of that beat.
+    offset: u64,
     length: u64,
     error: bool,
+}
+
+impl Read {
+    fn beats(&self) -> u64 {
+        (self.offset + self.length).div_ceil(64)
+    }
+
+    /// Bytes of a beat that are the read's: first one, one after the last.
+    fn bytes(&self, beat: u64) -> (u64, u64) {
+        (if beat == 0 { self.offset } else { 0 }, (self.offset + self.length - 64 * beat).min(64))
+    }
 }
 
 #[test]
@@ -38,19 +51,21 @@ fn bytes_go_where_they_were_asked_for() {
             if asks {
                 let in_l2 = rng.random_range(0..3) == 0;
                 let place = rng.random_range(0..900) | if in_l2 { 1 << 14 | rng.random_range(0..16) << 10 } else { 0 };
-                let length = rng.random_range(1..=2048);
+                let length = [rng.random_range(1..=2048), rng.random_range(1..=64)][rng.random_range(0..2)];
+                let offset = [0, rng.random_range(0..64), 63][rng.random_range(0..3)];
                 let fields = [("cluster", cluster as u64), ("hpu", issuer.0), ("handle", issuer.1), ("length", length)];
-                let tag = pack("host_read", &fields);
+                let tag = pack("host_read", &[&fields[..], &[("offset", offset)]].concat());
                 dut.target.set(place);
                 busy.insert((cluster, issuer.0, issuer.1), ());
-                asked.push_back(Read { tag, cluster, issuer, place, length, error: rng.random_range(0..4) == 0 });
+                let error = rng.random_range(0..4) == 0;
+                asked.push_back(Read { tag, cluster, issuer, place, offset, length, error });
             }
             // Half of the time packets come as well.
             let loads = cycle % 2000 < 1000 && rng.random_range(0..4) > 0;
             dut.load_valid.set(loads);
             offered |= asked.len() > usize::from(asks) && rng.random_range(0..8) > 0;
             dut.host_valid.set(offered);
-            let beats = asked.front().map_or(0, |read| read.length.div_ceil(64));
+            let beats = asked.front().map_or(0, Read::beats);
             if let Some(read) = asked.front() {
                 dut.host_tag.set_bytes(&read.tag);
                 dut.host_last.set(beat + 1 == beats);
@@ -75,8 +90,9 @@ fn bytes_go_where_they_were_asked_for() {
             assert!(!(stores && dut.owns_bus.is_high()), "what is for L2 leaves the bus to others");
             if stores {
                 let read = asked.front().expect("a read is under way");
-                let bytes = (read.length - 64 * beat).min(64) % 64;
-                assert_eq!((1 << 14 | dut.beat.number(), dut.bytes.number()), (read.place + beat, bytes));
+                let (from, end) = read.bytes(beat);
+                assert_eq!(1 << 14 | dut.beat.number(), read.place + beat);
+                assert_eq!((dut.store_from.number(), dut.store_end.number()), (from, end % 64));
                 assert_eq!(dut.host_ready.is_high(), dut.store_ready.is_high());
                 stored += u64::from(dut.store_ready.is_high());
             }
@@ -91,8 +107,8 @@ fn bytes_go_where_they_were_asked_for() {
                 } else if writes {
                     let read = asked.front().expect("a read is under way");
                     assert_eq!((i, dut.beat.number()), (read.cluster, read.place + beat));
-                    let left = read.length - 64 * beat;
-                    let keep = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+                    let (from, end) = read.bytes(beat);
+                    let keep = (from..end).fold(0, |keep, byte| keep | 1 << byte);
                     assert_eq!(slice(&dut.keep.bytes(), 0, 64), keep);
                     assert_eq!(dut.partial.is_high(), keep != u64::MAX);
                     assert_eq!(dut.host_ready.is_high(), dut.ready[i].is_high());
@@ -133,11 +149,13 @@ fn bytes_go_where_they_were_asked_for() {
 #[test]
 fn the_bus_is_shared_with_packets() {
     run_with_wave_on_failure("host_writer_bus", |wave| {
-        for (loads, cycles) in [(false, 33), (true, 64)] {
+        // A cycle before the first beat; bytes that do not begin with a beat take one beat more.
+        for (loads, offset, cycles) in [(false, 0, 33), (true, 0, 64), (false, 1, 34), (true, 63, 66)] {
             let dut = Dut::new(wave, HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
             dut.load_valid.set(loads);
             dut.ready[0].set(true);
-            dut.host_tag.set_bytes(&pack("host_read", &[("length", 2048)]));
+            dut.host_tag.set_bytes(&pack("host_read", &[("length", 2048), ("offset", offset)]));
+            let whole = 32 + u64::from(offset > 0);
             dut.target.valid.set(true);
             for _ in 0..4 {
                 dut.tick();
@@ -145,14 +163,14 @@ fn the_bus_is_shared_with_packets() {
             }
             dut.host_valid.set(true);
             let (mut beats, mut taken) = (0, 0);
-            while beats < 32 {
-                dut.host_last.set(beats == 31);
+            while beats < whole {
+                dut.host_last.set(beats + 1 == whole);
                 dut.eval();
                 beats += dut.host_ready.number();
                 dut.tick();
                 taken += 1;
             }
-            assert_eq!(taken, cycles, "cycles for 2 KiB, packets: {loads}");
+            assert_eq!(taken, cycles, "cycles for 2 KiB from byte {offset} on, packets: {loads}");
         }
     });
 }

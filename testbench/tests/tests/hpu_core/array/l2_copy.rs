@@ -25,8 +25,8 @@ struct Bench {
     at_once: bool,
     /// First byte in L2 and bytes that each cluster wants, beats that have come.
     asks: [Option<(u64, u64, u64)>; CLUSTERS],
-    /// A transfer of the host: first beat in L2, bytes, beats that are over.
-    store: Option<(u64, Vec<u8>, usize)>,
+    /// A transfer of the host: first byte in L2, bytes, beats that are over.
+    store: Option<(usize, Vec<u8>, usize)>,
     segment: Option<Segment>,
     copied: usize,
     stored: usize,
@@ -97,12 +97,16 @@ impl Bench {
         self.play_segment();
         self.dut.store.valid.set(self.store.is_some());
         if let Some((place, bytes, beat)) = &self.store {
-            let left = &bytes[64 * beat..];
-            let now = &left[..left.len().min(64)];
-            self.dut.store.set_bytes(&[now, &[0xEE; 64][now.len()..]].concat());
-            self.dut.store_beat.set(place + *beat as u64);
-            self.dut.store_bytes.set(now.len() as u64 % 64);
-            self.dut.store_last.set(left.len() <= 64);
+            // Bytes of the beats that are not the transfer's may be anything.
+            let (offset, beat) = (place % 64, *beat);
+            let from = if beat == 0 { offset } else { 0 };
+            let end = (offset + bytes.len() - 64 * beat).min(64);
+            let now = &bytes[(64 * beat).saturating_sub(offset)..][..end - from];
+            self.dut.store.set_bytes(&[&[0xDD; 64][..from], now, &[0xEE; 64][end..]].concat());
+            self.dut.store_beat.set(place / 64 + beat);
+            self.dut.store_from.set(from);
+            self.dut.store_end.set(end % 64);
+            self.dut.store_last.set(offset + bytes.len() <= 64 * (beat + 1));
         }
         let (l2, bus) = (self.moves(), self.moves());
         self.dut.l2_request.ready.set(l2);
@@ -177,7 +181,7 @@ impl Bench {
         let (write, atomic) = (slice(&request, 2, 1) == 1, slice(&request, 3, 1));
         let (at, size) = (slice(&request, 9, 20) as usize, slice(&request, 29, 2) as usize + 1);
         let data = slice(&request, 31, 32) as u32;
-        assert!(atomic == 0 && at % 4 == 0 && (write || size == 4), "words only, but for the last of a store");
+        assert!(atomic == 0 && at % 4 + size <= 4 && (write || size == 4), "words only, but for the ends of a store");
         if write {
             self.memory[at..at + size].copy_from_slice(&data.to_le_bytes()[..size]);
         }
@@ -218,9 +222,8 @@ impl Bench {
         if self.dut.store.valid.is_high() && self.dut.store.ready.is_high() {
             let (place, bytes, beat) = self.store.as_mut().expect("it is under way");
             *beat += 1;
-            if *beat == bytes.len().div_ceil(64) {
-                let at = 64 * *place as usize;
-                assert!(self.memory[at..at + bytes.len()] == bytes[..], "the bytes are in L2");
+            if *beat == (*place % 64 + bytes.len()).div_ceil(64) {
+                assert!(self.memory[*place..][..bytes.len()] == bytes[..], "the bytes are in L2");
                 assert!(self.answers.iter().all(|answer| !answer.1), "and L2 has said so");
                 self.store = None;
                 self.stored += 1;
@@ -254,8 +257,8 @@ fn bytes_come_and_go() {
             if bench.store.is_none() && bench.rng.random_range(0..100) == 0 {
                 let length = [bench.rng.random_range(1..=2048), 1, 2, 3, 64, 67][bench.rng.random_range(0..6)];
                 let bytes: Vec<u8> = (0..length).map(|_| bench.rng.random()).collect();
-                let place = bench.rng.random_range(0x2000..0x3FE0u64);
-                untouched[64 * place as usize..][..length].copy_from_slice(&bytes);
+                let place = 64 * bench.rng.random_range(0x2000..0x3FD0) + bench.place() as usize;
+                untouched[place..][..length].copy_from_slice(&bytes);
                 bench.store = Some((place, bytes, 0));
             }
             bench.step();
@@ -297,13 +300,16 @@ fn a_word_a_cycle() {
             (0..4).for_each(|_| bench.step());
             assert!(bench.segment.is_none());
         }
-        for (length, cycles) in [(4, 1 + 6), (64, 16 + 6), (2048, 32 * 17 + 5)] {
-            bench.store = Some((0x2000, vec![0x77; length], 0));
+        // One for each word that holds a byte of the transfer, one for each beat, and 5.
+        let stores = [(0, 4, 1 + 6), (0, 64, 16 + 6), (0, 2048, 32 * 17 + 5)];
+        let others = [(1, 4, 2 + 6), (3, 1, 1 + 6), (60, 8, 2 + 7), (1, 64, 17 + 7), (1, 2048, 32 * 17 + 2 + 5)];
+        for (offset, length, cycles) in stores.into_iter().chain(others) {
+            bench.store = Some((0x8_0000 + offset, vec![0x77; length], 0));
             let before = bench.cycle;
             while bench.store.is_some() {
                 bench.step();
             }
-            assert_eq!(bench.cycle - before, cycles, "cycles to write {length} bytes");
+            assert_eq!(bench.cycle - before, cycles, "cycles to write {length} bytes from byte {offset} on");
         }
     });
 }

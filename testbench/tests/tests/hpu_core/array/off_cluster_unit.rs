@@ -34,7 +34,7 @@ impl Asked {
         match self.opcode {
             command::DMA_FROM_HOST => {
                 fields.extend([("context", self.context), ("frame", self.frame), ("client", 0)]);
-                fields.extend([("address", pair(2)), ("length", w(1))]);
+                fields.extend([("address", pair(2)), ("length", w(1)), ("offset", w(0) & 63)]);
                 ("host_read", "host_read", fields)
             }
             command::PUT => {
@@ -158,7 +158,7 @@ fn every_command_comes_out_where_it_is_done() {
                     assert_eq!(field(desc, &bytes, name), value, "{name} of {port}");
                 }
                 if port == "host_read" {
-                    assert_eq!(dut.target.number(), asked.words[0] & 0x7FFF);
+                    assert_eq!(dut.target.number(), asked.words[0] >> 6 & 0x7FFF);
                 }
                 if port == "host_atomic" {
                     atomics += 1;

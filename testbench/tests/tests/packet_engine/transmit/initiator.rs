@@ -194,6 +194,7 @@ fn reads(network: &Network, job: &Job) -> Vec<HostRead> {
         frame: desc.frame,
         address: bits(desc.host_address.to_u64() + (i * SEGMENT_BYTES) as u64),
         length: bits(chunk.len()),
+        offset: bits(0u64),
     };
     job.payload.chunks(SEGMENT_BYTES).enumerate().map(read).collect()
 }

@@ -20,6 +20,7 @@ fn read_of(send: &FrameSend) -> HostRead {
         frame: bits(if wanted { start.to_u64() | field.to_u64() << 8 } else { 0 }),
         address: send.address,
         length: bits(send.length.to_u64()),
+        offset: bits(0u64),
     }
 }
 

@@ -60,7 +60,9 @@ fn storm(context: &WaveContext, idle: u32, stalls: [u32; 2], timing: Timing, fai
             let length = bench.rng.random_range(1..=most);
             let address = BASE + bench.rng.random_range(0..(BYTES - length) as u64);
             let who = bench.rng.random_range(0..1024);
-            bench.agents.readers[i].read(who, address, length);
+            // Handlers write to any byte.
+            let to = if i == 0 { bench.rng.random_range(0..64) } else { 0 };
+            bench.agents.readers[i].read_to(who, address, length, to);
             asked.push((who, address, length));
         }
     }
@@ -105,7 +107,8 @@ fn every_alignment() {
         for offset in 0..64u64 {
             for length in [1, 63, 64, 65, 128, 1000, 1024, 1025] {
                 let reader = (offset % 2) as usize;
-                bench.agents.readers[reader].read(offset, BASE + 960 + offset, length);
+                let to = if reader == 0 { bench.rng.random_range(0..64) } else { 0 };
+                bench.agents.readers[reader].read_to(offset, BASE + 960 + offset, length, to);
                 asked[reader].push((offset, BASE + 960 + offset, length));
             }
         }
@@ -145,19 +148,23 @@ fn latency_of_a_read() {
         for config in [Config::SIM, Config::ALVEO] {
             let ultra = if config.name == "alveo" { 2 } else { 0 };
             let mut bench = filled(context, &config, (10, 10));
-            bench.agents.readers[0].read(1, BASE, 64);
-            bench.run_until("a read", |b| b.agents.readers[0].answers.len() == 1);
-            let burst = bench.host.read_log[0];
-            let asked = bench.agents.readers[0].requests.taken[0];
-            let answer = bench.agents.readers[0].answers[0].first;
-            println!(
-                "{}: request to ARVALID {}, R to data {}",
-                config.name,
-                burst.offered_cycle - asked,
-                answer - burst.first_cycle
-            );
-            assert_eq!(burst.offered_cycle - asked, 4);
-            assert_eq!(answer - burst.first_cycle, 3 + ultra);
+            // Byte in the line, byte in the beat, bytes; cycles from the first line, of which there are two in the last case.
+            let cases = [(0, 0, 64, 3), (0, 7, 57, 3), (7, 7, 57, 3), (7, 42, 22, 3), (42, 7, 22, 4), (42, 7, 57, 4)];
+            for (i, (from, to, length, cycles)) in cases.into_iter().enumerate() {
+                bench.agents.readers[0].read_to(1, BASE + from, length, to);
+                bench.run_until("a read", |b| b.agents.readers[0].answers.len() == i + 1);
+                let burst = bench.host.read_log[i];
+                let asked = bench.agents.readers[0].requests.taken[i];
+                let answer = bench.agents.readers[0].answers[i].first;
+                println!(
+                    "{}, byte {from} to byte {to}: request to ARVALID {}, R to data {}",
+                    config.name,
+                    burst.offered_cycle - asked,
+                    answer - burst.first_cycle
+                );
+                assert_eq!(burst.offered_cycle - asked, 4);
+                assert_eq!(answer - burst.first_cycle, cycles + ultra);
+            }
         }
     });
 }
@@ -165,16 +172,20 @@ fn latency_of_a_read() {
 #[test]
 fn one_beat_per_cycle() {
     run_with_wave_on_failure("rvma_reads_beats", |context| {
-        let mut bench = filled(context, &Config::SIM, (60, 60));
-        for i in 0..8 {
-            bench.agents.readers[0].read(i, BASE + 4096 * i, 4096);
+        // A beat more for each read of bytes that do not begin with one; if their lanes differ, a line more for each piece.
+        for (from, to, cycles) in [(0, 0, 512), (5, 5, 520), (5, 0, 544), (0, 5, 544)] {
+            let mut bench = filled(context, &Config::SIM, (60, 60));
+            for i in 0..8 {
+                bench.agents.readers[0].read_to(i, BASE + 4096 * i + from, 4096, to);
+            }
+            bench.run_until("reads", |b| b.agents.readers[0].answers.len() == 8);
+            let answers = &bench.agents.readers[0].answers;
+            let taken = answers[7].last - answers[0].first + 1;
+            let bursts = bench.host.most_reads_in_flight;
+            println!("32 KiB from byte {from} to byte {to} in {taken} cycles, {bursts} bursts in flight");
+            assert_eq!(taken, cycles, "from byte {from} of a line to byte {to} of a beat");
+            assert!(from != to as u64 || bench.agents.readers[0].gaps == 0);
         }
-        bench.run_until("reads", |b| b.agents.readers[0].answers.len() == 8);
-        let answers = &bench.agents.readers[0].answers;
-        let cycles = answers[7].last - answers[0].first + 1;
-        println!("32 KiB in {cycles} cycles, {} bursts in flight", bench.host.most_reads_in_flight);
-        assert_eq!(cycles, 512, "one beat per cycle");
-        assert_eq!(bench.agents.readers[0].gaps, 0);
     });
 }
 

@@ -21,19 +21,26 @@ const LATENCY: u64 = 4;
 struct Span {
     address: u64,
     bytes: u64,
+    /// Byte of the client's beat at which the first one is handed over.
+    to: u64,
 }
 
 impl Span {
-    /// The first `bytes` bytes, and the rest.
+    /// The first `bytes` bytes, and the rest, which begins with a beat.
     fn split(self, bytes: u64) -> (Span, Option<Span>) {
-        let rest = Span { address: self.address.wrapping_add(bytes), bytes: self.bytes - bytes };
+        let rest = Span { address: self.address.wrapping_add(bytes), bytes: self.bytes - bytes, to: 0 };
         (Span { bytes, ..self }, (rest.bytes > 0).then_some(rest))
+    }
+
+    /// Bytes up to the end of the span, from the beginning of the client's beat on.
+    fn reach(self) -> u64 {
+        self.to + self.bytes
     }
 
     /// The same bytes with all of the lines that hold them.
     fn lines(self) -> Span {
         let offset = self.address % LINE;
-        Span { address: self.address - offset, bytes: (offset + self.bytes).next_multiple_of(LINE) }
+        Span { address: self.address - offset, bytes: (offset + self.bytes).next_multiple_of(LINE), to: 0 }
     }
 
     /// Whether the last byte lies beyond the next multiple of 4 GiB.
@@ -64,7 +71,7 @@ struct Inputs {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Outputs {
     ready: [bool; CLIENTS],
-    /// Client, lines.
+    /// Client, beats.
     reserve: Option<(usize, u64)>,
     piece: Option<ReadPiece>,
     /// Address, beats.
@@ -95,8 +102,11 @@ struct Seen {
     long_waits: u64,
     /// A rare client went before one that could have gone.
     urgent: u64,
-    /// A line more than beats.
+    /// A line more than beats, a beat more than lines.
     more_lines: u64,
+    more_beats: u64,
+    /// Transfers of several pieces of which the first has fewer than 1024 bytes.
+    cut: u64,
     /// Bursts, pieces and transfers across 4 GiB; the last one of them from the end of memory to its start.
     carries: [u64; 3],
     wraps: u64,
@@ -113,7 +123,7 @@ impl Model {
     fn choose(&mut self, inputs: &Inputs) -> Option<usize> {
         let fits = |client: usize| {
             self.transfers[client]
-                .is_some_and(|left| inputs.room[client] || left.bytes <= SHORT && inputs.short_room[client])
+                .is_some_and(|left| inputs.room[client] || left.reach() <= SHORT && inputs.short_room[client])
         };
         let urgent = [ATOMICS, RINGS].into_iter().find(|client| self.transfers[*client].is_some());
         let other = [self.turn, 1 - self.turn].into_iter().find(|client| fits(*client));
@@ -152,11 +162,14 @@ impl Model {
                     client: bits(client as u64),
                     ends,
                     offset: bits(span.address % LINE),
+                    to: bits(span.to),
                     last: bits(span.bytes - 1),
                     lines: bits(lines.bytes / LINE - 1),
                 });
                 self.seen.pieces += 1;
-                self.seen.more_lines += u64::from(lines.bytes / LINE > span.bytes.div_ceil(LINE));
+                let beats = span.reach().div_ceil(LINE);
+                self.seen.more_lines += u64::from(lines.bytes / LINE > beats);
+                self.seen.more_beats += u64::from(lines.bytes / LINE < beats);
                 self.seen.carries[1] += u64::from(span.carries());
                 self.lines = Some(lines);
             }
@@ -165,11 +178,12 @@ impl Model {
         let chosen = if had_piece { None } else { self.choose(inputs) };
         if let Some(client) = chosen {
             let left = self.transfers[client].take().expect("a transfer is chosen");
-            let (span, rest) = left.split(left.bytes.min(PIECE));
+            let (span, rest) = left.split(left.bytes.min(PIECE - left.to));
+            self.seen.cut += u64::from(rest.is_some() && left.to > 0);
             self.piece = Some(Piece { client, span, ends: rest.is_none() });
             self.transfers[client] = rest;
             if client < BUFFERED {
-                outputs.reserve = Some((client, span.bytes.div_ceil(LINE)));
+                outputs.reserve = Some((client, span.reach().div_ceil(LINE)));
                 self.turn = 1 - client;
                 self.seen.short += u64::from(!inputs.room[client]);
             }
@@ -220,6 +234,7 @@ impl Bench {
                     frame: bits(read.address % 0x1_0000),
                     address: bits(read.address),
                     length: bits(read.bytes),
+                    offset: bits(read.to),
                     ..HostRead::default()
                 }),
                 None => port.payload.set(random_bits::<HostRead>(&mut self.rng)),
@@ -242,7 +257,7 @@ impl Bench {
         assert!(!burst || (id, size, kind) == (0, 6, 1), "cycle {}: id {id}, size {size}, {kind}", dut.cycle());
         Outputs {
             ready: std::array::from_fn(|client| dut.read[client].ready.is_high()),
-            reserve: reserved.first().map(|client| (*client, dut.reserve_lines.number() + 1)),
+            reserve: reserved.first().map(|client| (*client, dut.reserve_beats.number() + 1)),
             piece: dut.piece.valid.is_high().then(|| dut.piece.payload.get()),
             ar: burst.then(|| (dut.host.araddr.number(), dut.host.arlen.number() + 1)),
             burst: dut.burst.is_high(),
@@ -288,7 +303,9 @@ fn read(rng: &mut ChaCha8Rng, longest: u64) -> Span {
     let near_edge = edge.wrapping_sub(before);
     let address = near(rng, near_edge, 64, 2);
     let address = if rng.random_range(0..4) == 0 { address & !(LINE - 1) } else { address };
-    Span { address, bytes }
+    // The end of the client's beats is at most 64 KiB after their beginning.
+    let to = [0, rng.random_range(0..LINE), address % LINE][rng.random_range(0..3)].min(0x1_0000 - bytes);
+    Span { address, bytes, to }
 }
 
 #[test]
@@ -324,8 +341,8 @@ fn every_piece_and_burst_is_the_models() {
             bench.step(Inputs { room, short_room, headroom, ar_ready, ..Inputs::default() });
         }
         let Seen { pieces, both, short, long_waits, urgent, more_lines, carries, wraps, .. } = bench.model.seen;
-        let Seen { no_headroom, no_ready, least, most, .. } = bench.model.seen;
-        let counts = [pieces / 10, both, long_waits, urgent, more_lines, no_headroom, no_ready];
+        let Seen { no_headroom, no_ready, least, most, more_beats, cut, .. } = bench.model.seen;
+        let counts = [pieces / 10, both, long_waits, urgent, more_lines, more_beats, cut, no_headroom, no_ready];
         assert!(counts.into_iter().all(|count| count > 100), "{:?}", bench.model.seen);
         let counts = [short, carries[0], carries[1], carries[2], wraps, least];
         assert!(counts.into_iter().all(|count| count > 20) && most > 0, "{:?}", bench.model.seen);
@@ -340,7 +357,7 @@ fn cycles_of_a_read() {
         let open =
             Inputs { room: [true; 2], short_room: [true; 2], headroom: true, ar_ready: true, ..Inputs::default() };
         for client in 0..CLIENTS {
-            bench.reads[client] = Some(Span { address: bench.rng.random(), bytes: 1 });
+            bench.reads[client] = Some(Span { address: bench.rng.random(), bytes: 1, to: 0 });
             let cycles = (0..100).position(|_| bench.step(open).ar.is_some());
             assert_eq!(cycles, Some(LATENCY as usize), "client {client}: request to ARVALID");
             bench.step(open);
@@ -349,7 +366,7 @@ fn cycles_of_a_read() {
         for clients in [1, CLIENTS] {
             let offer = |bench: &mut Bench| {
                 for client in 0..clients {
-                    bench.reads[client].get_or_insert(Span { address: 0, bytes: 1 });
+                    bench.reads[client].get_or_insert(Span { address: 0, bytes: 1, to: 0 });
                 }
                 bench.step(open)
             };
@@ -365,7 +382,7 @@ fn cycles_of_a_read() {
             }
         }
         // 64 pieces of four bursts.
-        bench.reads[1] = Some(Span { address: 0xFFFF_8000, bytes: 0xFFFF });
+        bench.reads[1] = Some(Span { address: 0xFFFF_8000, bytes: 0xFFFF, to: 0 });
         let cycles: Vec<usize> = (0..600).filter(|_| bench.step(open).ar.is_some()).collect();
         assert_eq!(cycles.len(), 256);
         println!("256 bursts in {} cycles", cycles[255] - cycles[0] + 1);

@@ -109,8 +109,13 @@ impl Reader {
 
     /// Queues a read.
     pub fn read(&mut self, who: u64, address: u64, length: usize) {
-        let (issuer, address, length) = (issuer(who), bits(address), bits(length));
-        self.requests.queue.push_back(HostRead { issuer, address, length, ..HostRead::default() });
+        self.read_to(who, address, length, 0);
+    }
+
+    /// Queues a read whose first byte is handed over at this byte of a beat.
+    pub fn read_to(&mut self, who: u64, address: u64, length: usize, offset: usize) {
+        let (issuer, address, length, offset) = (issuer(who), bits(address), bits(length), bits(offset));
+        self.requests.queue.push_back(HostRead { issuer, address, length, offset, ..HostRead::default() });
     }
 
     fn drive(&mut self, dut: &Dut<RvmaEngine>, pause: bool, stall: bool) {
@@ -143,9 +148,10 @@ impl Reader {
         if data.last.is_high() {
             let tag = data.tag.get();
             let mut data = std::mem::take(&mut self.beats);
-            let length = tag.length.to_u64() as usize;
-            assert_eq!(data.len(), length.next_multiple_of(64), "beats of a read of {length} bytes");
-            data.truncate(length);
+            let (length, offset) = (tag.length.to_u64() as usize, tag.offset.to_u64() as usize);
+            assert_eq!(data.len(), (offset + length).next_multiple_of(64), "beats of {length} bytes from {offset} on");
+            data.truncate(offset + length);
+            data.drain(..offset);
             let errors = std::mem::take(&mut self.errors);
             self.errors_agree &= errors.iter().all(|e| *e == errors[0]);
             self.answers.push(Answer {

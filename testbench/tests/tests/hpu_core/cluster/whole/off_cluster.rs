@@ -44,8 +44,9 @@ pub struct Far {
     /// Bytes on their way from L2 to the stage; they are there.
     staging: bool,
     staged: bool,
-    /// So many commands had their bytes staged.
+    /// So many commands had their bytes staged, and so many read host memory.
     pub stagings: usize,
+    pub reads: usize,
     /// The initiator has taken a put, or a put of host memory or a get.
     left: [bool; 2],
 }
@@ -64,20 +65,23 @@ impl Bench {
         match opcode {
             command::DMA_FROM_HOST => {
                 let bytes = self.far.memory[at..][..words[1] as usize].to_vec();
-                let count = bytes.len().div_ceil(64);
-                // The place is its lowest fifteen bits. To L2 they go at once.
-                let (in_l2, first) = (words[0] >> 14 & 1 == 1, words[0] & 0x3FFF);
+                self.far.reads += 1;
+                // The place is its lowest twenty-one bits. To L2 they go at once.
+                let (in_l2, place) = (words[0] >> 20 & 1 == 1, (words[0] & 0xF_FFFF) as usize);
                 if in_l2 {
-                    let place = 64 * first as usize;
                     self.l2[place..place + bytes.len()].copy_from_slice(&bytes);
                     self.far.ends.push_back((hpu, handle, error, None));
                     return;
                 }
-                for (i, beat) in bytes.chunks(64).enumerate() {
-                    let keep = if beat.len() == 64 { u64::MAX } else { (1 << beat.len()) - 1 };
-                    let padded = [beat, &[0xDD; 64][..64 - beat.len()]].concat();
-                    let end = (i + 1 == count).then_some((hpu, handle, error, None));
-                    self.far.beats.push_back((u64::from(first) + i as u64, keep, padded, end));
+                let offset = place % 64;
+                let end = offset + bytes.len();
+                let padded = [vec![0xDD; offset], bytes, vec![0xEE; end.next_multiple_of(64) - end]].concat();
+                let count = padded.len() / 64;
+                for (i, beat) in padded.chunks(64).enumerate() {
+                    let here = 64 * i..64 * (i + 1);
+                    let keep = (offset.max(here.start)..end.min(here.end)).fold(0, |keep, at| keep | 1 << (at % 64));
+                    let over = (i + 1 == count).then_some((hpu, handle, error, None));
+                    self.far.beats.push_back(((place / 64 + i) as u64, keep, beat.to_vec(), over));
                 }
             }
             command::HOST_CAS | command::HOST_ADD => {

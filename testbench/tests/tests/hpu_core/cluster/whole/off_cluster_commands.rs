@@ -57,29 +57,37 @@ fn step(opcode: u8, waits: bool, words: &[(u32, u32)]) -> Step {
     step
 }
 
-/// A read from the host into the packet, the scratchpad or context memory, then the same bytes out again, or those from any one on.
-fn there_and_back(rng: &mut ChaCha8Rng, frame: u32, out: &mut Vec<(Vec<u8>, u32, u32)>, steps: &mut Vec<Step>) {
+/// Two reads from the host into the packet, the scratchpad or context memory, the second one of bytes among those of the first; then
+/// all of them out again, or those from any one on.
+fn there_and_back(rng: &mut ChaCha8Rng, frame: u32, memory: &[u8], out: &mut Vec<Sent>, steps: &mut Vec<Step>) {
     let (place, most) = match rng.random_range(0..3) {
         0 => (PACKET + SCRIPT as u32, 512),
         1 => (base(map::SCRATCH) + 128 * frame, 128),
         _ => (STATE + 0x8000 + 0x400 * frame, 1024),
     };
-    let length = [14, 63, 64, 65, most - 1, most][rng.random_range(0..6)];
-    let from = rng.random_range(0..COUNTERS - 1024);
-    let words = |skipped: u32, offset| {
-        [(map::CMD_SOURCE, place + skipped), (map::CMD_LENGTH, length - skipped), (map::CMD_ADDR_LO, offset)]
+    let words = |at: u32, length: u32, offset: u32| {
+        [(map::CMD_SOURCE, place + at), (map::CMD_LENGTH, length), (map::CMD_ADDR_LO, offset)]
     };
-    steps.push(step(command::DMA_FROM_HOST, true, &words(0, from)));
+    let length = [14, 63, 64, 65, most - 1, most][rng.random_range(0..6)];
+    let at = [0, 0, rng.random_range(0..=most - length)][rng.random_range(0..3)];
+    let from = rng.random_range(0..COUNTERS - 1024);
+    let mut bytes = memory[from as usize..][..length as usize].to_vec();
+    steps.push(step(command::DMA_FROM_HOST, true, &words(at, length, from)));
+    let count = [1, rng.random_range(1..=length), rng.random_range(1..=length.min(8))][rng.random_range(0..3)];
+    let inner = rng.random_range(0..=length - count);
+    let from = rng.random_range(0..COUNTERS - 1024);
+    bytes[inner as usize..][..count as usize].copy_from_slice(&memory[from as usize..][..count as usize]);
+    steps.push(step(command::DMA_FROM_HOST, true, &words(at + inner, count, from)));
     let skipped = if rng.random() { rng.random_range(0..length - 13) } else { 0 };
     let way = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT][rng.random_range(0..3)];
     let words = if way == command::PUT {
         let put = [(map::CMD_NODE, frame & 0xFF | 7 << 16), (map::CMD_KEY, frame), (map::CMD_OFFSET, !frame)];
-        [&words(skipped, frame)[..], &put].concat()
+        [&words(at + skipped, length - skipped, frame)[..], &put].concat()
     } else {
-        words(skipped, 0).to_vec()
+        words(at + skipped, length - skipped, 0).to_vec()
     };
     steps.push(step(way, true, &words));
-    out.push((vec![way], from + skipped, length - skipped));
+    out.push((way, bytes.split_off(skipped as usize)));
 }
 
 #[test]
@@ -101,7 +109,7 @@ fn all_processors_at_once() {
                 let mut out = vec![];
                 while steps.len() < STEPS {
                     match rng.random_range(0..5) {
-                        0 if steps.len() + 2 <= STEPS => there_and_back(&mut rng, frame, &mut out, &mut steps),
+                        0 if steps.len() + 3 <= STEPS => there_and_back(&mut rng, frame, &before, &mut out, &mut steps),
                         1 => {
                             let wide = rng.random::<bool>();
                             let counter = COUNTERS + 8 * rng.random_range(0..4) + if wide { 0x100 } else { 0 };
@@ -152,7 +160,7 @@ fn all_processors_at_once() {
             bench.run_until(32);
             from_l2 += std::mem::take(&mut bench.far.stagings);
             assert!(bench.done.iter().all(|done| done.cause == 0), "{:?}", bench.done);
-            check_moved(&mut bench, &before, &moved);
+            check_moved(&mut bench, &moved);
             check_added(&bench, &before, &added);
             for (opcode, frame, user) in &said {
                 let characters = user.map(u32::to_le_bytes).concat();
@@ -182,20 +190,19 @@ fn all_processors_at_once() {
     });
 }
 
-/// A frame, and what its handler read from the host: on which way it went out again, from where, how many bytes.
-type Moved = (u32, (Vec<u8>, u32, u32));
+/// On which way bytes that a handler read from the host went out again.
+type Sent = (u8, Vec<u8>);
 
-/// What came from the host went out as it was.
-fn check_moved(bench: &mut Bench, memory: &[u8], moved: &[Moved]) {
-    for (frame, (way, from, length)) in moved {
-        let bytes = &memory[*from as usize..][..*length as usize];
-        let found = match way[0] {
+/// What came from the host went out as it was, by frame.
+fn check_moved(bench: &mut Bench, moved: &[(u32, Sent)]) {
+    for (frame, (way, bytes)) in moved {
+        let found = match *way {
             command::SEND_PACKET => {
-                let place = bench.egress.iter().position(|sent| u32::from(sent.0) == *frame && sent.1 == bytes);
+                let place = bench.egress.iter().position(|sent| u32::from(sent.0) == *frame && sent.1 == *bytes);
                 place.map(|place| drop(bench.egress.remove(place)))
             }
             command::DMA_TO_HOST => {
-                let place = bench.transfers.iter().position(|t| u32::from(t.frame) == *frame && t.data == bytes);
+                let place = bench.transfers.iter().position(|t| u32::from(t.frame) == *frame && t.data == *bytes);
                 place.map(|place| drop(bench.transfers.remove(place)))
             }
             _ => {
@@ -204,8 +211,8 @@ fn check_moved(bench: &mut Bench, memory: &[u8], moved: &[Moved]) {
                     (0..bench.far.puts.len()).filter(|i| bench.far.puts[*i].opcode == command::PUT).collect();
                 let place = (0..order.len()).find(|i| {
                     let put = &bench.far.puts[order[*i]];
-                    let words = [*length, *frame, 0, frame & 0xFF | 7 << 16, *frame, !*frame];
-                    u32::from(put.frame) == *frame && put.words[1..] == words && bench.far.payloads[*i] == bytes
+                    let words = [bytes.len() as u32, *frame, 0, frame & 0xFF | 7 << 16, *frame, !*frame];
+                    u32::from(put.frame) == *frame && put.words[1..] == words && bench.far.payloads[*i] == *bytes
                 });
                 place.map(|place| {
                     bench.far.puts.remove(order[place]);
@@ -213,7 +220,7 @@ fn check_moved(bench: &mut Bench, memory: &[u8], moved: &[Moved]) {
                 })
             }
         };
-        assert!(found.is_some(), "{length} bytes of frame {frame} by command {}", way[0]);
+        assert!(found.is_some(), "{} bytes of frame {frame} by command {way}", bytes.len());
     }
     assert!(bench.egress.is_empty() && bench.transfers.is_empty() && bench.far.payloads.is_empty());
 }
@@ -275,17 +282,38 @@ fn without_a_right_they_fault() {
         let cases = [
             (PACKET, 200, 0, read, true),
             (PACKET, 201, 0, read, false),
-            (PACKET + 8, 64, 0, read, false),
+            (PACKET + 8, 192, 0, read, true),
+            (PACKET + 8, 193, 0, read, false),
+            (PACKET + 199, 1, 0, read, true),
+            (PACKET + 199, 2, 0, read, false),
+            (PACKET + 200, 1, 0, read, false),
+            (PACKET - 1, 2, 0, read, false),
             (scratch + 1984, 64, host - 64, read, true),
             (scratch + 1984, 65, 0, read, false),
+            (scratch + 1, 2047, 1, read, true),
+            (scratch + 1, 2048, 1, read, false),
+            (scratch + 2047, 1, host - 1, read, true),
+            (scratch + 2047, 2, 0, read, false),
+            (scratch + 2048, 1, 0, read, false),
+            (scratch - 1, 2, 0, read, false),
+            (scratch + 3, 64, host - 63, read, false),
+            (scratch + 3, 1, host, read, false),
+            (scratch + 3, 2, u32::MAX, read, false),
             (scratch, 64, host - 63, read, false),
             (scratch, 0, 0, read, false),
             (base(map::STACK), 64, 0, read, false),
+            (base(map::STACK) + 5, 1, 0, read, false),
             (STATE + 0x3FC0, 64, 0, read, true),
             (STATE + 0x3FC0, 65, 0, read, false),
+            (STATE + 0x3FC1, 63, 0, read, true),
+            (STATE + 0x3FC1, 64, 0, read, false),
+            (STATE + 0x3FFF, 1, 0, read, true),
+            (STATE + 0x3FFF, 2, 0, read, false),
+            (STATE + 0x4000, 1, 0, read, false),
+            (STATE - 1, 2, 0, read, false),
             (STATE + 0x3FC0, 64, 0, command::PUT, true),
             (STATE + 0x3FC0, 65, 0, command::PUT, false),
-            (STATE + 8, 64, 0, read, false),
+            (STATE + 8, 64, 0, read, true),
             (base(map::CODE), 64, 0, read, false),
             (0, 8, host - 8, add, true),
             (0, 8, host - 4, add, false),
@@ -332,13 +360,13 @@ fn without_a_right_they_fault() {
                 packet: Some(vec![0x55; 200]),
                 context: Context { scratch_size: 2048, ..Context::default() },
             });
-            let before = (bench.far.puts.len(), bench.far.atomics.len());
+            let counts = |bench: &Bench| (bench.far.puts.len(), bench.far.atomics.len(), bench.far.reads);
+            let before = counts(&bench);
             bench.run_until(bench.done.len() + 1);
             let what = format!("opcode {opcode}, {length} bytes, source {source:#x}, offset {offset:#x}");
             let cause = bench.done.last().expect("it is done").cause;
             assert_eq!(cause, if legal { 0 } else { map::FAULT_COMMAND }, "{what}");
-            let after = (bench.far.puts.len(), bench.far.atomics.len());
-            assert!(legal || before == after, "{what}");
+            assert!(legal || before == counts(&bench), "{what}");
         }
     });
 }

@@ -146,7 +146,7 @@ SPIN_INLINE void spin_get(const spin_target_t *from, uint32_t length, uint64_t m
 SPIN_INLINE void spin_dma_to_host(uint32_t offset, const void *bytes, uint32_t length) {
     spin_command(SPIN_OP_DMA_TO_HOST, bytes, length, offset);
 }
-/* Reads bytes from host memory to an address that is a multiple of 64. */
+/* Reads bytes from host memory to any address in the packet slot, the scratchpad or context memory. */
 SPIN_INLINE void spin_dma_from_host(void *bytes, uint32_t offset, uint32_t length) {
     spin_command(SPIN_OP_DMA_FROM_HOST, bytes, length, offset);
 }

@@ -229,7 +229,7 @@ void spindle_pspin_wait(uint32_t handle) {
 }
 bool spindle_pspin_test(uint32_t handle) { return handle == OVER || spin_test(handle); }
 
-/* Allocates a buffer in L1, which commands can read. The first word of the scratchpad records the allocated buffers. */
+/* Allocates a buffer in L1, which commands can reach. The first word of the scratchpad records the allocated buffers. */
 static uint8_t *take(void) {
     uint8_t *buffers = spin_scratch() + SPIN_BEAT_BYTES;
     uint32_t count = (spin_task()->scratch_size - SPIN_BEAT_BYTES) / BUFFER;
@@ -244,7 +244,7 @@ static void give(uint8_t *buffer) {
     spin_give_buffer((volatile uint32_t *)spin_scratch(), (uint32_t)(buffer - spin_scratch()) / BUFFER);
 }
 
-/* True if one command can read these bytes without a copy. */
+/* True if one command can read or write these bytes without a copy. */
 SPIN_INLINE bool direct(const void *data, uint32_t length) {
     uint32_t region = (uint32_t)data & 0xf0000000u;
     return length <= LONGEST &&
@@ -330,7 +330,7 @@ uint32_t spindle_pspin_to_host(uint64_t host_addr, const void *data, uint32_t le
 
 uint32_t spindle_pspin_from_host(uint64_t host_addr, void *data, uint32_t length) {
     uint64_t offset = host_offset(host_addr);
-    if (direct(data, length) && (uint32_t)data % SPIN_BEAT_BYTES == 0) {
+    if (direct(data, length)) {
         spin_command(SPIN_OP_DMA_FROM_HOST, data, length, offset);
         return spin_handle();
     }

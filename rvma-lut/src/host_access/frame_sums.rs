@@ -12,7 +12,7 @@
 //! A sum whose complement is 0 is inserted as 0xFFFF, its other form, since 0 means for UDP that there is none.
 
 use crate::prelude::*;
-use spindle_blocks::checksum::{ChecksumField, Compressor, BEAT_WORDS};
+use spindle_blocks::checksum::{never_zero, ChecksumField, StreamSum};
 use spindle_contract::descriptors::put_op;
 use spindle_contract::params::BEAT_BYTES;
 
@@ -93,19 +93,7 @@ pub struct FrameSums {
     pub field: Signal<Out, ChecksumField>,
     arrivals: Fifo<Arrival, TRANSFER_BITS>,
     arrived: Reg<Bits<3>>,
-    tree: Compressor<34>,
-    // Stage 1: the bytes that count.
-    words: DFF<Bits<512>>,
-    words_valid: Reg<Bit>,
-    words_first: DFF<Bit>,
-    words_last: DFF<Bit>,
-    // Stage 2: the sum, in two numbers.
-    sum: DFF<Bits<16>>,
-    carry: DFF<Bits<16>>,
-    summed: Reg<Bit>,
-    // Stage 3: the sum before its carry goes around.
-    total: DFF<Bits<17>>,
-    totalled: Reg<Bit>,
+    sum: StreamSum,
     sums: Fifo<Bits<16>, TRANSFER_BITS>,
     left: Reg<Bits<4>>,
 }
@@ -113,13 +101,12 @@ pub struct FrameSums {
 #[hdl]
 impl FrameSums {
     fn update(&mut self) {
-        self.mask();
         self.add();
         self.insert();
     }
 
-    /// Stage 1: keeps the bytes from the start of the sum to the end of the frame.
-    fn mask(&mut self) {
+    /// Adds the bytes from the start of the sum to the end of the frame.
+    fn add(&mut self) {
         let read = self.read.val();
         let requested = checksum_of(read);
         self.arrivals.write.offer(
@@ -148,32 +135,10 @@ impl FrameSums {
             words.set_bits::<8>(8 * b, data.get_bits::<8>(8 * b) & repeat::<8>(counts));
         }
         let summed = arrives & arrival.wanted;
-        self.words_valid.d.next = summed;
-        self.words.load(summed, words);
-        self.words_first.d.next = !arrived.any();
-        self.words_last.d.next = last;
-    }
-
-    /// Stages 2 to 4: adds the words, lets the carry go around, and complements.
-    fn add(&mut self) {
-        let continues = repeat::<16>(!self.words_first.q.val());
-        for i in 0..BEAT_WORDS {
-            self.tree.words[i].next = self.words.q.val().get_bits::<16>(16 * i);
-        }
-        self.tree.words[BEAT_WORDS].next = self.sum.q.val() & continues;
-        self.tree.words[BEAT_WORDS + 1].next = self.carry.q.val() & continues;
-        let valid = self.words_valid.q.val();
-        self.sum.load(valid, self.tree.sum.val());
-        self.carry.load(valid, self.tree.carry.val());
-        self.summed.d.next = valid & self.words_last.q.val();
-
-        self.totalled.d.next = self.summed.q.val();
-        self.total.d.next = zext::<17, 16>(self.sum.q.val()) + zext::<17, 16>(self.carry.q.val());
-
-        // Two numbers of 16 bits carry once.
-        let total = self.total.q.val();
-        let folded = total.get_bits::<16>(0) + zext::<16, 1>(total.get_bit(16).into());
-        self.sums.write.offer(self.totalled.q.val(), if folded.all() { folded } else { !folded });
+        self.sum.beat.offer(summed, words);
+        self.sum.first.next = !arrived.any();
+        self.sum.last.next = last;
+        self.sums.write.offer(self.sum.total.valid.val(), never_zero(self.sum.total.val()));
     }
 
     /// The sum meets the beat of its field.

@@ -245,6 +245,7 @@ impl Registers {
                 watchdog: stored.ctx_watchdog,
                 scratch_base: stored.ctx_scratch_base,
                 scratch_size: stored.ctx_scratch_size,
+                tailroom: stored.ctx_tailroom_beats,
             },
         };
         self.policy.next = ContextPolicy {

@@ -31,6 +31,8 @@ pub struct ContextLimits {
     pub scratch_base: Bits<16>,
     /// Bytes of the scratchpad, a multiple of 64.
     pub scratch_size: Bits<16>,
+    /// Beats of zeros after a packet.
+    pub tailroom: Bits<5>,
 }
 
 /// A context as the dispatcher knows it. Copied into the task at dispatch.
@@ -101,7 +103,7 @@ pub struct EndedTask {
 pub struct Limits {
     /// The task.
     pub origin: Origin,
-    /// Bytes of the packet in its slot.
+    /// Bytes of the packet region.
     pub packet_size: Bits<12>,
     /// First beat of the scratchpad in L1.
     pub scratch_beat: Bits<10>,
@@ -128,6 +130,8 @@ pub struct IssueRequest {
     pub bank: Bits<2>,
     /// As in `memory_map::command`; 0 if it is none.
     pub opcode: Bits<4>,
+    /// Checksums are inserted into the frame.
+    pub checksum: Bit,
     /// Handle that the command would get.
     pub handle: Bits<2>,
     /// No handle is free.
@@ -161,6 +165,8 @@ pub enum Destination {
 pub struct MoveJob {
     /// Their destination.
     pub destination: Destination,
+    /// Checksums are inserted: they are a frame.
+    pub checksum: Bit,
     /// Their issuer.
     pub issuer: Issuer,
     /// Its context.

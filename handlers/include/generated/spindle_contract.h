@@ -9,7 +9,7 @@
 /* Regions of a handler's address space. Everything else faults. */
 /* rx: instructions and read-only data of the image, bound = code size of the context */
 #define SPIN_REGION_CODE                 0x10000000u
-/* rw: this task's packet slot, bound = bytes of the frame, at most 2048 */
+/* rw: this task's packet slot, bound = bytes of the frame and of the context's tailroom, at most 2048 */
 #define SPIN_REGION_PACKET               0x20000000u
 /* rw: scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is installed,
    kept between handlers; bound = its size (2048 bytes unless the context asks for another) */
@@ -22,6 +22,7 @@
 
 /* Bytes of the regions of fixed size. */
 #define SPIN_PACKET_BYTES                2048         /* packet slot: longer frames are cut in it */
+#define SPIN_TAILROOM_MAX                1984         /* most bytes of SPIN_TAILROOM */
 #define SPIN_SCRATCH_BYTES               2048         /* scratchpad, unless asked otherwise */
 #define SPIN_STACK_BYTES                 1024         /* stack with up to 4 HPUs a cluster */
 #define SPIN_BEAT_BYTES                  64           /* a beat of L1 */
@@ -61,9 +62,10 @@ typedef struct spin_task {
     uint32_t host_size;      /* 0x70 bytes of the host region */
     uint32_t cycle;          /* 0x74 cycle at which the page was written, low half; `cycle` and `time` (CSR) count on */
     uint32_t state_size;     /* 0x78 bytes of context memory */
+    uint32_t packet_room;    /* 0x7c bytes of the packet region: packet_len and the tailroom */
 } spin_task_t;
 
-_Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in the contract");
+_Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in the contract");
 
 /* Words of the command port, from SPIN_REGION_COMMAND. */
 /* virtual address of the data (packet, scratch or context region); dma_from_host: where they go; put_host: offset in
@@ -77,7 +79,8 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
    complete: user word, high half */
 #define SPIN_CMD_ADDR_HI                 0x0cu
-/* write: opcode, issues the command, waits while no handle is free; read: handle of the last command */
+/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits while no handle is
+   free; read: handle of the last command */
 #define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 /* bit h = command h failed; cleared when a new command takes the handle */
@@ -119,6 +122,7 @@ _Static_assert(sizeof(spin_task_t) == 124 && 124 <= 128, "the task page is as in
 #define SPIN_OP_REDIRECT                 13
 /* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
 #define SPIN_OP_PUT_CONTEXT              14
+#define SPIN_ISSUE_CHECKSUM              0x100u       /* with SPIN_OP_SEND_PACKET: the NIC inserts the checksums */
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */

@@ -4,6 +4,15 @@ use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::{replicate, LutFifo, ReadRequest, Skid};
 use spindle_verilog::prelude::*;
 
+/// A request whose beats have not all come.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+struct Owner {
+    /// Its cluster, a bit each.
+    cluster: Bits<8>,
+    /// Bytes of its last beat; 0 = all.
+    tail: Bits<6>,
+}
+
 /// Shares the packet buffer's read port: requests go out round robin; data comes back in the same order and goes to the
 /// requesting cluster.
 ///
@@ -11,6 +20,7 @@ use spindle_verilog::prelude::*;
 /// |---|---|
 /// | clusters | in `request[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
 /// | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` |
+/// | bus to the clusters | out `keep`: bytes of the beat that belong to the packet; the bus zeroes the others |
 ///
 /// The data bus itself goes to all clusters directly. Up to 4 requests are in flight; a request takes 1 cycle, data
 /// none.
@@ -30,9 +40,11 @@ pub struct LoadRouter {
     pub load_valid: Signal<In, Bit>,
     /// The beat is taken.
     pub load_ready: Signal<Out, Bit>,
+    /// Bytes of the beat that belong to the packet.
+    pub keep: Signal<Out, Bits<64>>,
     arbiter: RrArbiter4,
     output: Skid<ReadRequest>,
-    owners: LutFifo<Bits<8>, 2>,
+    owners: LutFifo<Owner, 2>,
     accepted: Signal<Local, Bit>,
     taken: Signal<Local, Bit>,
     _clusters: usize,
@@ -72,15 +84,19 @@ impl LoadRouter {
             self.request[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
         }
         self.output.write.offer(self.accepted.val(), chosen);
-        self.owners.write.offer(self.accepted.val(), self.arbiter.grant.val());
+        let tail = chosen.length.get_bits::<6>(0);
+        self.owners.write.offer(self.accepted.val(), Owner { cluster: self.arbiter.grant.val(), tail });
         self.output.read.join(&mut self.load_request);
 
         let owned = self.owners.read.valid.val();
+        let owner = self.owners.read.val();
         let mut taken: Bit = false;
         for i in 0..self._clusters {
-            self.valid[i].next = self.load_valid.val() & owned & self.owners.read.val().get_bit(i);
-            taken = taken | (owned & self.owners.read.val().get_bit(i) & self.ready[i].val());
+            self.valid[i].next = self.load_valid.val() & owned & owner.cluster.get_bit(i);
+            taken = taken | (owned & owner.cluster.get_bit(i) & self.ready[i].val());
         }
+        let whole = !self.load_last.val() | !owner.tail.any();
+        self.keep.next = !(repeat::<64>(true) << owner.tail) | repeat::<64>(whole);
         self.taken.next = taken;
         self.load_ready.next = self.taken.val();
         self.owners.read.ready.next = self.load_valid.val() & self.taken.val() & self.load_last.val();

@@ -66,6 +66,8 @@ pub struct EgressTag {
     pub put: Bit,
     /// Request for a segment of context memory, on the egress stream.
     pub segment: Bit,
+    /// Checksums are inserted.
+    pub checksum: Bit,
 }
 
 /// The array. See the module text.
@@ -254,7 +256,7 @@ impl HpuArray {
         } else if host_owns {
             self.host_data.val()
         } else {
-            self.load_data.val()
+            self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val())
         };
         let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
@@ -329,6 +331,7 @@ impl HpuArray {
                     frame: self.clusters[i].egress.frame.val(),
                     put: self.clusters[i].egress.put.val(),
                     segment: self.clusters[i].egress.segment.val(),
+                    checksum: self.clusters[i].egress.checksum.val(),
                 };
             }
         }
@@ -344,6 +347,7 @@ impl HpuArray {
         self.egress.frame.next = self.egress_frames.read.val().frame;
         self.egress.put.next = self.egress_frames.read.val().put;
         self.egress.segment.next = self.egress_frames.read.val().segment;
+        self.egress.checksum.next = self.egress_frames.read.val().checksum;
         self.egress.valid.next = self.egress_arbiter.source.valid.val();
         self.egress_arbiter.source.ready.next = self.egress.ready.val();
         self.egress_frames.read.ready.next =

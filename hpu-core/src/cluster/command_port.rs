@@ -43,6 +43,10 @@ const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
 /// Number of no packet slot.
 const NO_SLOT: u64 = 15;
 const HANDLES: usize = map::COMMAND_HANDLES;
+const SEND: u64 = map::command::SEND_PACKET as u64;
+/// The bit of the flag in ISSUE.
+const CHECKSUM: usize = map::ISSUE_CHECKSUM.trailing_zeros() as usize;
+const _: () = assert!(map::ISSUE_CHECKSUM == 1 << CHECKSUM && CHECKSUM == 8);
 
 /// The command port. See the module text.
 #[block(no_default)]
@@ -95,8 +99,10 @@ pub struct CommandPort {
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<IssueRequest>,
-    /// Opcode of the ISSUE; 0 if there is no such opcode.
+    /// Opcode of the ISSUE; 0 if there is no such opcode, or if the opcode has no such flag.
     opcode: DFF<Bits<4>>,
+    /// The ISSUE has the flag CHECKSUM.
+    checksum: DFF<Bit>,
     request_valid: Reg<Bit>,
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
@@ -172,16 +178,21 @@ impl CommandPort {
         let busy = self.busy.q.val();
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = first_set::<2, 4>(!busy);
-        let known = !port.data.get_bits::<28>(4).any();
+        let opcode = port.data.get_bits::<4>(0);
+        let flag = port.data.get_bit(CHECKSUM);
+        let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<23>(9).any();
+        let known = !others & (!flag | (opcode == bits::<4>(SEND)));
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
-            self.opcode.d.next = if known { port.data.get_bits::<4>(0) } else { bits::<4>(0) };
+            self.opcode.d.next = if known { opcode } else { bits::<4>(0) };
+            self.checksum.d.next = flag;
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
         self.request.next = self.issued.q.val();
         self.request.next.opcode = self.opcode.q.val();
+        self.request.next.checksum = self.checksum.q.val();
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
         self.request.valid.next = self.request_valid.q.val();

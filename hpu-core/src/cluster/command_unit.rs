@@ -76,6 +76,8 @@ const CHARACTERS: u64 = 8;
 pub struct Decided {
     /// Where its bytes go.
     pub destination: Destination,
+    /// Checksums are inserted.
+    pub checksum: Bit,
     /// Who issued it.
     pub issuer: Issuer,
     /// Context.
@@ -408,6 +410,7 @@ impl CommandUnit {
         let segment_moves = self.segment_moves.q.val() & !moves;
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
+            checksum: self.current.q.val().checksum,
             issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
@@ -426,6 +429,7 @@ impl CommandUnit {
         let source = self.check.source.val();
         self.job.next = MoveJob {
             destination: if moves { decided.destination } else { Destination::Segment },
+            checksum: moves & decided.checksum,
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,

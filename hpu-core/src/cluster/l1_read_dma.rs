@@ -48,6 +48,8 @@ pub struct Tag {
     pub tail: Bits<6>,
     /// Where it goes.
     pub destination: Destination,
+    /// Checksums are inserted.
+    pub checksum: Bit,
     /// Frame sequence number of the issuer's packet.
     pub frame: Bits<16>,
     /// Issuer.
@@ -178,6 +180,7 @@ impl L1ReadDma {
                         last: false,
                         tail,
                         destination: next.destination,
+                        checksum: next.checksum,
                         frame: next.frame,
                         issuer: next.issuer,
                     },
@@ -240,6 +243,7 @@ impl L1ReadDma {
         self.egress.frame.next = tag.frame;
         self.egress.put.next = tag.destination == Destination::Put;
         self.egress.segment.next = tag.destination == Destination::Segment;
+        self.egress.checksum.next = tag.checksum;
         self.egress.valid.next = is_wire;
         self.dma_data.next = out.data;
         self.dma_data.last.next = tag.last;

@@ -6,7 +6,8 @@
 //! | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
 //! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page`; out `scrub` |
 //! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
-//! | task page, task records | out `desc`, `packet_size`, `entry`, `hpu`; out `record_write` (a bit per HPU), `bank`, `limits` |
+//! | task page | out `desc`, `packet_size`, `packet_bound`, `entry`, `hpu` |
+//! | task records | out `record_write` (a bit per HPU), `bank`, `limits` |
 //! | slots | in `slot` |
 //!
 //! | cycle | action |
@@ -27,13 +28,19 @@
 //! likewise the scratchpad of a context before its first task after an install. Both run beside the packet, in the
 //! cycles that it leaves free.
 //!
+//! **Tailroom.** The packet region of a context with a tailroom of n beats ends 64 n bytes after the packet, or with its
+//! slot. The beats after the last one of the packet are zeroed as a scrub is, before those of stack and scratchpad; the
+//! bytes after the packet in its last beat arrive as zeros. Two beats are zeroed before the first beat of the packet
+//! arrives, and cost nothing; with n > 2 the launch comes n - 1 cycles later.
+//!
 //! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers
 //! that run, so its next packet is loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are
 //! written, 16 cycles per HPU; tasks wait.
 
 use crate::bundles::{PageWrite, Scrub, TaskSink};
 use crate::cluster::loader_tables::{
-    launch_of, limits_of, set_up_number, set_up_region, task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
+    launch_of, limits_of, packet_beats, packet_bound, set_up_number, set_up_region, tail_beats, task_number,
+    task_region, CODE_LEFT, COMPLETION, TASK_BASE,
 };
 use crate::processor::types::{Launch, Region};
 use crate::types::{Limits, TaskContext};
@@ -101,6 +108,8 @@ pub struct Loader {
     pub desc: Signal<Out, TaskDesc>,
     /// Bytes of its packet that are loaded.
     pub packet_size: Signal<Out, Bits<12>>,
+    /// Bytes of its packet region.
+    pub packet_bound: Signal<Out, Bits<12>>,
     /// Context of the task.
     pub entry: Signal<Out, TaskContext>,
     /// HPU of the task.
@@ -251,8 +260,8 @@ impl Loader {
         page_done
     }
 
-    /// Zeroes the stack if its last owner was another context, and the scratchpad if the context is new; whether both
-    /// are clean.
+    /// Zeroes the tailroom, the stack if its last owner was another context, and the scratchpad if the context is new;
+    /// whether all are clean.
     fn scrub(&mut self, in_set_up: Bit, stack_base: Bits<20>) -> Bit {
         let fresh = self.fresh.q.val();
         let held = self.held.q.val();
@@ -276,6 +285,11 @@ impl Loader {
                 self.scrub_at.d.next = self.scrub_at.q.val() + 1;
                 self.scrub_left.d.next = scrub_left - 1;
             }
+        } else if fresh {
+            let beats = packet_beats(self.size.q.val());
+            let after = (bits::<1>(0), self.held_slot.q.val(), beats.get_bits::<5>(0)).cat::<10>();
+            self.scrub_at.d.next = after;
+            self.scrub_left.d.next = zext::<10, 5>(tail_beats(beats, self.held_entry.q.val().limits.tailroom));
         } else if self.stack_due.q.val() {
             self.stack_due.d.next = false;
             self.scrub_at.d.next = stack_base.get_bits::<10>(6);
@@ -336,7 +350,8 @@ impl Loader {
         }
         let number = if in_set_up { set_up_number(self.step.q.val()) } else { task_number(regions_left) };
         let fixed = set_up_region(self.step.q.val(), task_index, stack_base, bits::<21>(1 << self._stack_shift));
-        let region = task_region(regions_left, entry, slot, self.size.q.val());
+        let bound = packet_bound(self.size.q.val(), entry.limits.tailroom);
+        let region = task_region(regions_left, entry, slot, bound);
         self.region.next = if in_set_up { fixed } else { region };
         self.region_index.next = (task_index.get_bits::<2>(0), number).cat::<5>();
         self.region_write.next = if in_set_up {
@@ -355,11 +370,13 @@ impl Loader {
         let slot = self.held_slot.q.val();
         self.desc.next = held;
         self.packet_size.next = self.size.q.val();
+        let bound = packet_bound(self.size.q.val(), entry.limits.tailroom);
+        self.packet_bound.next = bound;
         self.entry.next = entry;
         self.hpu.next = self.task_index.q.val().get_bits::<3>(2);
         self.bank.next = self.task_index.q.val().get_bits::<2>(0);
         self.record_write.next = if self.fresh.q.val() { self.hpu_mask.q.val() } else { bits::<8>(0) };
-        self.limits.next = limits_of(held, entry, slot, self.size.q.val());
+        self.limits.next = limits_of(held, entry, slot, bound);
         self.launch.next = launch_of(held, entry, self.a0.q.val());
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
     }

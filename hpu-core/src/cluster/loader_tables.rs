@@ -6,7 +6,7 @@ use crate::types::{Limits, Origin, TaskContext};
 use spindle_blocks::desc::TaskDesc;
 use spindle_contract::descriptors::kind;
 use spindle_contract::memory_map::{self as map, base, TASK, WATCHDOG_BITS};
-use spindle_contract::params::L1_TASK_BASE;
+use spindle_contract::params::{BEAT_BYTES, L1_TASK_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
 pub(crate) const TASK_BASE: u64 = base(TASK) as u64;
@@ -61,10 +61,42 @@ pub(crate) fn task_number(left: Bits<3>) -> Bits<3> {
     }
 }
 
-/// That region, of a task with `size` bytes of its packet in `slot`. Base and bound are chosen by the two low bits of
+/// Bytes of the packet region: the `size` bytes of the packet and the tailroom, as far as the slot holds them.
+#[hdl_fn]
+pub(crate) fn packet_bound(size: Bits<12>, tailroom: Bits<5>) -> Bits<12> {
+    let beats = zext::<7, 6>(size.get_bits::<6>(6)) + zext::<7, 5>(tailroom);
+    if !size.any() {
+        bits::<12>(0)
+    } else if beats.get_bits::<2>(5).any() {
+        bits::<12>(SLOT_BYTES as u64)
+    } else {
+        (beats.get_bits::<6>(0), size.get_bits::<6>(0)).cat::<12>()
+    }
+}
+
+/// Beats of a packet of `size` bytes.
+#[hdl_fn]
+pub(crate) fn packet_beats(size: Bits<12>) -> Bits<6> {
+    size.get_bits::<6>(6) + bit_cast::<6, 1>(size.get_bits::<6>(0).any().into())
+}
+
+/// Beats of zeros after a packet of so many beats: the tailroom, as far as the slot holds it.
+#[hdl_fn]
+pub(crate) fn tail_beats(beats: Bits<6>, tailroom: Bits<5>) -> Bits<5> {
+    let room = (bits::<6>((SLOT_BYTES / BEAT_BYTES) as u64) - beats).get_bits::<5>(0);
+    if !beats.any() {
+        bits::<5>(0)
+    } else if tailroom > room {
+        room
+    } else {
+        tailroom
+    }
+}
+
+/// That region, of a task with a packet region of `bound` bytes in `slot`. Base and bound are chosen by the two low bits of
 /// `left`.
 #[hdl_fn]
-pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Region {
+pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, bound: Bits<12>) -> Region {
     // By the two low bits of `left`: the code, the scratchpad, the packet, the state.
     let number = left.get_bits::<2>(0);
     let limits = entry.limits;
@@ -85,7 +117,7 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size
             [
                 bit_cast::<21, 17>(limits.code_size),
                 bit_cast::<21, 16>(limits.scratch_size),
-                bit_cast::<21, 12>(size),
+                bit_cast::<21, 12>(bound),
                 limits.state_size,
             ],
         ),
@@ -96,7 +128,7 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, size
 
 /// Limits of the commands of a task.
 #[hdl_fn]
-pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>) -> Limits {
+pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, bound: Bits<12>) -> Limits {
     Limits {
         origin: Origin {
             kind: desc.kind,
@@ -107,7 +139,7 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size:
             pkt: desc.pkt,
             slot,
         },
-        packet_size: size,
+        packet_size: bound,
         scratch_beat: entry.limits.scratch_base.get_bits::<10>(6),
         scratch_size: entry.limits.scratch_size,
         state_base: entry.limits.state_base,

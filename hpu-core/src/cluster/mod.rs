@@ -231,6 +231,7 @@ impl Cluster {
         // Task page and records.
         self.task_page.desc.next = self.loader.desc.val();
         self.task_page.size.next = self.loader.packet_size.val();
+        self.task_page.bound.next = self.loader.packet_bound.val();
         self.task_page.entry.next = self.loader.entry.val();
         self.task_page.hpu.next = self.loader.hpu.val();
         self.task_page.number.next = self.number.val();

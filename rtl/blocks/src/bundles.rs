@@ -100,6 +100,8 @@ pub struct EgressSource {
     pub put: Signal<Out, Bit>,
     /// The frame is to be cut into segments.
     pub segment: Signal<Out, Bit>,
+    /// Checksums are inserted into the frame.
+    pub checksum: Signal<Out, Bit>,
     /// A beat is offered.
     pub valid: Signal<Out, Bit>,
     /// The beat is taken.
@@ -121,6 +123,8 @@ pub struct TailedSource {
     pub put: Signal<Out, Bit>,
     /// The frame is to be cut into segments.
     pub segment: Signal<Out, Bit>,
+    /// Checksums are inserted into the frame.
+    pub checksum: Signal<Out, Bit>,
     /// A beat is offered.
     pub valid: Signal<Out, Bit>,
     /// The beat is taken.

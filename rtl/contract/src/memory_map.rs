@@ -24,7 +24,7 @@ macro_rules! regions { ($($konst:ident $num:literal $name:literal $access:litera
 } }
 regions! {
     CODE 1 "code" "rx" "instructions and read-only data of the image, bound = code size of the context";
-    PACKET 2 "packet" "rw" "this task's packet slot, bound = bytes of the frame, at most 2048";
+    PACKET 2 "packet" "rw" "this task's packet slot, bound = bytes of the frame and of the context's tailroom, at most 2048";
     SCRATCH 3 "scratch" "rw" "scratchpad of the context in this cluster, shared by the HPUs that run it; zero when the context is \
         installed, kept between handlers; bound = its size (2048 bytes unless the context asks for another)";
     CONTEXT 4 "context" "rw" "context memory (L2), bound = state size of the context";
@@ -87,6 +87,7 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
     TASK_HOST_SIZE 0x70 "host_size" "bytes of the host region";
     TASK_CYCLE 0x74 "cycle" "cycle at which the page was written, low half; `cycle` and `time` (CSR) count on";
     TASK_STATE_SIZE 0x78 "state_size" "bytes of context memory";
+    TASK_ROOM 0x7C "packet_room" "bytes of the packet region: packet_len and the tailroom";
 }
 /// Bytes of the task page (its bound).
 pub const TASK_PAGE_BYTES: u32 = 0x80;
@@ -101,7 +102,8 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
         0 to 3, the first in [7:0]; event, complete: user word, low half";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
         7; event, complete: user word, high half";
-    CMD_ISSUE 0x10 "issue" "write: opcode, issues the command, waits while no handle is free; read: handle of the last command";
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits \
+        while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
     CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command \
@@ -121,6 +123,8 @@ pub const COMMAND_PORT_BYTES: u32 = 0x40;
 pub const WATCHDOG_BITS: usize = 24;
 /// The largest cycle budget, 64 ms at 250 MHz. The clock counts further, until a handler that has used up its budget has ended.
 pub const WATCHDOG_MOST: u32 = 16_000_000;
+/// Flag of ISSUE with SEND_PACKET: the NIC inserts the IPv4 header checksum and the UDP, TCP or ICMP checksum of the frame.
+pub const ISSUE_CHECKSUM: u32 = 1 << 8;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;
 

@@ -14,6 +14,8 @@ pub const MAX_FRAME: usize = 9216;
 pub const MIN_FRAME: usize = 14;
 /// Bytes of an L1 packet slot: what a handler sees of its packet.
 pub const SLOT_BYTES: usize = 2048;
+/// Most bytes of tailroom, zeros after a packet: a packet has a beat at least.
+pub const MAX_TAILROOM: usize = SLOT_BYTES - BEAT_BYTES;
 /// Images of handlers lie in instruction memory at multiples of it, in bytes.
 pub const CODE_ALIGN: usize = 128;
 /// Packet slots of a cluster.

@@ -19,6 +19,8 @@ pub const IPV4_BYTES: usize = ipv4::BYTES;
 pub const IP_ICMP: u8 = 1;
 /// IPv4 protocol number of UDP.
 pub const IP_UDP: u8 = 17;
+/// IPv4 protocol number of TCP.
+pub const IP_TCP: u8 = 6;
 /// Bytes of a UDP header.
 pub const UDP_BYTES: usize = udp::BYTES;
 /// Bytes of the ICMP echo header.

@@ -76,6 +76,7 @@ fn all_blocks(c: &Config) -> Result<Vec<(String, Design)>, EmitError> {
         one("psn_filter", &mut packet_engine::ingress::psn_filter::PsnFilter::new(c))?,
         one("message_index", &mut packet_engine::schedule::message_index::MessageIndex::new(c.live_messages, small))?,
         one("initiator", &mut packet_engine::transmit::initiator::Initiator::new(small, RamStyle::spare(c)))?,
+        one("packet_sums", &mut packet_engine::transmit::initiator::packet_sums::PacketSums::default())?,
         one("packet_engine", &mut PacketEngine::new(c))?,
         one("hpu", &mut hpu_core::processor::hpu::Hpu::new(HpuOptions::default()))?,
         one("cluster", &mut hpu_core::cluster::Cluster::new(c))?,

@@ -257,6 +257,10 @@
 #define SPINDLE_HPU_CTX_SCRATCH_SIZE     0x048u       /* rw, stage: bytes of the scratchpad, 0 = none */
 #define SPINDLE_HPU_CTX_SCRATCH_SIZE_MASK 0x0000ffffu  /* bytes of the scratchpad, 0 = none */
 #define SPINDLE_HPU_CTX_SCRATCH_SIZE_SHIFT 0            /* lowest bit of ctx_scratch_size */
+/* rw, stage: bytes of zeros after a packet, as far as its slot of 2048 bytes holds them */
+#define SPINDLE_HPU_CTX_TAILROOM         0x04cu
+#define SPINDLE_HPU_CTX_TAILROOM_BEATS_MASK 0x000007c0u  /* in units of 64 bytes */
+#define SPINDLE_HPU_CTX_TAILROOM_BEATS_SHIFT 6            /* lowest bit of beats */
 #define SPINDLE_HPU_IMEM_ADDR            0x050u       /* rw, pointer: byte address for IMEM_DATA */
 #define SPINDLE_HPU_IMEM_ADDR_MASK       0x0000ffffu  /* byte address for IMEM_DATA */
 #define SPINDLE_HPU_IMEM_ADDR_SHIFT      0            /* lowest bit of imem_addr */
@@ -496,6 +500,9 @@
 #define SPINDLE_NODE_LAST_REFUSAL_NUMBER_SHIFT 0            /* lowest bit of number */
 #define SPINDLE_NODE_LAST_REFUSAL_CODE_MASK 0x00ff0000u  /* code of the refusal (wire::nack) */
 #define SPINDLE_NODE_LAST_REFUSAL_CODE_SHIFT 16           /* lowest bit of code */
+/* ro, counter: frames of SEND_PACKET with the flag CHECKSUM that left without a transport checksum: unchanged if
+   they are no whole IPv4 packet without options, else with the header checksum */
+#define SPINDLE_NODE_SENDS_UNSUMMED      0x120u
 
 /* Trace ring: the cycles in which sampled packets passed each stage. */
 #define SPINDLE_TRACE_ID                 7            /* id in the block list */

@@ -190,7 +190,8 @@ impl Framer {
             bit_cast::<ROOM_BITS, 128>(get_beat(choice.head))
         };
         let gets = get & self.from_host.q.val();
-        let high_pick = (!frame_passes & !between & !gets, !frame_passes & (between | gets | host_bytes)).cat::<2>();
+        // Without payload the head, which stays, fills the rest: what waits on the array's stream may change meanwhile.
+        let high_pick = (!frame_passes & wants & !gets, !frame_passes & (!wants | gets | host_bytes)).cat::<2>();
         let high = match high_pick.index() {
             0 => passed.get_bits::<ROOM_BITS>(SECOND_BITS),
             1 => from_head,

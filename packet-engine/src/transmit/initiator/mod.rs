@@ -1,14 +1,14 @@
 //! The initiator: frames that the NIC makes itself, for puts and gets.
 //!
 //! ```text
-//!  put ------> put_planner -----------------------+
-//!                                                 v
-//!  array's egress stream (frames, payloads) --> framer --> egress
-//!                                                 ^  ^
-//!  reply ----> planner (replies) -----------------+  |
-//!  frame ----> put_read, heads (a frame of host memory, as it is)
-//!  host_put -> sender -> planner (host) -> heads -+  |
-//!                   \--> put_read ...... put_data ---+
+//!  put ------> put_planner --------------------------------------+
+//!                                                                v
+//!  array's egress stream (frames, payloads) --> packet sums --> framer --> egress
+//!                                                                ^  ^
+//!  reply ----> planner (replies) --------------------------------+  |
+//!  frame ----> put_read, heads (a frame of host memory, as it is)   |
+//!  host_put -> sender -> planner (host) -> heads ----------------+  |
+//!                   \--> put_read ...... put_data ------------------+
 //!                    \-> segment ...... array's egress stream
 //! ```
 //!
@@ -29,13 +29,14 @@
 //! | out `acks` | responder: its registers, and what they count |
 //! | in `csr` / out `csr_answer` | page `node` |
 //!
-//! Both data streams end in a queue, so that their `ready` is a register: that of the array in a [`Fifo`] of four beats in LUT RAM,
-//! the host's, and the heads of its frames, in block RAM where there is some to spare: they wait for host memory anyway. The
-//! framer after these queues is one stage of logic up to egress.
+//! Both data streams end in a queue, so that their `ready` is a register: that of the array in the LUT RAM of [`PacketSums`],
+//! where frames wait for the checksums that their handlers want, the host's, and the heads of its frames, in block RAM where there
+//! is some to spare: they wait for host memory anyway. The framer after these queues is one stage of logic up to egress.
 //!
 //! Segments carry [`SEGMENT`](frame_head::SEGMENT) bytes. Device puts are cut through: the first beat leaves 4 cycles after `put`
-//! is taken, its payload follows at one beat per cycle; small ones follow one another without a pause, a put every two cycles. Host puts leave segment by segment, up to 32 of them requested ahead, as
-//! far as the read buffer holds them. Puts of context memory are among them: their segments are requested from the array instead,
+//! is taken, its payload follows at one beat per cycle; small ones follow one another without a pause, a put every two cycles.
+//! Host puts leave segment by segment, up to 32 of them requested ahead, as far as the read buffer holds them. Puts of context
+//! memory are among them: their segments are requested from the array instead,
 //! and come on its stream. Frames of host memory need no planner: one per two cycles enters the queues of reads and heads, in turn
 //! with the planner. 32 are under way, so a frame of one beat takes a 32nd of the latency of host memory.
 //! Device puts are UNSEQ: no node acknowledges them; the [`Sender`] makes the others reliable.
@@ -43,6 +44,7 @@
 pub mod frame_head;
 pub mod framer;
 pub mod nodes;
+pub mod packet_sums;
 pub mod planner;
 pub mod put_planner;
 
@@ -52,13 +54,14 @@ use crate::transmit::sender::Sender;
 use frame_head::FrameHead;
 use framer::Framer;
 use nodes::Nodes;
+use packet_sums::PacketSums;
 use planner::Planner;
 use put_planner::PutPlanner;
 use spindle_blocks::bundles::EgressSink;
 use spindle_blocks::checksum::{ChecksumField, BEAT_WORDS};
 use spindle_blocks::fifo::BlockFifo;
 use spindle_blocks::ram::RamStyle;
-use spindle_blocks::{CsrRequest, CsrResponse, EventDesc, Fifo, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
+use spindle_blocks::{CsrRequest, CsrResponse, EventDesc, FrameJob, HostRead, PutDesc, PutDone, Skid, Slice};
 use spindle_contract::descriptors::client;
 use spindle_contract::wire::opcode;
 use spindle_verilog::prelude::*;
@@ -139,7 +142,7 @@ pub struct Initiator {
     reply_head: Slice<FrameHead>,
     reads: Skid<HostRead>,
     segments: Slice<HostRead>,
-    array_beats: Fifo<ArrayBeat, 2>,
+    packet_sums: PacketSums,
     host_beats: BlockFifo<HostBeat, 3>,
 }
 
@@ -241,11 +244,13 @@ impl Initiator {
             last: self.egress.last.val(),
             frame: self.egress.frame.val(),
         };
-        self.array_beats.write.next =
+        self.packet_sums.write.next =
             ArrayBeat { beat, put: self.egress.put.val(), segment: self.egress.segment.val() };
-        self.array_beats.write.valid.next = self.egress.valid.val();
-        self.egress.ready.next = self.array_beats.write.ready.val();
-        self.array_beats.read.join(&mut self.framer.array);
+        self.packet_sums.write.valid.next = self.egress.valid.val();
+        self.packet_sums.checksum.next = self.egress.checksum.val();
+        self.egress.ready.next = self.packet_sums.write.ready.val();
+        self.packet_sums.read.join(&mut self.framer.array);
+        self.nodes.unsummed.next = self.packet_sums.unsummed.val();
         self.framer.own_node.next = self.nodes.own_node.val();
         self.framer.beat.join(&mut self.beat);
         // Ends of puts: the framer's cannot wait, the sender's can.

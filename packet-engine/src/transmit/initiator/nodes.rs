@@ -8,6 +8,7 @@
 //! | in `lookup[i]` / out `row[i]` | planner i: the row of a node, two cycles later |
 //! | in `ended`, `ended_error` | framer, sender |
 //! | in `resent`, `refused`, `refusal` | sender |
+//! | in `unsummed` | packet sums |
 //! | in `ack_sent`, `nack_sent`, `nack_withheld` | responder |
 //!
 //! An access is answered 3 cycles after it is seen. Errors: an address without a register, a read of a write-only or a write
@@ -58,6 +59,8 @@ pub struct Nodes {
     pub refused: Signal<In, Bit>,
     /// With `refused`: code of the refusal, number of the put.
     pub refusal: Signal<In, Bits<24>>,
+    /// A frame left without the checksum that its handler wanted.
+    pub unsummed: Signal<In, Bit>,
     page: NodePage,
     table: [SdpMemory<NodeRow, 8>; PLANNERS],
     commit: Reg<Bit>,
@@ -71,6 +74,7 @@ pub struct Nodes {
     nacks: Reg<Bits<32>>,
     withheld: Reg<Bits<32>>,
     repeated: Reg<Bits<32>>,
+    bare: Reg<Bits<32>>,
     last_refusal: Reg<Bits<24>>,
     request: DFF<CsrRequest>,
     busy: Reg<Bit>,
@@ -148,6 +152,7 @@ impl Nodes {
         self.nacks.load(self.nack_sent.val(), self.nacks.q.val() + 1);
         self.withheld.load(self.nack_withheld.val(), self.withheld.q.val() + 1);
         self.repeated.load(self.resent.val(), self.repeated.q.val() + 1);
+        self.bare.load(self.unsummed.val(), self.bare.q.val() + 1);
         self.last_refusal.load(self.refused.val(), self.refusal.val());
         self.settings.next = stored;
 
@@ -170,6 +175,7 @@ impl Nodes {
             nacks_sent: self.nacks.q.val(),
             nacks_withheld: self.withheld.q.val(),
             segments_resent: self.repeated.q.val(),
+            sends_unsummed: self.bare.q.val(),
             last_refusal_number: self.last_refusal.q.val().get_bits::<16>(0),
             last_refusal_code: self.last_refusal.q.val().get_bits::<8>(16),
         };

@@ -24,6 +24,9 @@ registers! {
     stage CTX_SCRATCH_BASE 0x044 "byte address of the scratchpad in L1, a multiple of its size rounded up to a power of two" {
         ctx_scratch_base 15:0 }
     stage CTX_SCRATCH_SIZE 0x048 "bytes of the scratchpad, 0 = none" { ctx_scratch_size 15:0 }
+    stage CTX_TAILROOM 0x04C "bytes of zeros after a packet, as far as its slot of 2048 bytes holds them" {
+        beats 10:6 "in units of 64 bytes"
+    }
     pointer IMEM_ADDR 0x050 "byte address for IMEM_DATA" { imem_addr 15:0 }
     window(wo) IMEM_DATA 0x054 "a write goes to the instruction memories of all clusters; the address then advances by 4";
     pointer L2_ADDR 0x058 "byte address for L2_DATA" { l2_addr 19:0 }

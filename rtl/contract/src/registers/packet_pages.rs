@@ -134,4 +134,6 @@ registers! {
         number 15:0 "number of the put or get";
         code 23:16 "code of the refusal (wire::nack)"
     }
+    counter SENDS_UNSUMMED 0x120 "frames of SEND_PACKET with the flag CHECKSUM that left without a transport checksum: unchanged if they \
+        are no whole IPv4 packet without options, else with the header checksum";
 }

@@ -163,16 +163,19 @@ fn contexts_are_staged_and_installed() {
             (hpu::CTX_WATCHDOG, map::WATCHDOG_BITS),
             (hpu::CTX_SCRATCH_BASE, 16),
             (hpu::CTX_SCRATCH_SIZE, 16),
+            (hpu::CTX_TAILROOM, 5),
         ];
+        // The tailroom is in bytes there, in beats here.
+        let shift = |offset: u32| if offset == hpu::CTX_TAILROOM { 6 } else { 0 };
         for slot in 0..2 * CONTEXTS as u32 {
             let mut values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
             // Images are aligned.
             values[3] &= !(CODE_ALIGN as u32 - 1);
             for ((offset, _), value) in fields.iter().zip(&values) {
-                bench.write(*offset, *value);
+                bench.write(*offset, *value << shift(*offset));
             }
             for ((offset, _), value) in fields.iter().zip(&values) {
-                assert_eq!(bench.read(*offset), *value, "offset {offset:#x}");
+                assert_eq!(bench.read(*offset), *value << shift(*offset), "offset {offset:#x}");
             }
             bench.write(hpu::CTX_INSTALL, slot);
             let installed = std::mem::take(&mut bench.installed);

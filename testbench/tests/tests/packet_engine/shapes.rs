@@ -4,6 +4,7 @@ use packet_engine::dispatch::Dispatch;
 use packet_engine::registers::PacketRegisters;
 use packet_engine::schedule::message_index::MessageIndex;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
+use packet_engine::transmit::initiator::packet_sums::PacketSums;
 use packet_engine::transmit::initiator::Initiator;
 use packet_engine::transmit::responder::Responder;
 use packet_engine::transmit::sender::Sender;
@@ -34,6 +35,7 @@ fn check_all() {
     let mut found = vec![
         check(&mut Egress::default(), "egress"),
         check(&mut Initiator::default(), "initiator"),
+        check(&mut PacketSums::default(), "packet_sums"),
         check(&mut Responder::new(RamStyle::Block), "responder"),
         check(&mut Sender::default(), "sender"),
     ];

@@ -61,6 +61,7 @@ pub fn handlers() -> String {
     }
     section(&mut out, "Bytes of the regions of fixed size.");
     define(&mut out, "SPIN_PACKET_BYTES", &params::SLOT_BYTES.to_string(), "packet slot: longer frames are cut in it");
+    define(&mut out, "SPIN_TAILROOM_MAX", &params::MAX_TAILROOM.to_string(), "most bytes of SPIN_TAILROOM");
     define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad, unless asked otherwise");
     let stack = params::Config::ALL.iter().map(params::Config::stack_bytes).min().unwrap_or(0);
     define(&mut out, "SPIN_STACK_BYTES", &stack.to_string(), "stack with up to 4 HPUs a cluster");
@@ -94,6 +95,12 @@ pub fn handlers() -> String {
     for (name, opcode, doc) in map::COMMANDS {
         define(&mut out, &format!("SPIN_OP_{name}"), &opcode.to_string(), doc);
     }
+    define(
+        &mut out,
+        "SPIN_ISSUE_CHECKSUM",
+        &format!("{:#x}u", map::ISSUE_CHECKSUM),
+        "with SPIN_OP_SEND_PACKET: the NIC inserts the checksums",
+    );
     section(&mut out, "Return codes of handlers; others count as SPIN_FAIL.");
     for (name, value, doc) in map::RETURN_CODES {
         define(&mut out, name, &value.to_string(), doc);

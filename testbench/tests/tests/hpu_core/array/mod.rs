@@ -7,6 +7,7 @@ pub mod dma_router;
 pub mod host_writer;
 pub mod l2;
 pub mod l2_copy;
+pub mod load_router;
 pub mod off_cluster_unit;
 pub mod reports;
 pub mod rr_arbiter4;

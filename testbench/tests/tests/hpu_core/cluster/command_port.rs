@@ -77,10 +77,13 @@ impl Limits {
     }
 }
 
+/// In the way of a job: checksums are inserted.
+const SUMMED: u64 = 4;
+
 /// What a legal command becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Way, handle, context, frame, first byte in L1, length, host address if it goes there.
+    /// Way, plus [`SUMMED`] with the flag CHECKSUM, handle, context, frame, first byte in L1, length, host address if it goes there.
     Job(u64, u64, u64, u64, u64, u64, Option<u64>),
     /// Frame, message slot, packet, handle.
     Place(u64, u64, u64, u64),
@@ -143,12 +146,14 @@ struct Bench {
     /// The bytes of a command have come to the stage in this cycle.
     decides_again: bool,
     cycles: u64,
+    /// SEND_PACKETs with the flag CHECKSUM.
+    summed: usize,
     answers: [u64; 3],
     seen: [u64; 7],
 }
 
 impl Bench {
-    fn outcome(&self, state: &Thread, opcode: u64, handle: u64) -> Option<Outcome> {
+    fn outcome(&self, state: &Thread, opcode: u64, summed: bool, handle: u64) -> Option<Outcome> {
         let limits = &self.limits[state.bank as usize];
         let word = |offset| u64::from(state.words[at(offset)]);
         let (source, length) = (word(map::CMD_SOURCE), word(map::CMD_LENGTH));
@@ -189,7 +194,7 @@ impl Bench {
         let given = high << 32 | low;
         let put = [map::CMD_NODE, map::CMD_KEY, map::CMD_OFFSET];
         match opcode {
-            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(0, None)),
+            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(if summed { SUMMED } else { 0 }, None)),
             command::PLACE => {
                 limits.has_packet.then_some(Outcome::Place(limits.frame, limits.msg_slot, limits.pkt, handle))
             }
@@ -330,18 +335,18 @@ impl Bench {
         };
         let mut come = vec![];
         if self.dut.job.valid.is_high() {
-            let f = fields(&self.dut.job.bytes(), &[2, 3, 2, 4, 16, 16, 12, 64]);
+            let f = fields(&self.dut.job.bytes(), &[2, 1, 3, 2, 4, 16, 16, 12, 64]);
             // A segment has no issuer.
-            assert!(f[0] == 3 || f[1] == HPU);
-            if f[5] == L1_STAGE_BASE as u64 {
+            assert!(f[0] == 3 || f[2] == HPU);
+            if f[6] == L1_STAGE_BASE as u64 {
                 self.stage_leaves = true;
                 self.seen[4] += 1;
             }
             come.push(if f[0] == 3 {
-                assert_eq!(f[5], L1_STAGE_BASE as u64, "a segment lies in the stage");
-                Outcome::Segment(f[6])
+                assert_eq!((f[6], f[1]), (L1_STAGE_BASE as u64, 0), "a segment lies in the stage");
+                Outcome::Segment(f[7])
             } else {
-                Outcome::Job(f[0], f[2], f[3], f[4], f[5], f[6], (f[0] == 2).then_some(f[7]))
+                Outcome::Job(f[0] | SUMMED * f[1], f[3], f[4], f[5], f[6], f[7], (f[0] == 2).then_some(f[8]))
             });
         }
         if self.dut.place.valid.is_high() && self.dut.place.ready.number() == 1 {
@@ -475,8 +480,18 @@ impl Bench {
         } else {
             self.rng.random_range(1..15)
         };
-        self.access(true, thread, state.bank, at(map::CMD_ISSUE), opcode as u32);
-        self.threads[thread].words[at(map::CMD_ISSUE)] = opcode as u32;
+        // The flag is legal for SEND_PACKET alone, and no other is.
+        let word = match self.rng.random_range(0..8) {
+            0 | 1 if opcode == u64::from(command::SEND_PACKET) => opcode | u64::from(map::ISSUE_CHECKSUM),
+            0 if self.rng.random() => opcode | u64::from(map::ISSUE_CHECKSUM),
+            1 if self.rng.random_range(0..4) == 0 => opcode | 1 << self.rng.random_range(4..32),
+            _ => opcode,
+        };
+        let summed = word == u64::from(map::ISSUE_CHECKSUM | u32::from(command::SEND_PACKET));
+        self.summed += usize::from(summed);
+        let opcode = if summed { command::SEND_PACKET.into() } else { word };
+        self.access(true, thread, state.bank, at(map::CMD_ISSUE), word as u32);
+        self.threads[thread].words[at(map::CMD_ISSUE)] = word as u32;
         let (mut answer, mut cycles) = (0, 0);
         let reports = [command::PRINT, command::EVENT, command::COMPLETE].map(u64::from).contains(&opcode);
         let mut before = self.busy;
@@ -493,7 +508,7 @@ impl Bench {
             }
         }
         let handle = u64::from((!before).trailing_zeros());
-        let outcome = self.outcome(&state, opcode, handle & 3);
+        let outcome = self.outcome(&state, opcode, summed, handle & 3);
         let legal = outcome.is_some();
         let words = state.words;
         assert_eq!(
@@ -614,6 +629,7 @@ fn two_threads_against_a_model() {
             segment_has_stage: false,
             decides_again: false,
             cycles: 0,
+            summed: 0,
             answers: [0; 3],
             seen: [0; 7],
         };
@@ -670,6 +686,7 @@ fn two_threads_against_a_model() {
             "jobs, places, messages, far, staged, redirects, segments: {:?}",
             bench.seen
         );
+        assert!(bench.summed > 20, "{} frames with checksums", bench.summed);
     });
 }
 
@@ -757,7 +774,7 @@ fn an_issue_is_answered_in_time() {
         dut.staged.set(false);
         dut.eval();
         assert!(dut.job.valid.is_high() && !dut.stage_request.valid.is_high());
-        assert_eq!(slice(&dut.job.bytes(), 43, 12), 700);
+        assert_eq!(slice(&dut.job.bytes(), 44, 12), 700);
         dut.stage_left.set(true);
         dut.tick();
         dut.stage_left.set(false);

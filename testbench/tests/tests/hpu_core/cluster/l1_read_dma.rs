@@ -17,6 +17,7 @@ const JOBS: usize = 16;
 #[derive(Clone, Copy, Debug)]
 struct Job {
     way: u64,
+    checksum: bool,
     issuer: (u64, u64),
     frame: u64,
     /// First byte in L1.
@@ -29,8 +30,10 @@ impl Job {
     fn random(rng: &mut ChaCha8Rng) -> Job {
         let beats = [1, 1, 2, 3, rng.random_range(1..33)][rng.random_range(0..5)];
         let byte = [0, 0, 42, 63, rng.random_range(0..64)][rng.random_range(0..5)];
+        let way = rng.random_range(0..4);
         Job {
-            way: rng.random_range(0..4),
+            way,
+            checksum: way == WIRE && rng.random(),
             issuer: (rng.random_range(0..8), rng.random_range(0..4)),
             frame: rng.random_range(0..1 << 16),
             from: 64 * rng.random_range(0..1023 - beats) + byte,
@@ -43,6 +46,7 @@ impl Job {
         let (hpu, handle) = self.issuer;
         bits(&[
             (self.way, 2),
+            (self.checksum.into(), 1),
             (hpu, 3),
             (handle, 2),
             (5, 4),
@@ -146,9 +150,10 @@ impl Bench {
             assert_eq!(data.bytes()[..beat.bytes], beat.content(), "cycle {cycle}: {beat:?}");
             assert_eq!(last.is_high(), beat.last, "cycle {cycle}: {beat:?}");
             if on_wire {
-                let found = [wire.frame.number(), wire.put.number(), wire.segment.number()];
+                let found = [wire.frame.number(), wire.put.number(), wire.segment.number(), wire.checksum.number()];
                 let way = [PUT, SEGMENT].map(|way| u64::from(beat.job.way == way));
-                assert_eq!(found, [beat.job.frame, way[0], way[1]], "cycle {cycle}: {beat:?}");
+                let wanted = [beat.job.frame, way[0], way[1], beat.job.checksum.into()];
+                assert_eq!(found, wanted, "cycle {cycle}: {beat:?}");
                 assert!(!beat.last || self.dut.egress.tail.number() == beat.job.length % 64, "cycle {cycle}: {beat:?}");
             }
             if beat.last {
@@ -204,7 +209,15 @@ fn jobs_go_out_in_order_whoever_stalls() {
 fn beats_follow_one_another() {
     run_with_wave_on_failure("l1_read_dma_cycles", |wave| {
         let mut bench = Bench::new(Dut::new(wave, L1ReadDma::default(), "l1_read_dma"));
-        let job = |from: u64, length: u64| Job { way: WIRE, issuer: (1, 2), frame: 7, from, length, address: 0 };
+        let job = |from: u64, length: u64| Job {
+            way: WIRE,
+            checksum: false,
+            issuer: (1, 2),
+            frame: 7,
+            from,
+            length,
+            address: 0,
+        };
         let went = |bench: &mut Bench, jobs: &[Job]| -> Vec<u64> {
             bench.went.clear();
             let begun = bench.cycle;

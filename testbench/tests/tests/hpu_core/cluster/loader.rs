@@ -24,7 +24,7 @@ const CODE: u64 = 4;
 struct Task {
     accepted: u64,
     context: usize,
-    entry: [u64; 13],
+    entry: [u64; 14],
     desc: Vec<u8>,
     kind: u64,
     frame: u64,
@@ -35,7 +35,18 @@ struct Task {
     launched: Option<u64>,
 }
 
-const ENTRY_WIDTHS: [usize; 13] = [32, 32, 32, 16, 17, 20, 21, 32, 32, 32, map::WATCHDOG_BITS, 16, 16];
+impl Task {
+    /// Bytes of its packet region.
+    fn bound(&self) -> u64 {
+        if self.size == 0 {
+            0
+        } else {
+            (self.size + 64 * self.entry[13]).min(2048)
+        }
+    }
+}
+
+const ENTRY_WIDTHS: [usize; 14] = [32, 32, 32, 16, 17, 20, 21, 32, 32, 32, map::WATCHDOG_BITS, 16, 16, 5];
 
 #[test]
 fn all_is_in_place_when_the_handler_looks() {
@@ -53,7 +64,7 @@ fn all_is_in_place_when_the_handler_looks() {
         let mut looks: VecDeque<Task> = VecDeque::new();
         let (mut pages, mut beats, mut scrubs) = (HashMap::new(), vec![], vec![]);
         let (mut left, mut next_frame, mut offered) = (0u64, 0u64, None);
-        let (mut seen, mut early, mut target) = (0, 0, 0);
+        let (mut seen, mut early, mut tails, mut target) = (0, 0, 0, 0);
         let mut free_slot = None;
         for now in 0..30_000u64 {
             // What is offered is for an HPU that has room for it.
@@ -61,12 +72,19 @@ fn all_is_in_place_when_the_handler_looks() {
             if offered.is_none() && rng.random_range(0..3) > 0 && !vacant.is_empty() {
                 target = vacant[rng.random_range(0..vacant.len())];
                 let context = rng.random_range(0..3usize);
-                let entry: [u64; 13] = std::array::from_fn(|i| rng.random::<u64>() >> (64 - ENTRY_WIDTHS[i]));
+                let entry: [u64; 14] = std::array::from_fn(|i| rng.random::<u64>() >> (64 - ENTRY_WIDTHS[i]));
                 let mut entry = entry;
                 // Sometimes all of the scratch memory that a handler can have.
                 let lines = if rng.random_ratio(1, 20) { rng.random_range(128..320) } else { rng.random_range(0..6) };
                 (entry[11], entry[12]) = (0xA000 + 0x400 * context as u64, 64 * lines);
-                let length = if rng.random_range(0..3) == 0 { None } else { Some(rng.random_range(14..400)) };
+                // Half of the tasks have a tailroom, some as long as a slot; some packets fill a slot, or more.
+                let most = [1, 1, 1, 2, 5, 32][rng.random_range(0..6)];
+                entry[13] = rng.random_range(0..most);
+                let length = match rng.random_range(0..12) {
+                    0..4 => None,
+                    4 => Some(rng.random_range(1900..2200)),
+                    _ => Some(rng.random_range(14..400)),
+                };
                 let kind = rng.random_range(0..3);
                 let fields = [
                     ("context", context as u64),
@@ -84,7 +102,7 @@ fn all_is_in_place_when_the_handler_looks() {
             if let Some((_, entry, kind, _, desc)) = &offered {
                 dut.task.desc.set_bytes(desc);
                 // Of the entry points only that of the handler.
-                let members = std::iter::once(*kind as usize).chain(3..13).map(|i| (entry[i], ENTRY_WIDTHS[i]));
+                let members = std::iter::once(*kind as usize).chain(3..14).map(|i| (entry[i], ENTRY_WIDTHS[i]));
                 dut.task.context.set_bytes(&bits(&members.collect::<Vec<_>>()));
             }
             let install = rng.random_range(0..60) == 0;
@@ -157,6 +175,7 @@ fn all_is_in_place_when_the_handler_looks() {
                 assert_eq!(launch, expected.launch());
                 assert_eq!(dut.desc.bytes(), launched.desc, "the task that page and records get");
                 assert_eq!(dut.packet_size.number(), launched.size);
+                assert_eq!(dut.packet_bound.number(), launched.bound());
                 assert_eq!(scrubs, launched.scrubs, "what is zeroed for frame {}", launched.frame);
                 scrubs.clear();
                 early += usize::from(now == launched.accepted + 2);
@@ -173,7 +192,7 @@ fn all_is_in_place_when_the_handler_looks() {
                 let [code_base, code_size, state_base, state_size] = [3, 4, 5, 6].map(|i| done.entry[i]);
                 let wanted = [
                     (map::CODE, [CODE, code_base, code_size, 1, 0]),
-                    (map::PACKET, [L1, 2048 * done.slot, done.size, 1, 1]),
+                    (map::PACKET, [L1, 2048 * done.slot, done.bound(), 1, 1]),
                     (map::SCRATCH, [L1, done.entry[11], done.entry[12], 1, 1]),
                     (map::CONTEXT, [L2, state_base, state_size, 1, 1]),
                     (map::STACK, [L1, L1_STACK_BASE as u64 + stack * place, stack, 1, 1]),
@@ -210,7 +229,7 @@ fn all_is_in_place_when_the_handler_looks() {
                     desc,
                     kind,
                     frame: next_frame % 65536,
-                    size: length.unwrap_or(0),
+                    size: length.unwrap_or(0).min(2048),
                     slot,
                     place: (usize::MAX, 0),
                     scrubs: vec![],
@@ -233,6 +252,10 @@ fn all_is_in_place_when_the_handler_looks() {
                 let (hpu, bank) = (dut.hpu.number() as usize, dut.bank.number());
                 assert!(hpu == target && banks[hpu] == bank, "HPU {hpu} takes a task in its bank {bank}");
                 task.place = (hpu, bank);
+                // The tailroom is zeroed first, from the first beat after the packet to the end of the region.
+                let slot = 32 * task.slot;
+                task.scrubs.extend(slot + task.size.div_ceil(64)..slot + task.bound().div_ceil(64));
+                tails += usize::from(!task.scrubs.is_empty());
                 if owners[hpu][bank as usize].replace(task.context) != Some(task.context) {
                     let first = (L1_STACK_BASE as u64 + stack * (4 * hpu as u64 + bank)) / 64;
                     task.scrubs.extend(first..first + stack / 64);
@@ -243,6 +266,9 @@ fn all_is_in_place_when_the_handler_looks() {
                 waiting[hpu] = waiting[hpu].max(1);
             }
         }
-        assert!(seen > 300 && early > 10, "{seen} tasks, {early} launched as early as can be");
+        assert!(
+            seen > 300 && early > 10 && tails > 100,
+            "{seen} tasks, {early} launched as early as can be, {tails} with a tailroom"
+        );
     });
 }

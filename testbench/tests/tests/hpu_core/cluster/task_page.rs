@@ -13,7 +13,7 @@ fn a_handler_finds_its_packet_and_its_task() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         // Arguments, task page, packet (rounded down to words), into the state.
-        let mut body = vec![sw(10, 8, 0), sw(11, 8, 4), sw(12, 8, 8), addi(5, TP, 0), addi(6, 8, 16), addi(7, 0, 0x7C)];
+        let mut body = vec![sw(10, 8, 0), sw(11, 8, 4), sw(12, 8, 8), addi(5, TP, 0), addi(6, 8, 16), addi(7, 0, 0x80)];
         body.extend(copy());
         body.extend([
             lw(7, TP, map::TASK_PACKET_LEN as i32),
@@ -53,7 +53,11 @@ fn a_handler_finds_its_packet_and_its_task() {
             let mut fields: Vec<_> = widths.map(|(name, width)| (name, rng.random::<u64>() >> (64 - width))).to_vec();
             fields.push(("kind", kind));
             let get = |name: &str| fields.iter().find(|f| f.0 == name).expect("it is there").1;
-            let context = Context { state_base: 0x4000 * rng.random_range(0..4), ..Context::default() };
+            let context = Context {
+                state_base: 0x4000 * rng.random_range(0..4),
+                tailroom: [0, 1, rng.random_range(0..32)][rng.random_range(0..3)],
+                ..Context::default()
+            };
             bench.tasks.push_back(Task { fields: fields.clone(), context, packet: packet.clone() });
             let before = bench.done.len();
             bench.run_until(before + 1);
@@ -101,6 +105,14 @@ fn a_handler_finds_its_packet_and_its_task() {
                 (map::TASK_HOST_HI, context.host >> 32),
                 (map::TASK_HOST_SIZE, context.host_size.into()),
                 (map::TASK_SCRATCH_SIZE, context.scratch_size.into()),
+                (
+                    map::TASK_ROOM,
+                    if packet.is_some() {
+                        (frame_len.min(2048) + 64 * u64::from(context.tailroom)).min(2048)
+                    } else {
+                        0
+                    },
+                ),
             ];
             for (offset, value) in expected {
                 assert_eq!(

@@ -2,6 +2,7 @@
 //! gets and answers to gets, replies, frames of host memory and the array's own frames, at once. Identity and node table change
 //! between rounds.
 
+use crate::packet_engine::transmit::packet_sums::any_frame;
 use packet_engine::transmit::initiator::Initiator;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -12,6 +13,7 @@ use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::registers::{node, Access, Register, NODE};
 use spindle_contract::wire::{self, flag, opcode};
 use spindle_harness::{near, random_bits, run_with_wave_on_failure, share, Dut, WaveContext};
+use spindle_model::checksums;
 use spindle_model::frames::{spindle, udp_without_checksum, Ends, SpindleHeader};
 use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
@@ -216,7 +218,8 @@ fn fails(network: &Network, job: &Job) -> bool {
 
 /// What comes on the array's egress stream.
 enum Item {
-    Frame(Vec<u8>, u64),
+    /// Bytes, tag, and whether it gets checksums.
+    Frame(Vec<u8>, u64, bool),
     Payload(Vec<u8>),
     Segment(Vec<u8>),
 }
@@ -269,6 +272,8 @@ struct Bench {
     ends: [u32; 2],
     /// Pulses of the responder that were given: acknowledgements, refusals, refusals that were withheld.
     pulses: [u32; 3],
+    /// Frames that wanted checksums and have none of their transport.
+    unsummed: u32,
     now: Vec<u8>,
     /// Cycles in which a first beat, a last beat was taken.
     firsts: Vec<u64>,
@@ -307,6 +312,7 @@ impl Bench {
             numbers: [0, 1 << 31],
             ends: [0; 2],
             pulses: [0; 3],
+            unsummed: 0,
             now: vec![],
             firsts: vec![],
             lasts: vec![],
@@ -381,7 +387,15 @@ impl Bench {
 
     fn frame(&mut self, bytes: Vec<u8>, tag: u64) {
         self.expected_array.push_back((bytes.clone(), tag));
-        self.stream.push_back(Item::Frame(bytes, tag));
+        self.stream.push_back(Item::Frame(bytes, tag, false));
+    }
+
+    /// A frame that gets checksums.
+    fn summed_frame(&mut self, bytes: Vec<u8>, tag: u64) {
+        let mut sent = bytes.clone();
+        self.unsummed += u32::from(!checksums::send(&mut sent));
+        self.expected_array.push_back((sent, tag));
+        self.stream.push_back(Item::Frame(bytes, tag, true));
     }
 
     fn raw(&mut self, rng: &mut ChaCha8Rng, address: u64, length: usize) {
@@ -459,10 +473,10 @@ impl Bench {
         }
         d.egress.valid.set(!self.stream.is_empty());
         if let Some(item) = self.stream.front() {
-            let (bytes, tag, put, segment) = match item {
-                Item::Frame(bytes, tag) => (bytes, *tag, false, false),
-                Item::Payload(bytes) => (bytes, 0, true, false),
-                Item::Segment(bytes) => (bytes, 0, false, true),
+            let (bytes, tag, put, segment, checksum) = match item {
+                Item::Frame(bytes, tag, checksum) => (bytes, *tag, false, false, *checksum),
+                Item::Payload(bytes) => (bytes, 0, true, false, false),
+                Item::Segment(bytes) => (bytes, 0, false, true, false),
             };
             let chunk = &bytes[self.position..bytes.len().min(self.position + 64)];
             d.egress.data.set_bytes(chunk);
@@ -471,6 +485,7 @@ impl Bench {
             d.egress.frame.set(tag);
             d.egress.put.set(put);
             d.egress.segment.set(segment);
+            d.egress.checksum.set(checksum);
         }
         d.put.valid.set(!self.puts.is_empty());
         if let Some(job) = self.puts.front() {
@@ -506,7 +521,7 @@ impl Bench {
         if !self.stream.is_empty() && d.egress.ready.is_high() {
             self.position += 64;
             let length = match &self.stream[0] {
-                Item::Frame(bytes, _) | Item::Payload(bytes) | Item::Segment(bytes) => bytes.len(),
+                Item::Frame(bytes, ..) | Item::Payload(bytes) | Item::Segment(bytes) => bytes.len(),
             };
             if self.position >= length {
                 self.stream.pop_front();
@@ -722,9 +737,13 @@ fn random_traffic() {
                     bench.reply(job);
                 }
                 match rng.random_range(0..6) {
-                    0 => {
+                    0 if rng.random() => {
                         let bytes = (0..rng.random_range(14..400)).map(|_| rng.random()).collect();
                         bench.frame(bytes, rng.random::<u16>().into());
+                    }
+                    0 => {
+                        let bytes = any_frame(&mut rng, 2048);
+                        bench.summed_frame(bytes, rng.random::<u16>().into());
                     }
                     1 => {
                         let length = length(&mut rng, 2048);
@@ -754,6 +773,7 @@ fn random_traffic() {
         }
         let pulses = [node::ACKS_SENT, node::NACKS_SENT, node::NACKS_WITHHELD].map(|counter| bench.read(counter));
         assert_eq!(pulses, bench.pulses);
+        assert_eq!(bench.read(node::SENDS_UNSUMMED), bench.unsummed);
         let counted = (bench.read(node::PUTS_DONE), bench.read(node::PUTS_FAILED));
         assert_eq!([counted.0, counted.1], bench.ends);
         assert!(counted.1 > 0, "some were to fail");

@@ -1,6 +1,7 @@
 //! Initiator, reliable sender and responder.
 
 pub mod initiator;
+pub mod packet_sums;
 pub mod responder;
 pub mod sender;
 pub mod sender_alone;

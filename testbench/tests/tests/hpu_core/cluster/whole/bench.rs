@@ -35,6 +35,8 @@ pub struct Context {
     pub watchdog: u32,
     pub scratch_base: u32,
     pub scratch_size: u32,
+    /// Beats of zeros after a packet.
+    pub tailroom: u32,
 }
 
 impl Default for Context {
@@ -48,6 +50,7 @@ impl Default for Context {
             watchdog: 200_000,
             scratch_base: 0xA000,
             scratch_size: 0x1000,
+            tailroom: 0,
         }
     }
 }
@@ -114,6 +117,8 @@ pub struct Bench {
     /// Words of fault reports.
     pub faults: Vec<[u32; 4]>,
     pub egress: Vec<(u16, Vec<u8>)>,
+    /// Those of them that get checksums.
+    pub summed: Vec<u16>,
     pub transfers: Vec<Transfer>,
     /// (frame, pkt) of packets handed on, and in which cycle.
     pub places: Vec<(u16, u64, u64)>,
@@ -165,6 +170,7 @@ impl Bench {
             done: vec![],
             faults: vec![],
             egress: vec![],
+            summed: vec![],
             transfers: vec![],
             places: vec![],
             messages: vec![],
@@ -244,6 +250,7 @@ impl Bench {
                 (context.watchdog.into(), WATCHDOG_BITS),
                 (context.scratch_base.into(), 16),
                 (context.scratch_size.into(), 16),
+                (context.tailroom.into(), 5),
             ]);
             let mut fields = task.fields.clone();
             fields.extend([("version", 1), ("hpu", self.target as u64), ("has_packet", task.packet.is_some().into())]);
@@ -387,12 +394,12 @@ impl Bench {
             );
             let beats: Vec<_> = packet[..packet.len().min(2048)].chunks(64).collect();
             let count = beats.len();
-            // What lies after the end of a packet is of no concern.
+            // The bus zeroes what lies after the end of a packet.
             self.reads.push_back(
                 beats
                     .iter()
                     .enumerate()
-                    .map(|(i, beat)| ([beat, &[0xEE; 64][..64 - beat.len()]].concat(), i + 1 == count))
+                    .map(|(i, beat)| ([beat, &[0; 64][..64 - beat.len()]].concat(), i + 1 == count))
                     .collect(),
             );
         }
@@ -421,6 +428,9 @@ impl Bench {
             if last && egress.put.is_high() {
                 self.far.payloads.push(std::mem::take(&mut self.frame));
             } else if last {
+                if egress.checksum.is_high() {
+                    self.summed.push(egress.frame.number() as u16);
+                }
                 self.egress.push((egress.frame.number() as u16, std::mem::take(&mut self.frame)));
             }
         }

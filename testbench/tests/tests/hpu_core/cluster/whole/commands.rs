@@ -109,7 +109,8 @@ fn commands_without_a_right_fault() {
     run_with_wave_on_failure("cluster_refused", |wave| {
         let mut bench = Bench::new(wave);
         let scratch = base(map::SCRATCH);
-        let (send, dma) = (command::SEND_PACKET, command::DMA_TO_HOST);
+        let [send, dma, place, redirect] =
+            [command::SEND_PACKET, command::DMA_TO_HOST, command::PLACE, command::REDIRECT].map(u32::from);
         let host = Context::default().host_size;
         // The packet has 200 bytes. (source, length, host offset, opcode, legal)
         let cases = [
@@ -155,9 +156,20 @@ fn commands_without_a_right_fault() {
             (PACKET, 200, 0, 0, false),
             (PACKET, 200, 0, 14, false),
             (PACKET, 200, 0, 0xFF, false),
-            (PACKET, 200, 0, command::PLACE, true),
+            (PACKET, 200, 0, place, true),
             // SOURCE means nothing to it, and LENGTH and ADDR need not suit the regions.
-            (base(map::STACK) + 1, u32::MAX, u32::MAX, command::REDIRECT, true),
+            (base(map::STACK) + 1, u32::MAX, u32::MAX, redirect, true),
+            // The flag CHECKSUM is one of SEND_PACKET, from each memory; there is no other flag.
+            (PACKET, 200, 0, send | map::ISSUE_CHECKSUM, true),
+            (PACKET + 1, 14, 0, send | map::ISSUE_CHECKSUM, true),
+            (STATE + 33, 14, 0, send | map::ISSUE_CHECKSUM, true),
+            (scratch, 2048, 0, send | map::ISSUE_CHECKSUM, true),
+            (PACKET, 201, 0, send | map::ISSUE_CHECKSUM, false),
+            (PACKET, 200, 0, dma | map::ISSUE_CHECKSUM, false),
+            (PACKET, 200, 0, place | map::ISSUE_CHECKSUM, false),
+            (PACKET, 200, 0, send | 0x10, false),
+            (PACKET, 200, 0, send | 0x200, false),
+            (PACKET, 200, 0, send | 0x8000_0000, false),
         ];
         for (source, length, offset, opcode, legal) in cases {
             let words =
@@ -169,11 +181,13 @@ fn commands_without_a_right_fault() {
                 context: Context { scratch_size: 2048, ..Context::default() },
             });
             bench.run_until(bench.done.len() + 1);
-            let what = format!("opcode {opcode}, {length} bytes from {source:#x} to offset {offset:#x}");
+            let what = format!("opcode {opcode:#x}, {length} bytes from {source:#x} to offset {offset:#x}");
             let cause = bench.done.last().expect("it is done").cause;
             assert_eq!(cause, if legal { 0 } else { map::FAULT_COMMAND }, "{what}");
             let out = bench.egress.len() + bench.transfers.len() + bench.places.len();
             assert_eq!(out, usize::from(legal), "{what}");
+            let summed = if legal && opcode & map::ISSUE_CHECKSUM != 0 { vec![7] } else { vec![] };
+            assert_eq!(std::mem::take(&mut bench.summed), summed, "{what}");
             if !legal {
                 let [who, pc, address, frame] = bench.faults.pop().expect("a fault is reported");
                 assert_eq!(who & 0xF0, 0x30, "the context");

@@ -32,7 +32,7 @@ pub fn copy() -> [u32; 6] {
 }
 
 /// A command, in the body of a handler: source, length, host offset, opcode.
-pub fn issue(source: u32, length: u32, offset: u32, opcode: u8) -> Vec<u32> {
+pub fn issue(source: u32, length: u32, offset: u32, opcode: impl Into<u32>) -> Vec<u32> {
     let mut words = vec![];
     for (value, at) in [
         (source, map::CMD_SOURCE),

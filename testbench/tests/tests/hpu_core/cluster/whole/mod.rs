@@ -6,4 +6,5 @@ pub mod contention;
 pub mod handlers;
 pub mod off_cluster;
 pub mod off_cluster_commands;
+pub mod tailroom;
 pub mod tasks;

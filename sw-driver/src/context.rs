@@ -7,7 +7,7 @@ use crate::image::{Image, ImageError, LONGEST_USER_HEADER};
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
 use spindle_contract::descriptors::overload;
 use spindle_contract::memory_map::WATCHDOG_MOST;
-use spindle_contract::params::{CODE_ALIGN, L1_SCRATCH_BASE, L1_SCRATCH_BYTES};
+use spindle_contract::params::{BEAT_BYTES, CODE_ALIGN, L1_SCRATCH_BASE, L1_SCRATCH_BYTES, MAX_TAILROOM};
 use spindle_contract::registers::{hpu, packet};
 use std::ops::Range;
 
@@ -39,6 +39,9 @@ pub struct ContextOptions {
     pub core_mask: u32,
     /// Bytes of user header for which the header handler waits, at most 127; 0 = what the image declares, or none.
     pub user_header: u8,
+    /// Bytes of zeros after a packet in its slot, for replies that are longer than their requests; rounded up to a multiple of 64,
+    /// at most [`MAX_TAILROOM`]. At least what the image declares.
+    pub tailroom: u16,
     /// Process whose event ring gets its events.
     pub process: u8,
 }
@@ -80,6 +83,7 @@ impl Default for ContextOptions {
             overload: Overload::Drop,
             core_mask: u32::MAX,
             user_header: 0,
+            tailroom: 0,
             process: 0,
         }
     }
@@ -117,6 +121,12 @@ impl ContextOptions {
             return refuse(format!(
                 "a user header of {} bytes is too long; at most {LONGEST_USER_HEADER}",
                 self.user_header
+            ));
+        }
+        if usize::from(self.tailroom) > MAX_TAILROOM {
+            return refuse(format!(
+                "a tailroom of {} bytes is too large; a packet slot has room for {MAX_TAILROOM}",
+                self.tailroom
             ));
         }
         let all = u32::MAX >> (32 - info.total_hpus());
@@ -272,6 +282,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         })?;
         options.check(&self.info)?;
         let user_header = user_header(image, options.user_header)?;
+        let tailroom = usize::from(image.tailroom.max(options.tailroom)).next_multiple_of(BEAT_BYTES);
         let state_bytes = image.state.len().max(options.state_bytes).next_multiple_of(4);
         for (what, bytes, limit) in
             [("code", image.code.len(), self.contexts.imem_bytes), ("state", state_bytes, self.contexts.l2_bytes)]
@@ -316,6 +327,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             (hpu::CTX_OVERLOAD, options.overload.code()),
             (hpu::CTX_CORE_MASK, options.core_mask),
             (hpu::CTX_USER_HEADER, user_header.into()),
+            (hpu::CTX_TAILROOM, tailroom as u32),
             (hpu::CTX_PROCESS, options.process.into()),
             (hpu::CTX_INSTALL, slot as u32),
         ];

@@ -7,7 +7,7 @@ use object::elf::{FileHeader32, EM_RISCV, ET_EXEC, PF_W, PF_X, PT_LOAD, STT_FUNC
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, SymbolIndex};
 use spindle_contract::memory_map::{self as map, base};
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, MAX_TAILROOM};
 
 /// Why an image cannot run.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -49,6 +49,9 @@ pub enum ImageError {
         "the image {0}; declare one structure of 1 to {LONGEST_USER_HEADER} bytes by SPIN_USER_HEADER, in one file"
     )]
     UserHeader(String),
+    /// A tailroom that no slot has room for, or several.
+    #[error("the image {0}; declare 1 to {MAX_TAILROOM} bytes by SPIN_TAILROOM, in one file")]
+    Tailroom(String),
     /// Larger than the memory.
     #[error("the image has {bytes} bytes of {what}, the card's memory for it has {limit}; make it smaller")]
     TooLarge {
@@ -74,6 +77,8 @@ pub struct Image {
     pub symbols: Vec<(u32, String)>,
     /// The user header that its header handler waits for.
     pub user_header: Option<UserHeader>,
+    /// Bytes of tailroom that it declares by `SPIN_TAILROOM`; 0 = none.
+    pub tailroom: u16,
 }
 
 /// A structure at the start of a message, as the image declares it by `SPIN_USER_HEADER`.
@@ -89,6 +94,8 @@ pub struct UserHeader {
 pub const LONGEST_USER_HEADER: u8 = (1 << 7) - 1;
 /// Section of the declaration: a word with the size, the name, a zero.
 const USER_HEADER_SECTION: &[u8] = b".spin_user_header";
+/// Section of the declaration of a tailroom: a word.
+const TAILROOM_SECTION: &[u8] = b".spin_tailroom";
 
 /// Symbols of the entry points, in the order of the kinds.
 pub const ENTRY_SYMBOLS: [&str; 3] = ["header_handler", "payload_handler", "completion_handler"];
@@ -138,6 +145,7 @@ impl Image {
         }
         let (entries, symbols) = symbols(header, endian, file)?;
         let user_header = user_header(header, endian, file)?;
+        let tailroom = tailroom(header, endian, file)?;
         for (entry, name) in entries.iter().zip(ENTRY_SYMBOLS) {
             if let Some(address) = *entry {
                 let offset = address.wrapping_sub(base(map::CODE)) as usize;
@@ -150,7 +158,7 @@ impl Image {
                 }
             }
         }
-        Ok(Image { code, state, entries, symbols, user_header })
+        Ok(Image { code, state, entries, symbols, user_header, tailroom })
     }
 
     /// The function that holds this address, with the offset in it.
@@ -180,16 +188,44 @@ fn check_identification(file: &[u8]) -> Result<(), ImageError> {
     }
 }
 
+/// The bytes of a section; none if the image does not have it.
+fn section<'a>(
+    header: &FileHeader32<Endianness>,
+    endian: Endianness,
+    file: &'a [u8],
+    name: &[u8],
+) -> Result<&'a [u8], ImageError> {
+    let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
+    let sections = header.sections(endian, file).map_err(damaged)?;
+    let Some((_, section)) = sections.section_by_name(endian, name) else { return Ok(&[]) };
+    section.data(endian, file).map_err(damaged)
+}
+
+/// The tailroom that the image declares.
+fn tailroom(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -> Result<u16, ImageError> {
+    let data = section(header, endian, file, TAILROOM_SECTION)?;
+    if data.is_empty() {
+        return Ok(0);
+    }
+    let (bytes, rest) = data
+        .split_first_chunk::<4>()
+        .ok_or_else(|| ImageError::Damaged("the declaration of its tailroom is cut".into()))?;
+    if !rest.is_empty() {
+        return Err(ImageError::Tailroom("declares more than one tailroom".into()));
+    }
+    match u32::from_le_bytes(*bytes) {
+        bytes if (1..=MAX_TAILROOM as u32).contains(&bytes) => Ok(bytes as u16),
+        bytes => Err(ImageError::Tailroom(format!("declares a tailroom of {bytes} bytes"))),
+    }
+}
+
 /// The user header that the image declares.
 fn user_header(
     header: &FileHeader32<Endianness>,
     endian: Endianness,
     file: &[u8],
 ) -> Result<Option<UserHeader>, ImageError> {
-    let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
-    let sections = header.sections(endian, file).map_err(damaged)?;
-    let Some((_, section)) = sections.section_by_name(endian, USER_HEADER_SECTION) else { return Ok(None) };
-    let data = section.data(endian, file).map_err(damaged)?;
+    let data = section(header, endian, file, USER_HEADER_SECTION)?;
     if data.is_empty() {
         return Ok(None);
     }
@@ -483,7 +519,7 @@ mod tests {
                 code: (base(map::CODE), vec![0x13; 8]),
                 data: (base(map::CONTEXT), vec![1; 4]),
                 globals: vec![(base(map::CODE), ENTRY_SYMBOLS[0].into())],
-                section: Some((".spin_user_header", data.to_vec())),
+                sections: vec![(".spin_user_header", data.to_vec())],
                 ..Program::default()
             };
             Image::parse(&program.file()).map(|image| image.user_header)
@@ -508,6 +544,31 @@ mod tests {
         assert!(read(&[&one[..], &[0]].concat()).is_ok());
         let twice = ImageError::UserHeader("declares more than one user header".into());
         assert_eq!(read(&[&one[..], &[0, 0]].concat()), Err(twice));
+    }
+
+    #[test]
+    fn a_tailroom_is_declared_once_with_a_size_that_a_slot_has() {
+        let read = |data: &[u8]| {
+            let program = Program {
+                code: (base(map::CODE), vec![0x13; 8]),
+                globals: vec![(base(map::CODE), ENTRY_SYMBOLS[0].into())],
+                sections: vec![(".spin_tailroom", data.to_vec())],
+                ..Program::default()
+            };
+            Image::parse(&program.file()).map(|image| image.tailroom)
+        };
+        assert_eq!(read(&[]), Ok(0), "the linker keeps an empty section");
+        for bytes in [1u32, 64, 100, 1984] {
+            assert_eq!(read(&bytes.to_le_bytes()), Ok(bytes as u16));
+        }
+        for bytes in [0, 1985, 0x1_0040, u32::MAX] {
+            let error = ImageError::Tailroom(format!("declares a tailroom of {bytes} bytes"));
+            assert_eq!(read(&bytes.to_le_bytes()), Err(error));
+        }
+        let error = ImageError::Damaged("the declaration of its tailroom is cut".into());
+        assert_eq!(read(&[64, 0]), Err(error));
+        let twice = ImageError::Tailroom("declares more than one tailroom".into());
+        assert_eq!(read(&[64, 0, 0, 0, 64, 0, 0, 0]), Err(twice));
     }
 
     /// The file with another kind and section of the function at this address.

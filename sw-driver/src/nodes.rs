@@ -84,4 +84,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn puts(&mut self) -> Result<(u32, u32)> {
         Ok((self.bar.read32(node::BASE + node::PUTS_DONE)?, self.bar.read32(node::BASE + node::PUTS_FAILED)?))
     }
+
+    /// Frames of handlers that left without the transport checksum that their handler wanted: they are no UDP, TCP or ICMP in
+    /// IPv4 without options, or their lengths contradict one another.
+    pub fn sends_unsummed(&mut self) -> Result<u32> {
+        self.bar.read32(node::BASE + node::SENDS_UNSUMMED)
+    }
 }

@@ -109,6 +109,8 @@ struct Report {
     context_memory: Memory,
     /// The user header that the header handler waits for.
     user_header: Option<Declared>,
+    /// Bytes of zeros that the image wants after a packet; 0 = none.
+    tailroom: u16,
     /// Bytes of stack of a handler.
     stack_limit: usize,
     handlers: Vec<HandlerStack>,
@@ -126,6 +128,7 @@ impl Report {
             instruction_memory: memory(image.code.len(), config.imem_bytes),
             context_memory: memory(image.state.len(), config.l2_bytes),
             user_header: image.user_header.clone().map(|header| Declared { name: header.name, bytes: header.bytes }),
+            tailroom: image.tailroom,
             stack_limit: config.stack_bytes(),
             handlers: Code::of(file)?.handlers(&image),
         })
@@ -145,6 +148,9 @@ impl Report {
         let _ = writeln!(out, "{}\n", table(["bytes of", "image", "used", "set aside", "there are"], rows, true));
         if let Some(header) = &self.user_header {
             let _ = writeln!(out, "user header: `{}`, {} bytes\n", header.name, header.bytes);
+        }
+        if self.tailroom > 0 {
+            let _ = writeln!(out, "tailroom: {} bytes\n", self.tailroom);
         }
         let rows = self.handlers.iter().map(|handler| {
             let depth = handler.bytes.map_or_else(|| "unbounded".into(), |bytes| bytes.to_string());

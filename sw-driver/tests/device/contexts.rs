@@ -43,6 +43,7 @@ fn an_image_is_written_before_the_context_that_names_it() {
         overload: Overload::Place,
         core_mask: 0xF0,
         user_header: 9,
+        tailroom: 65,
         process: 15,
     };
     assert_eq!(device.install(&image, &options).unwrap(), ContextId(1));
@@ -72,10 +73,32 @@ fn an_image_is_written_before_the_context_that_names_it() {
         (hpu::CTX_OVERLOAD, 1),
         (hpu::CTX_CORE_MASK, 0xF0),
         (hpu::CTX_USER_HEADER, 9),
+        (hpu::CTX_TAILROOM, 128),
         (hpu::CTX_PROCESS, 15),
         (hpu::CTX_INSTALL, 1),
     ];
     assert_eq!(handle.writes(), expected.map(|(register, value)| (hpu::BASE + register, value)));
+}
+
+/// The tailroom is the larger one of what the image declares and what is wanted, in whole beats.
+#[test]
+fn a_tailroom_is_the_images_at_least() {
+    for (declared, wanted, register) in [
+        (0, 0, 0),
+        (0, 1, 64),
+        (0, 64, 64),
+        (100, 0, 128),
+        (100, 200, 256),
+        (200, 100, 256),
+        (1984, 0, 1984),
+        (0, 1984, 1984),
+    ] {
+        let (handle, mut device) = with_contexts(0);
+        let options = ContextOptions { tailroom: wanted, ..ContextOptions::default() };
+        device.install(&Image { tailroom: declared, ..image(8, 0) }, &options).unwrap();
+        let installed = handle.0.borrow().installed[0].1.clone();
+        assert_eq!(installed[&hpu::CTX_TAILROOM], register, "{declared}, {wanted}");
+    }
 }
 
 #[test]
@@ -94,6 +117,7 @@ fn a_context_without_options_has_a_budget_and_no_limits() {
         (hpu::CTX_OVERLOAD, 0),
         (hpu::CTX_CORE_MASK, u32::MAX),
         (hpu::CTX_USER_HEADER, 0),
+        (hpu::CTX_TAILROOM, 0),
         (hpu::CTX_PROCESS, 0),
     ] {
         assert_eq!(installed[&register], value, "{register:#x}");
@@ -125,6 +149,10 @@ fn options_that_the_hardware_would_misunderstand_are_refused_before_anything_is_
             "a quota of 2048 packets is too large; at most 2047, 0 = no limit",
         ),
         (ContextOptions { user_header: 128, ..options }, "a user header of 128 bytes is too long; at most 127"),
+        (
+            ContextOptions { tailroom: 1985, ..options },
+            "a tailroom of 1985 bytes is too large; a packet slot has room for 1984",
+        ),
         (
             ContextOptions { core_mask: 0xFFFF_FF00, ..options },
             "no HPU is in the core mask 0xffffff00; the card has HPUs 0xff",

@@ -60,11 +60,13 @@ fn counts_of_the_node_page_are_kept_apart() {
         node::NACKS_SENT,
         node::NACKS_WITHHELD,
         node::SEGMENTS_RESENT,
+        node::SENDS_UNSUMMED,
     ];
     (11..).zip(counters).for_each(|(value, register)| handle.poke(node::BASE + register, value));
     assert_eq!(device.puts().unwrap(), (11, 12));
     assert_eq!(device.responses().unwrap(), (13, 14, 15));
     assert_eq!(device.segments_resent().unwrap(), 16);
+    assert_eq!(device.sends_unsummed().unwrap(), 17);
 }
 
 #[test]

@@ -371,7 +371,12 @@ fn options(card: Card, process: usize) -> ContextOptions {
         1 => ContextOptions { state_bytes: source.number() as usize & 0xFF_FFFF, ..default },
         2 => ContextOptions { scratch_bytes: Some(source.number() as usize), ..default },
         3 => ContextOptions { weight: source.byte(), message_quota: source.word() as u16, ..default },
-        4 => ContextOptions { core_mask: source.word(), user_header: source.byte(), ..default },
+        4 => ContextOptions {
+            core_mask: source.word(),
+            user_header: source.byte(),
+            tailroom: source.word() as u16,
+            ..default
+        },
         5 => ContextOptions { host_region: Some((source.number(), source.word())), ..default },
         _ => default,
     }

@@ -13,12 +13,13 @@ pub fn file(image: &Image) -> Vec<u8> {
         data.resize(data.len().next_multiple_of(4), 0);
         data
     });
+    let tailroom = (image.tailroom > 0).then(|| (".spin_tailroom", u32::from(image.tailroom).to_le_bytes().to_vec()));
     let program = Program {
         code: (base(CODE), image.code.clone()),
         data: (base(CONTEXT), image.state.clone()),
         functions: image.symbols.iter().map(|(address, name)| (*address, 0, name.clone())).collect(),
         globals: entries.filter_map(|(entry, name)| Some(((*entry)?, name.into()))).collect(),
-        section: header.map(|data| (".spin_user_header", data)),
+        sections: header.map(|data| (".spin_user_header", data)).into_iter().chain(tailroom).collect(),
         ..Program::default()
     };
     program.file()

@@ -5,6 +5,7 @@ use crate::elf;
 use spindle::image::{UserHeader, LONGEST_USER_HEADER};
 use spindle::Image;
 use spindle_contract::memory_map::{base, CODE};
+use spindle_contract::params::MAX_TAILROOM;
 use spindle_fuzz::Source;
 
 const NAMES: [&str; 9] =
@@ -26,7 +27,8 @@ fn image(source: &mut Source) -> Image {
         name: source.pick(&NAMES).to_string(),
         bytes: source.below(usize::from(LONGEST_USER_HEADER) + 3) as u8,
     });
-    Image { code, state: source.bytes(64), entries, symbols, user_header }
+    let tailroom = if source.chance(3) { source.below(MAX_TAILROOM + 3) as u16 } else { 0 };
+    Image { code, state: source.bytes(64), entries, symbols, user_header, tailroom }
 }
 
 /// The rules of images that the hardware relies on.
@@ -34,7 +36,8 @@ fn can_run(image: &Image) -> bool {
     let inside =
         |address: u32| address.is_multiple_of(4) && (address.wrapping_sub(base(CODE)) as usize) < image.code.len();
     let sizes = image.user_header.as_ref().is_none_or(|header| (1..=LONGEST_USER_HEADER).contains(&header.bytes));
-    sizes && image.entries.iter().flatten().all(|entry| inside(*entry)) && image.entries != [None; 3]
+    let fits = usize::from(image.tailroom) <= MAX_TAILROOM;
+    sizes && fits && image.entries.iter().flatten().all(|entry| inside(*entry)) && image.entries != [None; 3]
 }
 
 #[test]
@@ -69,7 +72,7 @@ fn entry_points_are_words_of_the_code() {
     for entry in 0..12 {
         let entries = [None, Some(base(CODE) + entry), None];
         let code = vec![0x13, 0, 0, 0, 0x67, 0x80, 0, 0];
-        let image = Image { code, state: vec![], entries, symbols: vec![], user_header: None };
+        let image = Image { code, state: vec![], entries, symbols: vec![], ..Image::default() };
         let read = Image::parse(&elf::file(&image));
         assert_eq!(read.is_ok(), [0, 4].contains(&entry), "an entry point at {entry} of 8 bytes of code: {read:?}");
     }

@@ -28,8 +28,8 @@ pub struct Program {
     pub variables: Vec<(u32, u32, String)>,
     /// Absolute symbols that other files see: address and name.
     pub globals: Vec<(u32, String)>,
-    /// A further section without an address: name and bytes.
-    pub section: Option<(&'static str, Vec<u8>)>,
+    /// Further sections without an address: name and bytes.
+    pub sections: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Names, each with a zero, the empty one first.
@@ -73,7 +73,7 @@ impl Program {
         };
         add(&mut file, section_names.add(".symtab"), 2, &symbols, [4, locals, SYMBOL as u32]);
         add(&mut file, section_names.add(".strtab"), 3, &names.0, [0; 3]);
-        if let Some((name, data)) = &self.section {
+        for (name, data) in &self.sections {
             add(&mut file, section_names.add(name), 1, data, [0; 3]);
         }
         let last = section_names.add(".shstrtab");

@@ -68,6 +68,9 @@ struct OptionArguments {
     /// Bytes of user header for which the header handler waits [default: what the image declares].
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     user_header: u8,
+    /// Bytes of zeros after a packet in its slot, for replies that are longer than their requests [default: what the image declares].
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    tailroom: u16,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -94,6 +97,7 @@ impl OptionArguments {
             },
             core_mask: self.core_mask,
             user_header: self.user_header,
+            tailroom: self.tailroom,
             host_region: None,
         }
     }

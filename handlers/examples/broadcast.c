@@ -9,15 +9,8 @@ uint32_t rank, size = 1;
 
 /* Sets sender and receiver: the last bytes of the MAC and IP addresses. */
 static void readdress(uint8_t *frame, spin_ipv4_t *ip, uint32_t from, uint32_t to) {
-    uint32_t before = spin_sum16(spin_get16(ip->src + 2), spin_get16(ip->dst + 2));
     ip->src[3] = (uint8_t)from;
     ip->dst[3] = (uint8_t)to;
-    uint32_t after = spin_sum16(spin_get16(ip->src + 2), spin_get16(ip->dst + 2));
-    spin_put16(ip->checksum, spin_checksum_update(spin_get16(ip->checksum), before, after));
-    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
-    if (spin_get16(udp->checksum)) {
-        spin_put16(udp->checksum, spin_checksum_update(spin_get16(udp->checksum), before, after));
-    }
     frame[5] = (uint8_t)to;
     frame[11] = (uint8_t)from;
 }
@@ -39,7 +32,7 @@ int header_handler(const spin_header_t *h, void *state) {
         /* The command before still reads the slot. */
         spin_wait();
         readdress(spin_packet(h), ip, first + rank, first + rank + distance);
-        spin_send_packet(spin_packet(h), h->packet_len);
+        spin_send_packet_flags(spin_packet(h), h->packet_len, SPIN_SEND_CHECKSUM);
     }
     return SPIN_PROCESS_DATA;
 }

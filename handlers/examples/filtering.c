@@ -1,5 +1,5 @@
-/* Forwards UDP packets whose destination is in a table, with the port that the table gives and an updated checksum; drops all others. The
- * table is a hash table with open addressing in context memory, which the host fills. An entry has the destination address (0: free),
+/* Forwards UDP packets whose destination is in a table, with the port that the table gives; the NIC inserts the checksum. Drops all others.
+ * The table is a hash table with open addressing in context memory, which the host fills. An entry has the destination address (0: free),
  * the destination port in the lower half of `ports` and the new port in the upper half. */
 #include "spindle.h"
 
@@ -24,12 +24,8 @@ int header_handler(const spin_header_t *h, void *state) {
             break;
         }
         if (table[at].address == address && (ports & 0xffff) == port) {
-            uint32_t checksum = spin_get16(udp->checksum);
             spin_put16(udp->dport, ports >> 16);
-            if (checksum) {
-                spin_put16(udp->checksum, spin_checksum_update(checksum, port, ports >> 16));
-            }
-            spin_send_packet(spin_packet(h), h->packet_len);
+            spin_send_packet_flags(spin_packet(h), h->packet_len, SPIN_SEND_CHECKSUM);
             return SPIN_PROCESS_DATA;
         }
     }

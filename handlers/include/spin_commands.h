@@ -71,13 +71,16 @@ typedef enum {
 } spin_send_t;
 /* Flag: the visible part of a longer frame may be sent as a frame. */
 #define SPIN_SEND_UNSEEN 1u
+/* Flag: the NIC inserts the checksum of the IPv4 header and that of UDP, TCP or ICMP, whatever the fields hold. The frame then waits
+ * until its last byte has been read. IPv4 with options, a wrong length and other protocols are sent without: docs/handlers.md. */
+#define SPIN_SEND_CHECKSUM SPIN_ISSUE_CHECKSUM
 
 /* True if these bytes would be a cut frame: they end at the end of the packet slot, and the frame is longer. */
 SPIN_INLINE bool spin_send_is_cut(const void *frame, uint32_t length) {
     return (uint32_t)frame + length == SPIN_REGION_PACKET + SPIN_PACKET_BYTES &&
            ((const spin_task_t *)SPIN_REGION_TASK)->frame_len > SPIN_PACKET_BYTES;
 }
-/* Sends bytes as a frame. Without SPIN_SEND_UNSEEN in `flags`, a frame that would be cut is not sent. */
+/* Sends bytes as a frame. Without SPIN_SEND_UNSEEN in `flags`, a frame that would be cut is not sent. `flags` are constants. */
 SPIN_INLINE spin_send_t spin_send_packet_flags(const void *frame, uint32_t length, uint32_t flags) {
     if (!(flags & SPIN_SEND_UNSEEN) && spin_send_is_cut(frame, length)) {
         return SPIN_SEND_CUT;
@@ -85,7 +88,7 @@ SPIN_INLINE spin_send_t spin_send_packet_flags(const void *frame, uint32_t lengt
     spin_before_command(frame);
     *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)frame;
     *spin_command_word(SPIN_CMD_LENGTH) = length;
-    spin_issue(SPIN_OP_SEND_PACKET);
+    spin_issue(SPIN_OP_SEND_PACKET | (flags & SPIN_SEND_CHECKSUM));
     return SPIN_SEND_OK;
 }
 /* Sends bytes as a frame, unless the frame would be cut. */

@@ -43,6 +43,8 @@ SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)ta
 SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return (uint8_t *)task->l3; }
 /* The payload in the slot. */
 SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return (uint8_t *)task->payload; }
+/* Bytes that the handler may use from spin_packet() on: those of the frame in the slot, and the tailroom. */
+SPIN_INLINE uint32_t spin_room(const spin_task_t *task) { return task->packet_room; }
 /* True if the whole frame is in the slot. */
 SPIN_INLINE bool spin_whole_frame(const spin_task_t *task) { return task->packet_len == task->frame_len; }
 /* The scratchpad: task->scratch_size bytes of this cluster's L1. It starts as zeros and keeps its content between handlers. All
@@ -68,6 +70,15 @@ SPIN_INLINE uint32_t spin_cycles(void) {
         char name[sizeof #type];                                                                                       \
     } spin_user_header_record = {sizeof(type), #type};                                                                 \
     SPIN_INLINE const type *spin_user_header(const spin_task_t *task) { return (const type *)task->payload; }          \
+    _Static_assert(1, "")
+
+/* Declares the tailroom of an image: bytes of zeros after each packet in its slot, for replies that are longer than their requests. The
+ * NIC rounds them up to a multiple of SPIN_BEAT_BYTES and cuts them at the end of the slot: spin_room() is what there is. Use it once,
+ * in one file:
+ *     SPIN_TAILROOM(512); */
+#define SPIN_TAILROOM(bytes)                                                                                           \
+    _Static_assert((bytes) > 0 && (bytes) <= SPIN_TAILROOM_MAX, "a tailroom has 1 to SPIN_TAILROOM_MAX bytes");         \
+    __attribute__((used, section(".spin_tailroom"))) static const uint32_t spin_tailroom_record = (bytes);             \
     _Static_assert(1, "")
 
 /* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ macro_rules! shipped { ($($name:literal $folder:literal $rule:literal $messages:
 shipped! {
     "ping_pong" "" "udp" false;
     "icmp_echo" "" "icmp.type == 8" false;
+    "dns" "" "udp.dport == 53" false;
     "place" "" "spindle" false;
     "udp_to_host" "" "udp" false;
     "aggregate" "" "spindle" true;

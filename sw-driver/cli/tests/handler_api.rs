@@ -82,6 +82,43 @@ fn a_user_header_is_declared_by_the_image() {
     assert!(!output.status.success() && words(&output).contains("more than one user header"), "{}", words(&output));
 }
 
+const TAILROOM: &str = "#include \"spin_printf.h\"\nSPIN_TAILROOM(100);\n\
+    int header_handler(const spin_header_t *h, void *state) {\n\
+        uint8_t *end = spin_packet(h) + spin_room(h);\n\
+        printf(\"%u %u %u\\n\", h->packet_len, spin_room(h), end[-1]);\n\
+        return SPIN_PROCESS_DATA;\n}\n";
+
+#[test]
+fn a_tailroom_is_declared_by_the_image() {
+    let folder = Folder::new();
+    let (source, image, json) = (folder.write("handler.c", TAILROOM), folder.path("h.elf"), folder.path("r.json"));
+    for family in ["gcc", "clang"].into_iter().take(common::compilers().len()) {
+        let output = spindle(&["build", &source, "-o", &image, "--json", &json, "--cc", family]);
+        assert!(output.status.success() && !words(&output).contains("warning"), "{}", words(&output));
+        assert!(words(&output).contains("tailroom: 100 bytes"), "{}", words(&output));
+        let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+        assert_eq!(report["tailroom"], 100);
+        let parsed = spindle::Image::parse(&std::fs::read(&image).unwrap()).unwrap();
+        assert_eq!((parsed.tailroom, parsed.state.len()), (100, 0), "the declaration takes no memory of the card");
+    }
+    // Too large for any slot, and two of them.
+    let large = TAILROOM.replace("(100)", "(1985)");
+    let output = spindle(&["build", &folder.write("handler.c", &large), "-o", &image]);
+    let refused = !output.status.success() && words(&output).contains("a tailroom has 1 to SPIN_TAILROOM_MAX bytes");
+    assert!(refused, "{}", words(&output));
+    let other = folder.write("other.c", "#include \"spindle.h\"\nSPIN_TAILROOM(64);\n");
+    let output = spindle(&["build", &folder.write("handler.c", TAILROOM), &other, "-o", &image]);
+    assert!(!output.status.success() && words(&output).contains("more than one tailroom"), "{}", words(&output));
+}
+
+#[test]
+fn a_handler_has_the_tailroom_that_its_image_declares() {
+    let folder = Folder::new();
+    let frames = [60, 64, 1900, 2048].map(|length| udp(&Ends::default(), 1, 2, &vec![9; length - 42]));
+    let (report, text) = folder.run(TAILROOM, &frames, &["--match", "udp", "--gap", "3000"]);
+    assert_eq!(lines(&report), ["60 188 0", "64 192 0", "1900 2028 0", "2048 2048 9"], "{text}");
+}
+
 /// The header handler waits for the packet at offset 0, and reads the header there; a message without all of it fails.
 #[test]
 fn a_header_handler_reads_its_user_header() {

@@ -69,6 +69,21 @@ pub fn udp_without_checksum(ends: &Ends, src_port: u16, dst_port: u16, payload: 
     bytes
 }
 
+/// A DNS query with recursion for a name, of this record type, with bytes after the question as additional records have them.
+pub fn dns_query(ends: &Ends, src_port: u16, id: u16, name: &str, kind: u16, additional: &[u8]) -> Vec<u8> {
+    let mut query = id.to_be_bytes().to_vec();
+    query.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(!additional.is_empty())]);
+    for label in name.split('.').filter(|label| !label.is_empty()) {
+        query.push(label.len() as u8);
+        query.extend(label.bytes());
+    }
+    query.push(0);
+    query.extend(kind.to_be_bytes());
+    query.extend([0, 1]);
+    query.extend(additional);
+    udp(ends, src_port, 53, &query)
+}
+
 /// An ICMP echo request.
 pub fn echo_request(ends: &Ends, id: u16, sequence: u16, payload: &[u8]) -> Vec<u8> {
     built(|bytes| ends.ip().icmpv4_echo_request(id, sequence).write(bytes, payload))

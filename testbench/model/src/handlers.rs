@@ -2,7 +2,7 @@
 //!
 //! Nothing here is shared with the C sources, the SDK or the driver; headers are found by `etherparse`.
 
-use crate::packet_engine::parser::ones_complement_sum;
+use crate::checksums;
 use etherparse::{LaxNetSlice, LaxSlicedPacket, NetSlice, SlicedPacket, TransportSlice};
 use spindle_contract::params::SLOT_BYTES;
 use std::net::Ipv4Addr;
@@ -37,6 +37,7 @@ pub fn by_name(name: &str) -> Option<Handler> {
     match name {
         "ping_pong" => Some(ping_pong),
         "icmp_echo" => Some(icmp_echo),
+        "dns" => Some(dns),
         "place" => Some(|_, _| Outcome::Proceed),
         "udp_to_host" => Some(udp_to_host),
         "firewall" => Some(firewall),
@@ -76,7 +77,7 @@ fn ping_pong(frame: &[u8], _: Circumstances) -> Outcome {
     Outcome::Answer(answer)
 }
 
-/// The checksum is computed anew over the whole message; of the two forms of zero the answer has 0xffff.
+/// The checksums are those that the NIC inserts.
 fn icmp_echo(frame: &[u8], _: Circumstances) -> Outcome {
     let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
     let (Some(ip), Some(TransportSlice::Icmpv4(icmp)), true) =
@@ -87,15 +88,55 @@ fn icmp_echo(frame: &[u8], _: Circumstances) -> Outcome {
     if (icmp.type_u8(), icmp.code_u8()) != (8, 0) {
         return Outcome::Drop;
     }
-    let start = ip + 20;
-    let end = start + icmp.slice().len();
     let mut answer = turned(frame, ip);
-    answer[start..start + 4].fill(0);
-    let sum = match !ones_complement_sum(&answer[start..end]) {
-        0 => 0xffff,
-        sum => sum,
+    answer[ip + 20] = 0;
+    checksums::send(&mut answer);
+    Outcome::Answer(answer)
+}
+
+/// Tailroom and address of `dns`.
+const DNS_TAILROOM: usize = 64;
+/// What `dns` answers each name with.
+pub const DNS_ADDRESS: [u8; 4] = [10, 0, 0, 1];
+
+/// A query of one question for an IPv4 address, with whatever follows the question: the answer has the question and one record.
+fn dns(frame: &[u8], _: Circumstances) -> Outcome {
+    let Ok(packet) = SlicedPacket::from_ethernet(frame) else { return Outcome::Drop };
+    let (Some(ip), Some(TransportSlice::Udp(udp)), true) =
+        (ipv4_offset(frame, &packet), &packet.transport, frame.len() <= SLOT_BYTES)
+    else {
+        return Outcome::Drop;
     };
-    answer[start + 2..start + 4].copy_from_slice(&sum.to_be_bytes());
+    let query = udp.payload();
+    // Not a response, opcode 0, not truncated; one question.
+    if query.len() < 12 || query[2] & 0xFA != 0 || query[4..6] != [0, 1] {
+        return Outcome::Drop;
+    }
+    let mut at = 12;
+    while let Some(length) = query.get(at).filter(|length| **length != 0) {
+        at += 1 + usize::from(*length);
+    }
+    if query.get(at..at + 5) != Some(&[0, 0, 1, 0, 1]) {
+        return Outcome::Drop;
+    }
+    let mut message = query[..at + 5].to_vec();
+    message[2] = 0x84 | query[2] & 1;
+    message[3] = 0;
+    message[6..12].copy_from_slice(&[0, 1, 0, 0, 0, 0]);
+    message.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
+    message.extend(DNS_ADDRESS);
+    let (transport, end) = (ip + 20, ip + 28 + message.len());
+    if end > SLOT_BYTES.min(frame.len() + DNS_TAILROOM) {
+        return Outcome::Drop;
+    }
+    let mut answer = turned(frame, ip);
+    answer.truncate(ip + 28);
+    answer.extend(message);
+    answer[ip + 2..ip + 4].copy_from_slice(&((end - ip) as u16).to_be_bytes());
+    answer[transport..transport + 2].copy_from_slice(&frame[transport + 2..transport + 4]);
+    answer[transport + 2..transport + 4].copy_from_slice(&frame[transport..transport + 2]);
+    answer[transport + 4..transport + 6].copy_from_slice(&((end - transport) as u16).to_be_bytes());
+    checksums::send(&mut answer);
     Outcome::Answer(answer)
 }
 
@@ -150,7 +191,8 @@ fn firewall(frame: &[u8], _: Circumstances) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::{echo_request, udp, Ends};
+    use crate::frames::{dns_query, echo_request, udp, Ends};
+    use crate::packet_engine::parser::ones_complement_sum;
 
     const ANY: Circumstances = Circumstances { number: 5, host_bytes: 8192 };
 
@@ -174,6 +216,28 @@ mod tests {
                 assert_eq!((answer[34], &answer[38..]), (0, &frame[38..]));
             }
         }
+    }
+
+    #[test]
+    fn a_name_has_an_address() {
+        let ends = Ends::default();
+        let frame = dns_query(&ends, 5353, 0xBEEF, "www.example.org", 1, &[0; 11]);
+        let Outcome::Answer(answer) = dns(&frame, ANY) else { panic!("no answer") };
+        let record = [&b"\xC0\x0C\0\x01\0\x01\0\0\0\x3C\0\x04"[..], &DNS_ADDRESS].concat();
+        let question = b"\x03www\x07example\x03org\0\0\x01\0\x01";
+        let message = [&b"\xBE\xEF\x85\0\0\x01\0\x01\0\0\0\0"[..], question, &record].concat();
+        let back =
+            Ends { src_mac: ends.dst_mac, dst_mac: ends.src_mac, src_ip: ends.dst_ip, dst_ip: ends.src_ip, ..ends };
+        assert_eq!(answer, udp(&back, 53, 5353, &message));
+        // Another type; an answer; two questions; a name without end.
+        let drops = |at: usize, value: u8| {
+            let mut frame = frame.clone();
+            frame[at] = value;
+            dns(&frame, ANY) == Outcome::Drop
+        };
+        assert_eq!(dns(&dns_query(&ends, 1, 2, "a.b", 28, &[]), ANY), Outcome::Drop);
+        assert!(drops(44, 0x81) && drops(44, 3) && drops(44, 9) && drops(47, 2) && drops(47, 0) && drops(54, 63));
+        assert_eq!(dns(&udp(&ends, 1, 53, &[0; 11]), ANY), Outcome::Drop);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub fn filtering(frame: &[u8], table: &HashMap<([u8; 4], u16), u16>) -> Option<V
     let mut out = frame.to_vec();
     let at = udp.slice().as_ptr() as usize - frame.as_ptr() as usize + 2;
     out[at..at + 2].copy_from_slice(&port.to_be_bytes());
-    checksums::fix(&mut out);
+    checksums::send(&mut out);
     Some(out)
 }
 
@@ -179,7 +179,7 @@ pub fn passed_on(frame: &[u8], first: u8, from: usize, to: usize) -> Vec<u8> {
     let mut out = frame.to_vec();
     let (from, to) = (first + from as u8, first + to as u8);
     (out[5], out[11], out[14 + 15], out[14 + 19]) = (to, from, from, to);
-    checksums::fix(&mut out);
+    checksums::send(&mut out);
     out
 }
 

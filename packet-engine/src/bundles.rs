@@ -42,7 +42,7 @@ pub struct FrameDescSource {
     /// The frame is dropped.
     pub drop: Signal<Out, Bit>,
     /// Reason of the drop.
-    pub reason: Signal<Out, Bits<5>>,
+    pub reason: Signal<Out, Bits<6>>,
     /// A frame is there.
     pub valid: Signal<Out, Bit>,
 }
@@ -56,6 +56,19 @@ pub struct HeadersSource {
     pub drop: Signal<Out, Bit>,
     /// A frame is there.
     pub valid: Signal<Out, Bit>,
+}
+
+/// The parser reads the node table: the entry of the source of each frame.
+#[bundle(mirror = SourceLookupSink)]
+pub struct SourceLookupSource {
+    /// Read the entry (pulse).
+    pub read: Signal<Out, Bit>,
+    /// Low bits of the source node.
+    pub node: Signal<Out, Bits<8>>,
+    /// 2 cycles later, until 2 cycles after the next read: the table has the node,
+    pub present: Signal<In, Bit>,
+    /// with this IPv4 address.
+    pub ip: Signal<In, Bits<32>>,
 }
 
 /// A frame that the packet buffer has stored, one pulse per frame.

@@ -9,7 +9,8 @@
 //!
 //! A frame is counted if a rule had given it to a context, by the context of that rule. Both sources have their own
 //! bank with the reasons that the source can give, so both are taken in the same cycle, and neither stalls. No reason
-//! comes from both: the parser's BAD_TRANSPORT is found before the rule. Counts wrap at 2^32.
+//! comes from both: the parser's BAD_TRANSPORT is found before the rule, as are all reasons from CONTEXT_DROP_COUNT on.
+//! Counts wrap at 2^32.
 
 use spindle_blocks::{JoinTrace, RamStyle, SumBank};
 use spindle_contract::descriptors::action;
@@ -117,8 +118,9 @@ impl ContextDrops {
 impl ContextDrops {
     fn update(&mut self) {
         let joined = self.joined.val();
-        let of_context = joined.valid & joined.ruled & (joined.action == bits(action::CONTEXT));
-        let join_place = join_reason(joined.reason);
+        let of_context =
+            joined.valid & joined.ruled & !joined.reason.get_bit(5) & (joined.action == bits(action::CONTEXT));
+        let join_place = join_reason(joined.reason.get_bits::<5>(0));
         self.join_counts.d.next = of_context & joined.dropped & join_place.known;
         self.join_at.d.next = (joined.context, join_place.place.get_bits::<3>(0)).cat::<7>();
         self.joins.add.next = self.join_counts.q.val();

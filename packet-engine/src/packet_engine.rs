@@ -154,6 +154,8 @@ impl PacketEngine {
         self.rx.join(&mut self.parser.rx);
         self.parser.rx_enable.next = self.registers.settings.val().control_receive;
         self.parser.spindle_port.next = self.registers.settings.val().spindle_port;
+        self.parser.check_source.next = self.registers.settings.val().psn_control_source;
+        self.parser.source.join(&mut self.initiator.source);
         self.rx_traffic.keep.next = self.rx.keep.val();
         self.rx_traffic.last.next = self.rx.last.val();
         self.rx_traffic.moves.next = self.rx.valid.val();

@@ -15,7 +15,7 @@
 //! An access is answered 6 cycles after it is seen; none is seen in the first 256 cycles after reset, in which the
 //! drops of the contexts are cleared. Errors: an address without a register, a read of a write-only or a write
 //! to a read-only register, a commit to a slot that does not exist or while the matcher is committing. Counters are cleared
-//! by reset (those of DROPS within 32 cycles of it; before the driver switches reception on, frames are dropped with the
+//! by reset (those of DROPS within 64 cycles of it; before the driver switches reception on, frames are dropped with the
 //! reason RX_DISABLED only).
 
 use crate::bundles::{PeerQuerySource, SchedulerCountsSink};
@@ -61,7 +61,7 @@ pub struct PacketRegisters {
     /// Read of a peer.
     pub peer_query: PeerQuerySource,
     /// Reason of a frame that was dropped before it reached the message table.
-    pub drop: PulseSink<Bits<5>>,
+    pub drop: PulseSink<Bits<6>>,
     /// Rule and context of a frame, and whether it is dropped.
     pub joined: Signal<In, JoinTrace>,
     /// What the scheduler counts.
@@ -83,7 +83,7 @@ pub struct PacketRegisters {
     /// Free cells.
     pub cells_free: Signal<In, Bits<11>>,
     page: PacketPage,
-    drops: CounterBank<5, 32>,
+    drops: CounterBank<6, 32>,
     context_drops: ContextDrops,
     /// Step of the access; 0 = none.
     step: Reg<Bits<3>>,
@@ -176,7 +176,7 @@ impl PacketRegisters {
         let word_exists = (request.wdata < MATCH_WORDS as u64) & free;
         let term_exists = (request.wdata < MATCH_TERMS as u64) & free;
         let rule_exists = (request.wdata < self._rules) & free;
-        self.drops.read_index.next = request.addr.get_bits::<5>(2);
+        self.drops.read_index.next = request.addr.get_bits::<6>(2);
         self.live_index.next = request.addr.get_bits::<4>(2);
         self.context_drops.read_reason.next = request.addr.get_bits::<5>(2);
         self.context_drops.read_context.next = request.addr.get_bits::<4>(7);
@@ -245,7 +245,7 @@ impl PacketRegisters {
         self.drops.a_valid.next = self.drop.valid.val();
         self.drops.a_index.next = self.drop.val();
         self.drops.b_valid.next = outcome.dropped;
-        self.drops.b_index.next = outcome.reason;
+        self.drops.b_index.next = zext::<6, 5>(outcome.reason);
         self.context_drops.joined.next = self.joined.val();
         self.context_drops.dropped.offer(
             outcome.dropped & self.counts.of_context.val(),

@@ -2,7 +2,7 @@
 
 use crate::access::whole;
 use crate::{Bar, ContextId, Device, Error, HostMemory, Result};
-use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
+use spindle_contract::reasons::{CONTEXT_DROP_COUNT, DROP_COUNT, DROP_REASONS};
 use spindle_contract::registers::{hpu, node, packet, rvma, Kind, Page, Register, BLOCKS};
 
 /// Counters of one unit each of several; [`Counters::hpus`] has them.
@@ -68,8 +68,9 @@ pub struct ContextCounters {
     pub cycles: u64,
     /// Their instructions.
     pub instructions: u64,
-    /// Frames that a rule had given to the context and that were dropped, by reason (`DROP_REASONS`); modulo 2^32 each.
-    pub drops: [u32; DROP_COUNT],
+    /// Frames that a rule had given to the context and that were dropped, by reason (the first of `DROP_REASONS`); modulo
+    /// 2^32 each.
+    pub drops: [u32; CONTEXT_DROP_COUNT],
 }
 
 impl ContextCounters {
@@ -198,9 +199,9 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             faulted: self.bar.read32(register(hpu::CONTEXT_FAULTED))?,
             cycles: self.read_wide(register(hpu::CONTEXT_CYCLES_LO), register(hpu::CONTEXT_CYCLES_HI))?,
             instructions: self.read_wide(register(hpu::CONTEXT_INSTRET_LO), register(hpu::CONTEXT_INSTRET_HI))?,
-            drops: [0; DROP_COUNT],
+            drops: [0; CONTEXT_DROP_COUNT],
         };
-        let first = packet::BASE + packet::CONTEXT_DROPS + 4 * (context * DROP_COUNT) as u32;
+        let first = packet::BASE + packet::CONTEXT_DROPS + 4 * (context * CONTEXT_DROP_COUNT) as u32;
         for (reason, count) in counters.drops.iter_mut().enumerate().filter(|(reason, _)| drops[*reason] != 0) {
             *count = self.bar.read32(first + 4 * reason as u32)?;
         }

@@ -56,9 +56,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok((read(node::ACKS_SENT)?, read(node::NACKS_SENT)?, read(node::NACKS_WITHHELD)?))
     }
 
-    /// Switches the PSN filter on or off; off after reset, when packets pass whatever their sequence number.
+    /// Switches the PSN filter on or off, and with it the check of sources ([`Device::set_source_check`]), without which
+    /// the filter would take the number of a packet from anyone who names the right node. Both are off after reset,
+    /// when packets pass whatever their sequence number.
     pub fn set_sequence_filter(&mut self, on: bool) -> Result<()> {
-        self.bar.write(packet::PsnControl::ZERO.with_filter(on))
+        self.bar.write(packet::PsnControl::ZERO.with_filter(on).with_source(on))
+    }
+
+    /// Switches the check of sources on or off, and leaves the PSN filter as it is. While it is on, a Spindle packet whose
+    /// IPv4 source address is not the one that the node table has for its source node is dropped as `bad_source`, as is
+    /// one of a node that the table does not have: enter each node that may send ([`Device::set_node`]).
+    pub fn set_source_check(&mut self, on: bool) -> Result<()> {
+        let control = self.bar.read::<packet::PsnControl>()?;
+        self.bar.write(control.with_source(on))
     }
 
     /// Entry of the PSN filter's table, named by the low bits of a node; `None`: the entry has no peer.

@@ -6,7 +6,7 @@ use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
 use spindle_contract::registers::{hpu, packet, rvma};
 
 /// A snapshot of the card's counters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
     /// Frames received.
     pub frames_in: u32,
@@ -54,6 +54,36 @@ pub struct Stats {
     pub faults_lost: u32,
     /// Pieces of printed text that found the queue full.
     pub prints_lost: u32,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Stats {
+            frames_in: 0,
+            frames_to_hpu: 0,
+            frames_to_mailbox: 0,
+            frames_to_host: 0,
+            frames_out: 0,
+            frames_handled: 0,
+            frames_placed: 0,
+            drops: [0; DROP_COUNT],
+            messages_open: 0,
+            messages_done: 0,
+            messages_failed: 0,
+            messages_aged: 0,
+            cells_free: 0,
+            tasks_done: 0,
+            tasks_faulted: 0,
+            busy_cycles: 0,
+            instructions: 0,
+            commands: 0,
+            placed_packets: 0,
+            placed_bytes: 0,
+            completions: 0,
+            faults_lost: 0,
+            prints_lost: 0,
+        }
+    }
 }
 
 impl Stats {

@@ -5,6 +5,7 @@
 //! | header window | in `header`, `valid` |
 //! | parser | in `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `ip_end`: with `valid` |
 //! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
+//! | node table | in `source_present`, `source_ip`: the entry of the frame's source, with `valid` |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: 1 cycle after `valid` |
 //! | header matcher | out `parsed_flags` 1 cycle, `parsed` 2 cycles after `valid` |
 //!
@@ -55,6 +56,8 @@ pub struct Facts {
     /// The UDP length that the Spindle header announces.
     announced: Bits<17>,
     get: Bit,
+    /// The node table has the source with another address, or not at all.
+    stranger: Bit,
 }
 
 /// Layers that a frame has and that are parsed.
@@ -92,6 +95,12 @@ pub struct HeaderCheck {
     pub transport_sum: Signal<In, Bits<16>>,
     /// Second half.
     pub transport_carry: Signal<In, Bits<16>>,
+    /// The source counts.
+    pub check_source: Signal<In, Bit>,
+    /// The node table has the frame's source node,
+    pub source_present: Signal<In, Bit>,
+    /// with this IPv4 address.
+    pub source_ip: Signal<In, Bits<32>>,
     /// Descriptor, and the decision to drop the frame.
     pub parsed: FrameDescSource,
     /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
@@ -111,7 +120,7 @@ pub struct HeaderCheck {
     facts_valid: Reg<Bit>,
     desc: DFF<PacketDesc>,
     drop: DFF<Bit>,
-    reason: DFF<Bits<5>>,
+    reason: DFF<Bits<6>>,
     done: Reg<Bit>,
 }
 
@@ -178,6 +187,8 @@ impl HeaderCheck {
                 & (sp_words == (if get { bits::<4>(8) } else { bits::<4>(6) })),
             announced: zext::<17, 16>(spindle_payload_len(header)) + zext::<17, 7>(overhead),
             get,
+            stranger: self.check_source.val()
+                & (!self.source_present.val() | ne(self.source_ip.val(), ipv4_src(header))),
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
@@ -202,26 +213,29 @@ impl HeaderCheck {
         let bad_udp_checksum = udp & f.summed & !transport_intact;
         let bad_icmp_checksum = icmp & !transport_intact;
         let bad_transport = spindle & (!f.transport_good | (f.announced != zext::<17, 16>(udp_len)));
+        let bad_source = spindle & f.stranger;
         self.reason.d.next = if f.disabled {
-            bits::<5>(reasons::RX_DISABLED)
+            bits::<6>(reasons::RX_DISABLED)
         } else if f.bad_frame {
-            bits::<5>(reasons::BAD_FRAME)
+            bits::<6>(reasons::BAD_FRAME)
         } else if f.runt {
-            bits::<5>(reasons::RUNT)
+            bits::<6>(reasons::RUNT)
         } else if f.too_long {
-            bits::<5>(reasons::TOO_LONG)
+            bits::<6>(reasons::TOO_LONG)
         } else if bad_ip_length {
-            bits::<5>(reasons::BAD_IP_LENGTH)
+            bits::<6>(reasons::BAD_IP_LENGTH)
         } else if bad_ip_checksum {
-            bits::<5>(reasons::BAD_IP_CHECKSUM)
+            bits::<6>(reasons::BAD_IP_CHECKSUM)
         } else if bad_udp_length {
-            bits::<5>(reasons::BAD_UDP_LENGTH)
+            bits::<6>(reasons::BAD_UDP_LENGTH)
         } else if bad_udp_checksum {
-            bits::<5>(reasons::BAD_UDP_CHECKSUM)
+            bits::<6>(reasons::BAD_UDP_CHECKSUM)
         } else if bad_icmp_checksum {
-            bits::<5>(reasons::BAD_ICMP_CHECKSUM)
+            bits::<6>(reasons::BAD_ICMP_CHECKSUM)
+        } else if bad_transport {
+            bits::<6>(reasons::BAD_TRANSPORT)
         } else {
-            bits::<5>(reasons::BAD_TRANSPORT)
+            bits::<6>(reasons::BAD_SOURCE)
         };
         self.drop.d.next = f.disabled
             | f.bad_frame
@@ -232,7 +246,8 @@ impl HeaderCheck {
             | bad_udp_length
             | bad_udp_checksum
             | bad_icmp_checksum
-            | bad_transport;
+            | bad_transport
+            | bad_source;
         self.done.d.next = self.facts_valid.q.val();
         self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
         self.early_peer.next = spindle_src_nid(h).get_bits::<8>(0);

@@ -73,7 +73,7 @@ pub struct IngressJoin {
     /// Route of that frame.
     pub packet_intake: Signal<Out, Intake>,
     /// Reason of a dropped frame.
-    pub drop: Pulse<Bits<5>>,
+    pub drop: Pulse<Bits<6>>,
     /// Rule and context of a frame, and whether it goes on.
     pub trace: Signal<Out, JoinTrace>,
     stored: Fifo<Written, 4>,
@@ -81,7 +81,7 @@ pub struct IngressJoin {
     queue: Fifo<PacketDesc, 10>,
     front: Slice<Entry>,
     dropped: Reg<Bit>,
-    reason: DFF<Bits<5>>,
+    reason: DFF<Bits<6>>,
     traced: Reg<JoinTrace>,
     commit_out_valid: Reg<Bit>,
     commit_out: DFF<PsnCommit>,
@@ -136,11 +136,11 @@ impl IngressJoin {
         self.frees.read.join(&mut self.free);
         self.dropped.d.next = self.matched.valid.val() & (refused | cells.overflow);
         let reason = if verdict.drop {
-            verdict.reason
+            zext::<6, 5>(verdict.reason)
         } else if self.matched.drop.val() {
             self.matched.reason.val()
         } else {
-            bits::<5>(reasons::NO_BUFFER)
+            bits::<6>(reasons::NO_BUFFER)
         };
         self.reason.d.next = reason;
         self.traced.d.next = JoinTrace {
@@ -164,7 +164,8 @@ impl IngressJoin {
         let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
         let repeated = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
         let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));
-        let code = nack_code(reason);
+        // No report comes of a reason of the parser, of which some have a sixth bit.
+        let code = nack_code(reason.get_bits::<5>(0));
         let reports = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | repeated | beyond);
         self.report_out_valid.d.next = reports & (repeated | code.any());
         if reports {

@@ -7,14 +7,15 @@
 //! | header matcher | out `parsed`: one pulse per frame, in frame order, also for malformed frames; no ready |
 //! | header matcher | out `parsed_flags`: one cycle before `parsed` |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: of the frame whose `parsed` comes in the next cycle |
+//! | node table | out/in `source`: reads the source of each frame with its first beat on `beat`; the answer comes 2 cycles later |
 //! | trace | out `started`: pulse with the first beat on `beat` |
-//! | registers | in `rx_enable` (sampled with the first beat of a frame), `spindle_port` |
+//! | registers | in `rx_enable` (sampled with the first beat of a frame), `spindle_port`, `check_source` |
 //!
 //! `parsed_valid` comes [`LATENCY`] cycles after the frame's last beat. Never stalls: one beat per cycle for ever, so one-beat
 //! frames at one frame per cycle.
 //!
 //! A frame is dropped for the first of these that holds: RX_DISABLED (nothing else is checked), then in the order of
-//! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`. What is checked:
+//! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`, then BAD_SOURCE. What is checked:
 //!
 //! * RUNT: less than an Ethernet header, than the tag it announces, or than an IPv4 header after EtherType 0x0800.
 //! * IPv4: version 4 and a header length of at least 5; the total length covers the header (and 8 bytes of UDP or ICMP) and does
@@ -23,16 +24,21 @@
 //! * UDP: length equal to the IP payload; checksum unless 0. ICMP: checksum.
 //! * Spindle (UDP to `spindle_port`): version 1, known opcode, header length 6 (GET: 8) words, and header, payload and
 //!   ICRC fill the datagram exactly.
+//! * BAD_SOURCE, while `check_source` is set: the node table has the node that the low 8 bits of `src_nid` name, with the
+//!   frame's IPv4 source address. The table is read while the frame's second beat arrives, so the check adds no cycle.
 //!
 //! Header fields that a frame does not have are 0. `length` of a frame beyond the limit saturates at 16320. Of a dropped
 //! frame only `version`, `frame`, `stamp` and `length` mean something.
 
 use crate::{
-    bundles::{FrameDescSource, ParserBeatSource},
+    bundles::{FrameDescSource, ParserBeatSource, SourceLookupSource},
     ingress::{checksum::TransportSum, header_check::HeaderCheck},
 };
 use spindle_blocks::bundles::RxSink;
-use spindle_contract::{params::BEAT_BYTES, wire::ETHERTYPE_VLAN};
+use spindle_contract::{
+    params::BEAT_BYTES,
+    wire::{spindle, ETHERTYPE_VLAN, VLAN_BYTES},
+};
 use spindle_verilog::prelude::*;
 
 /// Cycles from a beat on `rx_*` to the same beat on `beat_*`.
@@ -42,6 +48,12 @@ pub const LATENCY: usize = 4;
 
 /// The tag's EtherType as it stands in a beat: low byte first.
 const VLAN_IN_BEAT: u64 = ETHERTYPE_VLAN.swap_bytes() as u64;
+/// First bit of the low byte of `src_nid` in the first beat of a frame without VLAN tag.
+const NODE_AT: usize = 8 * (spindle::START + spindle::SRC_NID + 3);
+/// Bits by which a VLAN tag moves it.
+const TAG_BITS: usize = 8 * VLAN_BYTES;
+// The address of the table is there before the frame has ended: a Spindle packet has two beats at least.
+const _: () = assert!(NODE_AT + TAG_BITS + 8 <= 8 * BEAT_BYTES);
 /// The beat counter stops here; no accepted frame comes near.
 const LAST_INDEX: u64 = 254;
 // The numbers from 0 to 63 that have a certain bit set.
@@ -61,6 +73,10 @@ pub struct Parser {
     pub rx_enable: Signal<In, Bit>,
     /// UDP port of Spindle transport.
     pub spindle_port: Signal<In, Bits<16>>,
+    /// Spindle packets come from the address that the node table has for their source.
+    pub check_source: Signal<In, Bit>,
+    /// Source of a frame, and its address.
+    pub source: SourceLookupSource,
     /// Beat of a frame.
     pub beat: ParserBeatSource,
     /// Fields of the headers; `pkt`, `cells` and the matcher's fields are 0.
@@ -165,6 +181,14 @@ impl Parser {
         self.beat.last.next = self.last.q.val();
         self.beat.valid.next = self.valid.q.val();
         self.started.offer(self.valid.q.val() & self.first.q.val(), self.frame.q.val());
+
+        // The source of the frame is looked up.
+        self.source.read.next = self.valid.q.val() & self.first.q.val();
+        self.source.node.next =
+            if self.vlan.q.val() { data.get_bits::<8>(NODE_AT + TAG_BITS) } else { data.get_bits::<8>(NODE_AT) };
+        self.check.check_source.next = self.check_source.val();
+        self.check.source_present.next = self.source.present.val();
+        self.check.source_ip.next = self.source.ip.val();
 
         // Header window and transport checksum.
         if self.valid.q.val() & self.first.q.val() {

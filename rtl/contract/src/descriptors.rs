@@ -358,7 +358,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         action: 2 "action of the rule, as in packet_desc",
         context: 4 "execution context of the rule",
         dropped: 1 "the frame ends here and is dropped; 0 = it goes on to the scheduler",
-        reason: 5 "drop reason, if dropped",
+        reason: 6 "drop reason, if dropped",
     }
     /// Trace of the scheduler: a frame joins a message, or ends, or both. A frame that the ingress join passed on ends here once.
     EndTrace "end_trace" {

@@ -38,9 +38,13 @@ reasons! {
     CONTROL 29 "control" "a control packet, which the PSN filter served";
     CLOSED 30 "closed" "the mailbox is being closed";
     STALE_EPOCH 31 "stale_epoch" "the epoch is over, or the buffer was taken back";
+    BAD_SOURCE 32 "bad_source" "the IPv4 source of a Spindle packet is not the address that the node table has for its source node";
 }
 /// Number of reasons.
 pub const DROP_COUNT: usize = DROP_REASONS.len();
+/// Reasons from this number on are found by the parser, before a rule can give the frame to a context.
+pub const CONTEXT_DROP_COUNT: usize = 32;
+const _: () = assert!(DROP_COUNT <= 64, "a reason has six bits, and DROPS has 64 places");
 
 macro_rules! points { ($($konst:ident $num:literal $name:literal $doc:literal;)*) => {
     $(#[doc = $doc] pub const $konst: usize = $num;)*

@@ -21,7 +21,7 @@ pub struct Expected<'a> {
 }
 
 /// What should come out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// The answer to each frame, if it gets one.
     pub answers: Vec<Option<Vec<u8>>>,
@@ -31,6 +31,12 @@ pub struct Expectation {
     pub drops: [u32; DROP_COUNT],
     /// Frames that were passed on to mailboxes, whose fate is not predicted here.
     pub proceeded: u32,
+}
+
+impl Default for Expectation {
+    fn default() -> Self {
+        Expectation { answers: vec![], host: vec![], drops: [0; DROP_COUNT], proceeded: 0 }
+    }
 }
 
 /// Predicts what becomes of `frames`: the first of `handlers` with a rule that matches gets a frame.

@@ -86,10 +86,13 @@
 #define SPINDLE_PACKET_SPINDLE_PORT_MASK 0x0000ffffu  /* UDP destination port of Spindle transport */
 #define SPINDLE_PACKET_SPINDLE_PORT_SHIFT 0            /* lowest bit of spindle_port */
 #define SPINDLE_PACKET_SPINDLE_PORT_RESET 0x000012bbu  /* value after reset */
-#define SPINDLE_PACKET_PSN_CONTROL       0x008u       /* rw, control: sequence numbers */
+#define SPINDLE_PACKET_PSN_CONTROL       0x008u       /* rw, control: sequence numbers and sources */
 /* duplicates, and packets beyond the window of their peer, are dropped */
 #define SPINDLE_PACKET_PSN_CONTROL_FILTER_MASK 0x00000001u
 #define SPINDLE_PACKET_PSN_CONTROL_FILTER_SHIFT 0            /* lowest bit of filter */
+/* Spindle packets are dropped unless the node table has their IPv4 source address for their source node */
+#define SPINDLE_PACKET_PSN_CONTROL_SOURCE_MASK 0x00000002u
+#define SPINDLE_PACKET_PSN_CONTROL_SOURCE_SHIFT 1            /* lowest bit of source */
 /* rw, stage: source of an extracted word: two halves of 16 bits, each from a half-word of the frame with its parity */
 #define SPINDLE_PACKET_WORD_SOURCE       0x010u
 /* number of the even half among half-words 0, 2, 4, ... of a frame without VLAN tag */
@@ -196,7 +199,6 @@
 /* ro, counter: frames handed to the RVMA engine for the host window */
 #define SPINDLE_PACKET_FRAMES_TO_HOST    0x138u
 #define SPINDLE_PACKET_CONTEXT_LIVE      0x140u       /* ro, window, 16 registers: live messages of each context */
-#define SPINDLE_PACKET_DROPS             0x180u       /* ro, window, 32 registers: frames dropped, by reason */
 /* rw, trigger: a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has
    happened */
 #define SPINDLE_PACKET_PEER_QUERY        0x200u
@@ -210,6 +212,7 @@
 #define SPINDLE_PACKET_PEER_EXPECTED     0x20cu
 /* ro, status, 2 registers: bit i: sequence number PEER_EXPECTED + i has been accepted */
 #define SPINDLE_PACKET_PEER_SELECTIVE    0x210u
+#define SPINDLE_PACKET_DROPS             0x300u       /* ro, window, 64 registers: frames dropped, by reason */
 /* ro, window, 512 registers: frames dropped that a rule had given to a context, by context and reason: word 32 *
    context + reason */
 #define SPINDLE_PACKET_CONTEXT_DROPS     0x800u
@@ -819,6 +822,8 @@
 #define SPINDLE_DROP_CONTROL             29           /* a control packet, which the PSN filter served */
 #define SPINDLE_DROP_CLOSED              30           /* the mailbox is being closed */
 #define SPINDLE_DROP_STALE_EPOCH         31           /* the epoch is over, or the buffer was taken back */
+/* the IPv4 source of a Spindle packet is not the address that the node table has for its source node */
+#define SPINDLE_DROP_BAD_SOURCE          32
 
 /* Completion record in host memory, little-endian. */
 #define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */

@@ -9,7 +9,7 @@ use spindle::counters::ContextCounters;
 use spindle::rule_table::Action;
 use spindle::window::WindowOptions;
 use spindle::ContextOptions;
-use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS};
+use spindle_contract::reasons::{CONTEXT_DROP_COUNT, DROP_REASONS};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr, CString};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -50,11 +50,11 @@ pub struct SpinCounters {
     instructions: u64,
     tasks: u32,
     faulted: u32,
-    drops: [u32; DROP_COUNT],
+    drops: [u32; CONTEXT_DROP_COUNT],
 }
 
 // SPIN_REASONS of the header.
-const _: () = assert!(DROP_COUNT == 32);
+const _: () = assert!(CONTEXT_DROP_COUNT == 32);
 
 /// A string of the caller.
 ///

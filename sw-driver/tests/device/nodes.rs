@@ -91,7 +91,12 @@ fn answers_are_given_as_often_as_the_register_can_say() {
     assert_eq!(handle.steps(), vec![]);
     for on in [true, false] {
         device.set_sequence_filter(on).unwrap();
-        assert_eq!(handle.writes(), vec![(packet::BASE + packet::PSN_CONTROL, on.into())]);
+        assert_eq!(handle.writes(), vec![(packet::BASE + packet::PSN_CONTROL, 3 * u32::from(on))]);
+    }
+    for (was, on, word) in [(3, false, 1), (1, true, 3), (0, true, 2), (2, false, 0)] {
+        handle.poke(packet::BASE + packet::PSN_CONTROL, was);
+        device.set_source_check(on).unwrap();
+        assert_eq!(handle.writes(), vec![(packet::BASE + packet::PSN_CONTROL, word)], "{was} {on}");
     }
 }
 

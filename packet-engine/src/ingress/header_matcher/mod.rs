@@ -300,9 +300,9 @@ impl HeaderMatcher {
         self.matched.reason.next = if candidate.drop {
             candidate.reason
         } else if !ruled {
-            bits::<5>(reasons::NO_RULE)
+            bits::<6>(reasons::NO_RULE)
         } else {
-            bits::<5>(reasons::RULE_DROP)
+            bits::<6>(reasons::RULE_DROP)
         };
         self.matched.valid.next = self.line_valid[1].q.val();
     }

@@ -88,5 +88,5 @@ pub struct Candidate {
     /// The frame is dropped.
     pub drop: Bit,
     /// Reason of the drop.
-    pub reason: Bits<5>,
+    pub reason: Bits<6>,
 }

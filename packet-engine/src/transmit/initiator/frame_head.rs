@@ -59,6 +59,15 @@ pub struct NodeRow {
     pub sum: Bits<17>,
 }
 
+/// What the parser needs of an entry of the node table.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct SourceEntry {
+    /// The table has the node.
+    pub present: Bit,
+    /// Its IPv4 address.
+    pub ip: Bits<32>,
+}
+
 /// Who we are.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct LocalNode {

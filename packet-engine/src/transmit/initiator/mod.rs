@@ -19,6 +19,7 @@
 //! | in `host_put` | array: a put from host memory or of context memory, or a get |
 //! | in `frame` | RVMA engine: host memory that is a frame, at most 8 KiB |
 //! | in `parsed` | parser: acknowledgements and refusals for the sender |
+//! | in `source` | parser: reads the node table |
 //! | out `send` | PSN filter: acknowledgements and refusals go no further |
 //! | out `put_event` | RVMA engine: ends of puts of the host |
 //! | in `reply` | responder |
@@ -48,7 +49,7 @@ pub mod packet_sums;
 pub mod planner;
 pub mod put_planner;
 
-use crate::bundles::{AckControlSource, HeadersSink};
+use crate::bundles::{AckControlSource, HeadersSink, SourceLookupSink};
 use crate::transmit::egress::EgressBeat;
 use crate::transmit::sender::Sender;
 use frame_head::FrameHead;
@@ -125,6 +126,8 @@ pub struct Initiator {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
+    /// Source of a frame, and its address.
+    pub source: SourceLookupSink,
     /// Puts are sequenced: acknowledgements and refusals go no further.
     pub send: Signal<Out, Bit>,
     /// End of a put of the host.
@@ -175,6 +178,7 @@ impl Initiator {
         self.host.from_host.next = true;
         self.host_put.join(&mut self.sender.put);
         self.parsed.join(&mut self.sender.parsed);
+        self.source.join(&mut self.nodes.source);
         self.framer.lost.join(&mut self.sender.lost);
         self.sender.put_event.join(&mut self.put_event);
         self.sender.enable.next = self.nodes.settings.val().send_control_sequenced;

@@ -6,6 +6,7 @@
 //! | out `settings` | sender, responder: the registers that the driver wrote |
 //! | out `own_node`, `own_sum` | framer, planners |
 //! | in `lookup[i]` / out `row[i]` | planner i: the row of a node, two cycles later |
+//! | in `source` | parser: the address of the source of a frame |
 //! | in `ended`, `ended_error` | framer, sender |
 //! | in `resent`, `refused`, `refusal` | sender |
 //! | in `unsummed` | packet sums |
@@ -16,6 +17,7 @@
 //! wait meanwhile.
 
 use super::frame_head::*;
+use crate::bundles::SourceLookupSink;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{CsrRequest, CsrResponse, NodePage, NodeStatus, NodeStored};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
@@ -43,6 +45,8 @@ pub struct Nodes {
     pub lookup: [Signal<In, Bits<8>>; PLANNERS],
     /// Row of that node.
     pub row: [Signal<Out, NodeRow>; PLANNERS],
+    /// Source of a frame, and its address.
+    pub source: SourceLookupSink,
     /// A put or get ended.
     pub ended: Signal<In, Bit>,
     /// The put or get was not sent as a whole.
@@ -63,6 +67,7 @@ pub struct Nodes {
     pub unsummed: Signal<In, Bit>,
     page: NodePage,
     table: [SdpMemory<NodeRow, 8>; PLANNERS],
+    sources: SdpMemory<SourceEntry, 8>,
     commit: Reg<Bit>,
     commit_index: DFF<Bits<8>>,
     node_sum: DFF<Bits<17>>,
@@ -95,7 +100,11 @@ impl Default for Nodes {
 impl Nodes {
     /// Registers whose table of nodes lies in memories of this kind.
     pub fn new(style: RamStyle) -> Self {
-        Self { table: std::array::from_fn(|_| SdpMemory::new(style, 2)), ..Self::blank() }
+        Self {
+            table: std::array::from_fn(|_| SdpMemory::new(style, 2)),
+            sources: SdpMemory::new(style, 2),
+            ..Self::blank()
+        }
     }
 }
 
@@ -130,6 +139,18 @@ impl Nodes {
             self.table[i].read(true, self.lookup[i].val());
             self.row[i].next = self.table[i].read_data.val();
         }
+
+        self.sources.write(
+            self.commit.q.val(),
+            self.commit_index.q.val(),
+            SourceEntry { present: staged.present, ip: staged.ip },
+        );
+        if empties {
+            self.sources.write(true, self.empty_at.q.val(), SourceEntry::default());
+        }
+        self.sources.read(self.source.read.val(), self.source.node.val());
+        self.source.present.next = self.sources.read_data.val().present;
+        self.source.ip.next = self.sources.read_data.val().ip;
 
         // Our share of the checksum: two adds, in two cycles; it changes with the driver's configuration only.
         self.partial.d.next = bit_cast::<18, 16>(own.ip.get_bits::<16>(16))

@@ -9,7 +9,10 @@ registers! {
         host_unmatched 1 "frames that match no rule go to the host window; Spindle packets do not"
     }
     control SPINDLE_PORT 0x004 "UDP destination port of Spindle transport" { spindle_port 15:0 = 4795 }
-    control PSN_CONTROL 0x008 "sequence numbers" { filter 0 "duplicates, and packets beyond the window of their peer, are dropped" }
+    control PSN_CONTROL 0x008 "sequence numbers and sources" {
+        filter 0 "duplicates, and packets beyond the window of their peer, are dropped";
+        source 1 "Spindle packets are dropped unless the node table has their IPv4 source address for their source node"
+    }
     stage WORD_SOURCE 0x010 "source of an extracted word: two halves of 16 bits, each from a half-word of the frame with its parity" {
         even 4:0 "number of the even half among half-words 0, 2, 4, ... of a frame without VLAN tag";
         odd 9:5 "number of the odd half among half-words 1, 3, 5, ... of a frame without VLAN tag";
@@ -78,7 +81,6 @@ registers! {
     counter MESSAGES_AGED 0x134 "messages that ended because they made no progress";
     counter FRAMES_TO_HOST 0x138 "frames handed to the RVMA engine for the host window";
     window(ro) CONTEXT_LIVE[16] 0x140 "live messages of each context";
-    window(ro) DROPS[32] 0x180 "frames dropped, by reason";
     trigger PEER_QUERY 0x200 "a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has \
         happened" {
         busy 0 "the entry has not been read yet"
@@ -87,6 +89,7 @@ registers! {
     status PEER_NODE 0x208 "node of the peer";
     status PEER_EXPECTED 0x20C "lowest sequence number of the peer that has not been accepted";
     status PEER_SELECTIVE[2] 0x210 "bit i: sequence number PEER_EXPECTED + i has been accepted";
+    window(ro) DROPS[64] 0x300 "frames dropped, by reason";
     window(ro) CONTEXT_DROPS[512] 0x800 "frames dropped that a rule had given to a context, by context and reason: \
         word 32 * context + reason";
 }

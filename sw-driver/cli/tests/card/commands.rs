@@ -9,7 +9,7 @@ use spindle_cli::card::live::Live;
 use spindle_cli::card::top::Screen;
 use spindle_cli::card::{info, reset};
 use spindle_contract::events;
-use spindle_contract::reasons::{DROP_COUNT, NO_RULE, QUOTA, T_FIRST_BEAT, T_HANDLER_START, T_PARSED};
+use spindle_contract::reasons::{CONTEXT_DROP_COUNT, NO_RULE, QUOTA, T_FIRST_BEAT, T_HANDLER_START, T_PARSED};
 use spindle_contract::registers::{global, hpu, packet, rvma, shell, trace};
 
 fn json(text: &str) -> Value {
@@ -168,7 +168,7 @@ fn stats_have_counters_drops_and_rates() {
         fake.poke(hpu::BASE, hpu::CONTEXT_CYCLES_HI + 4 * context, 1);
     }
     fake.poke(packet::BASE, packet::DROPS + 4 * QUOTA as u32, 9);
-    fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * DROP_COUNT + QUOTA) as u32, 8);
+    fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * CONTEXT_DROP_COUNT + QUOTA) as u32, 8);
     let text = on(&fake, &["stats"]).unwrap();
     for part in ["packet.frames_in", "41", "drops.no_rule", "ping_pong", "| 0.1", "4294967302", "8001", "| quota"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -234,7 +234,7 @@ fn top_shows_rates_hpus_drops_and_contexts() {
         // Context 2 is that of a program.
         fake.poke(hpu::BASE, hpu::CONTEXT_TASKS + 4 * 2, 4096);
         fake.poke(packet::BASE, packet::DROPS + 4 * QUOTA as u32, 7655);
-        fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * DROP_COUNT + QUOTA) as u32, 7654);
+        fake.poke(packet::BASE, packet::CONTEXT_DROPS + 4 * (2 * CONTEXT_DROP_COUNT + QUOTA) as u32, 7654);
     });
     for part in ["unix:/run/fake.sock", "q ends", "frames in", "4096", "M/s", "no_rule", "ping_pong", "mailboxes open"]
     {

@@ -283,6 +283,7 @@ impl Card {
         let reliability =
             Reliability { timeout: 64, hole_time: 16, retries: 2, incarnation: self.rng.random_range(1..99) };
         self.device.set_sequence_filter(filtered)?;
+        self.device.set_source_check(self.rng.random_bool(0.2))?;
         self.device.set_responses((filtered && self.rng.random_bool(0.9)).then(Responses::default))?;
         allowed(self.device.set_reliability(reliable.then_some(reliability)))?;
         Ok(())

@@ -151,17 +151,21 @@ fn too_old(nic: &mut Nic) {
     nic.device.set_message_timeout(0).unwrap();
 }
 
-/// The reasons of the PSN filter, which is off otherwise.
+/// The reasons of the PSN filter and of the check of sources, which are off otherwise.
 fn sequence_numbers(nic: &mut Nic) {
     let nop = |psn, src_nid| {
         let header = SpindleHeader { opcode: opcode::CTRL, msg_id: control::NOP, psn, src_nid, ..Default::default() };
         at_once(&[spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &[])])
     };
+    let other = 1 + CONFIG.peers as u32;
+    nic.knows(1);
     nic.device.set_sequence_filter(true).unwrap();
+    provoke(nic, BAD_SOURCE, nop(0, other));
+    nic.knows(other);
     provoke(nic, CONTROL, nop(0, 1));
     provoke(nic, DUPLICATE, nop(0, 1));
     provoke(nic, PSN_WINDOW, nop(5000, 1));
-    provoke(nic, NO_PEER, nop(0, 1 + CONFIG.peers as u32));
+    provoke(nic, NO_PEER, nop(0, other));
     nic.device.set_sequence_filter(false).unwrap();
 }
 

@@ -6,9 +6,11 @@ use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::stats::Stats;
 use spindle::{ContextId, ContextOptions, Device, Image, Rule};
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, SPINDLE_PORT};
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
+use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use spindle_harness::Source;
+use spindle_model::frames::Ends;
 use spindle_sdk::Sources;
 use spindle_sim::{
     address, End, Event, FateEvent, Network, NetworkNode, Options, SentFrame, SimDevice, SimHandle, Step, WireFrame,
@@ -150,6 +152,13 @@ impl Nic {
         let card = SimHandle::new(SimDevice::new(source, &config, options).unwrap());
         let device = Device::open(card.clone(), card.clone()).unwrap();
         Nic { config, card, device }
+    }
+
+    /// Enters a node into the node table, with the address from which frames of the tests come.
+    pub fn knows(&mut self, node: u32) {
+        let Ends { src_mac: mac, src_ip: ip, .. } = Ends::default();
+        let entry = spindle::Node { mac, ip, port: SPINDLE_PORT };
+        self.device.set_node((node % NODE_TABLE_ENTRIES as u32) as usize, Some(entry)).unwrap();
     }
 
     /// Installs an example handler without activating it.

@@ -69,7 +69,8 @@ struct Traced {
 
 impl Traced {
     fn of(counters: &ContextCounters) -> Traced {
-        let drops = (0..DROP_COUNT).map(|reason| (reason, counters.drops[reason])).filter(|(_, count)| *count > 0);
+        let drops =
+            (0..CONTEXT_DROP_COUNT).map(|reason| (reason, counters.drops[reason])).filter(|(_, count)| *count > 0);
         let ContextCounters { tasks, faulted, instructions, .. } = *counters;
         Traced { tasks, faulted, instructions, drops: drops.collect() }
     }
@@ -116,6 +117,7 @@ fn traced(played: &Played, retired: &[Retired]) -> HashMap<usize, Traced> {
 fn tasks_instructions_and_drops_are_those_of_the_trace() {
     with_seeds(|| {
         let mut nic = Nic::of(Config { rvfi: true, ..CONFIG }, Options::default());
+        nic.knows(3);
         nic.device.set_sequence_filter(true).unwrap();
         let quota = ContextOptions { message_quota: 1, overload: Overload::Pause, ..ContextOptions::default() };
         let limited = ContextOptions { watchdog: 200, ..ContextOptions::default() };

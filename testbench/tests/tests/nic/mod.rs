@@ -29,5 +29,6 @@ pub mod rvma_traffic;
 pub mod scripted;
 pub mod sequence_numbers;
 pub mod tailroom;
+pub mod source_check;
 pub mod trace;
 pub mod windows;

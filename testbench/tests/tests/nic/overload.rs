@@ -81,6 +81,7 @@ fn reported(nic: &mut Nic, context: ContextId) -> [u32; 5] {
 fn overloaded(limits: ContextOptions) -> (Nic, [ContextId; 3], EventRing) {
     let mut nic = Nic::new(Options::default());
     let contexts = RULES.map(|(addr, overload)| slow(&mut nic, addr, ContextOptions { overload, ..limits }));
+    nic.knows(NODE);
     nic.device.set_sequence_filter(true).unwrap();
     let ring = nic.device.open_ring(limits.process.into(), 64).unwrap();
     nic.device.set_receive(true).unwrap();

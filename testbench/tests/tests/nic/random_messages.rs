@@ -76,6 +76,7 @@ fn random_messages_end_as_the_rules_say() {
         });
         let (contexts, buffers) = install(&mut nic);
         let mut ring = nic.device.open_ring(PROCESS, 8192).unwrap();
+        nic.knows(1);
         nic.device.set_sequence_filter(true).unwrap();
         nic.device.set_message_timeout(TIMEOUT).unwrap();
         nic.device.set_receive(true).unwrap();

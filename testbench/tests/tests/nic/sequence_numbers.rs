@@ -52,6 +52,7 @@ fn a_duplicate_never_reaches_a_handler() {
         let mut rng = seeded_rng("a_duplicate_never_reaches_a_handler");
         let mut nic = Nic::new(Options::default());
         nic.handler("ping_pong", "spindle", ContextOptions::default());
+        nic.knows(NODE);
         nic.device.set_sequence_filter(true).unwrap();
         nic.device.set_receive(true).unwrap();
         const NUMBERS: u32 = 60;
@@ -78,6 +79,8 @@ fn a_refused_packet_leaves_its_number_free() {
     nic.rule("spindle.addr == 5", Action::Mailbox);
     let context = nic.install("ping_pong", ContextOptions::default()).context;
     nic.rule("spindle.addr == 6", Action::Context(context));
+    nic.knows(NODE);
+    nic.knows(NODE + 64);
     nic.device.set_sequence_filter(true).unwrap();
     nic.device.set_receive(true).unwrap();
     let peer = |nic: &mut Nic| nic.device.peer(ENTRY).unwrap().map(|peer| (peer.expected, peer.selective));

@@ -52,9 +52,9 @@ const OF_OTHERS: [usize; 11] = [
 fn every_reason_has_a_source() {
     let mut reasons = [&OF_JOIN[..], &OF_END, &OF_OTHERS].concat();
     reasons.sort_unstable();
-    assert_eq!(reasons, Vec::from_iter(0..DROP_COUNT), "a reason is missing, or has two sources");
+    assert_eq!(reasons, Vec::from_iter(0..CONTEXT_DROP_COUNT), "a reason is missing, or has two sources");
     let known = |reason: usize| (join_reason(bits(reason as u64)).known, end_reason(bits(reason as u64)).known);
-    for (reason, (name, _)) in DROP_REASONS.iter().enumerate() {
+    for (reason, (name, _)) in DROP_REASONS[..CONTEXT_DROP_COUNT].iter().enumerate() {
         assert_eq!(known(reason), (OF_JOIN.contains(&reason), OF_END.contains(&reason)), "{name}");
     }
 }
@@ -66,7 +66,7 @@ fn every_drop_of_a_context_is_counted() {
         run_with_wave_on_failure(&format!("context_drops_{}", config.name), |wave| {
             let dut = Dut::new(wave, ContextDrops::new(&config), "context_drops");
             let mut rng = wave.rng();
-            let mut counts = [[0u32; DROP_COUNT]; 16];
+            let mut counts = [[0u32; CONTEXT_DROP_COUNT]; 16];
             for cycle in 0..=CLEARING {
                 dut.eval();
                 assert_eq!(dut.clearing.is_high(), cycle < CLEARING, "cycle {cycle}");

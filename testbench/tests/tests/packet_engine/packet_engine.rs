@@ -300,7 +300,7 @@ fn frames_become_tasks_and_placements() {
         ] {
             assert_eq!(engine.register(register), value as u64, "register {register:#x}");
         }
-        for reason in 0..32 {
+        for reason in 0..reasons::DROP_COUNT {
             let expected = if reason == reasons::NO_RULE { unwanted } else { 0 };
             assert_eq!(engine.register(packet::DROPS + 4 * reason as u32), expected, "drops for reason {reason}");
         }

@@ -38,7 +38,7 @@ struct Ingress {
     pub packet: Source<PacketDesc>,
     pub packet_intake: Signal<Out, Intake>,
     pub drop_valid: Signal<Out, Bit>,
-    pub drop_reason: Signal<Out, Bits<5>>,
+    pub drop_reason: Signal<Out, Bits<6>>,
     pub free: Sink<Bits<10>>,
     pub load_request: Sink<ReadRequest>,
     pub load_data: BeatSource,
@@ -67,6 +67,9 @@ impl Ingress {
         self.rx.join(&mut self.front.rx);
         self.front.rx_enable.next = self.rx_enable.val();
         self.front.spindle_port.next = self.spindle_port.val();
+        self.front.check_source.next = false;
+        self.front.source.present.next = false;
+        self.front.source.ip.next = bits::<32>(0);
         self.front.beat.join(&mut self.matcher.beat);
         self.matcher.parsed_flags.next = self.front.parsed_flags.val();
         self.front.parsed.join(&mut self.matcher.parsed);
@@ -309,7 +312,7 @@ impl Frame {
         Self {
             desc,
             drop: rng.random_bool(0.2),
-            reason: rng.random_range(0..32),
+            reason: rng.random_range(0..reasons::DROP_COUNT),
             verdict,
             pkt: rng.random_range(0..1024),
             cells: rng.random_range(0..32),

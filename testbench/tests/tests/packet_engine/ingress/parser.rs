@@ -4,6 +4,7 @@ use crate::packet_engine::ingress::common::get_field;
 use crate::packet_engine::ingress::frames::{any, drive_beat, PORT};
 use packet_engine::ingress::parser::{Parser, BEAT_LATENCY, LATENCY};
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use spindle_contract::{params::MAX_FRAME, reasons, VERSION};
 use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
 use spindle_model::packet_engine::parser::{parse, Parsed, Verdict};
@@ -104,10 +105,38 @@ fn compare(dut: &Dut<Parser>, e: &Expected) {
     }
 }
 
-/// Sends frames with random gaps and compares what comes out, cycle by cycle. `busy`: no gaps at all.
-fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
+/// An entry of the node table, as the parser gets it.
+#[derive(Clone, Copy)]
+struct Source {
+    /// Number of the node that the parser must name.
+    node: u8,
+    /// Address of the node, if the table has it.
+    ip: Option<u32>,
+}
+
+impl Source {
+    /// The entry of the node that a frame names, mostly with the frame's own address.
+    fn of(frame: &[u8], rng: &mut ChaCha8Rng) -> Source {
+        let tag = if frame.get(12..14) == Some(&[0x81, 0]) { 4 } else { 0 };
+        let own = frame.get(26 + tag..30 + tag).map(|ip| u32::from_be_bytes(ip.try_into().unwrap()));
+        let ip = match (own, rng.random_range(0..12)) {
+            (Some(own), 0) => Some(own ^ 1 << rng.random_range(0..32)),
+            (Some(own), 2..) => Some(own),
+            _ => None,
+        };
+        Source { node: frame.get(53 + tag).copied().unwrap_or(0), ip }
+    }
+}
+
+/// Sends frames with random gaps and compares what comes out, cycle by cycle. `busy`: no gaps at all. `check`: sources are
+/// checked.
+fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
     let mut rng = seeded_rng(name);
     let dut = parser(wave);
+    dut.check_source.set(check);
+    // Sources of the frames whose first beat has not come out, and answers of the node table with their cycles.
+    let (mut sources, mut answers) = (VecDeque::<Source>::new(), VecDeque::<(u64, Option<u32>)>::new());
+    let mut source = Source { node: 0, ip: None };
     let mut expected: VecDeque<Expected> = VecDeque::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut beats: VecDeque<(u64, Vec<u8>, bool)> = VecDeque::new();
@@ -118,7 +147,10 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
     let (mut place, mut new) = (0, true);
     while sent < frames || current.is_some() || !expected.is_empty() {
         if current.is_none() && sent < frames && (busy || rng.random_bool(0.7)) {
-            current = Some((any(&mut rng), 0, rng.random_bool(0.02)));
+            let frame = any(&mut rng);
+            source = Source::of(&frame, &mut rng);
+            sources.push_back(source);
+            current = Some((frame, 0, rng.random_bool(0.02)));
         }
         match &mut current {
             Some((frame, index, bad)) if busy || rng.random_bool(0.9) => {
@@ -141,7 +173,12 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
                     } else if *bad {
                         Verdict::Drop(reasons::BAD_FRAME)
                     } else {
-                        parse(frame, PORT)
+                        match parse(frame, PORT) {
+                            Verdict::Accept(p) if check && p.is_spindle && source.ip != Some(p.ip_src) => {
+                                Verdict::Drop(reasons::BAD_SOURCE)
+                            }
+                            verdict => verdict,
+                        }
                     };
                     let what = match &verdict {
                         Verdict::Drop(r) => reasons::DROP_REASONS[*r].0.to_string(),
@@ -167,7 +204,17 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
                 dut.rx.data.set_bytes(&[0xAA; 64]);
             }
         }
+        if answers.front().is_some_and(|(due, _)| *due == cycle) {
+            let ip = answers.pop_front().expect("checked").1;
+            dut.source.present.set(ip.is_some());
+            dut.source.ip.set(ip.unwrap_or_else(|| rng.random()));
+        }
         dut.eval();
+        if dut.source.read.is_high() {
+            let Source { node, ip } = sources.pop_front().expect("one read for each frame");
+            assert_eq!(dut.source.node.number(), u64::from(node), "node whose address is read in cycle {cycle}");
+            answers.push_back((cycle + 2, ip));
+        }
         // Flags come one cycle before the rest.
         if let Some(Expected { verdict: Verdict::Accept(p), frame, .. }) = expected.iter().find(|e| e.due == cycle + 1)
         {
@@ -200,11 +247,12 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
         dut.tick();
         cycle += 1;
     }
-    assert!(beats.is_empty() && expected.is_empty());
+    assert!(beats.is_empty() && expected.is_empty() && sources.is_empty());
     println!("{seen:#?}");
     if frames >= 1000 {
         // Each reason of the parser and each kind of frame must have been met.
-        for reason in (reasons::BAD_FRAME..=reasons::BAD_TRANSPORT).chain([reasons::RX_DISABLED]) {
+        let checked = if check { vec![reasons::BAD_SOURCE] } else { vec![] };
+        for reason in (reasons::BAD_FRAME..=reasons::BAD_TRANSPORT).chain([reasons::RX_DISABLED]).chain(checked) {
             let name = reasons::DROP_REASONS[reason].0;
             assert!(seen.contains_key(name), "no frame was dropped for {name}; the test is blind there");
         }
@@ -226,14 +274,21 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool) {
 #[test]
 fn random_frames_with_gaps() {
     run_with_wave_on_failure("parser_random_frames_with_gaps", |wave| {
-        run(wave, "parser_gaps", 6000, false);
+        run(wave, "parser_gaps", 6000, false, true);
     });
 }
 
 #[test]
 fn random_frames_without_gaps() {
     run_with_wave_on_failure("parser_random_frames_without_gaps", |wave| {
-        run(wave, "parser_busy", 4000, true);
+        run(wave, "parser_busy", 4000, true, true);
+    });
+}
+
+#[test]
+fn random_frames_of_any_source() {
+    run_with_wave_on_failure("parser_random_frames_of_any_source", |wave| {
+        run(wave, "parser_any_source", 2000, true, false);
     });
 }
 

@@ -28,7 +28,7 @@ pub mod reset;
 pub mod rvma_traffic;
 pub mod scripted;
 pub mod sequence_numbers;
-pub mod tailroom;
 pub mod source_check;
+pub mod tailroom;
 pub mod trace;
 pub mod windows;

@@ -143,6 +143,28 @@ SPIN_INLINE void spin_get(const spin_target_t *from, uint32_t length, uint64_t m
     spin_command(SPIN_OP_GET, (const void *)offset, length, from->mailbox);
 }
 
+/* ---- Arithmetic: a COMBINE ------------------------------------------------------------------------------------------------ */
+
+/* Operation of spin_combine: destination ^= constant * source, byte by byte, in GF(2^8) with polynomial 0x11d. */
+SPIN_INLINE uint32_t spin_gf(uint8_t constant) { return SPIN_GF | (uint32_t)constant << SPIN_GF_SHIFT; }
+/* Combines `length` bytes of the source with as many at the destination, element by element, and writes the results there. The
+ * operation is SPIN_XOR, spin_gf(constant), or one for elements of 8, 16 or 32 bits, little-endian: SPIN_ADD32 (modulo 2^32),
+ * SPIN_ADDS32 (signed, stops at the ends of the range), SPIN_ADDU32 (unsigned, likewise), SPIN_MIN32, SPIN_MAX32 (signed), SPIN_MINU32,
+ * SPIN_MAXU32 (unsigned), and the same names with 8 and 16. There is no operation for floating-point numbers.
+ *
+ * The destination is in the packet slot or the scratchpad, the source there or in context memory, both at any address. The length is 1 to
+ * 2048 bytes, a multiple of the element. Source and destination may be the same bytes; of bytes in which they overlap otherwise the
+ * result is undefined.
+ *
+ * The NIC combines 32 bytes per cycle while the handler goes on: wait before loads of the destination. Commands of the cluster that read
+ * the packet slot or the scratchpad (spin_send_packet, spin_put, spin_dma_to_host, spin_combine) and are issued later, by any handler of
+ * the cluster, see the result without waiting. So two spin_combine to one destination are one after the other. Loads, stores, atomics,
+ * spin_dma_from_host, and handlers of other clusters are not ordered with it: a store to a byte of the destination before the command
+ * ends may be lost. */
+SPIN_INLINE void spin_combine(uint32_t operation, void *destination, const void *source, uint32_t length) {
+    spin_command(SPIN_OP_COMBINE, source, length, (uint64_t)operation << 32 | (uint32_t)destination);
+}
+
 /* ---- The host: offsets are relative to the context's host region ------------------------------------------------------------ */
 
 /* Writes bytes to host memory. */

@@ -14,6 +14,7 @@ sdk_files! {
     "include/spin_buffers.h"
     "include/spin_commands.h"
     "include/spin_printf.h"
+    "include/spin_update.h"
     "include/generated/spindle_contract.h"
     "generated/memory.ld"
     "handler.ld"

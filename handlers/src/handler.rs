@@ -44,6 +44,7 @@ shipped! {
     "counter" "" "udp" false;
     "partition" "" "udp" false;
     "accumulate" "" "spindle" true;
+    "parity" "" "spindle" true;
     "forward" "" "spindle" true;
     "ping_pong_stream" "" "spindle" true;
     "ping_pong_host" "" "spindle" true;

@@ -95,6 +95,21 @@ pub struct Scrub {
     pub ready: Signal<In, Bit>,
 }
 
+/// Beats for L1, of a COMBINE or of the host.
+#[bundle(mirror = BeatWriteSink)]
+pub struct BeatWrite {
+    /// A beat is offered.
+    pub write: Signal<Out, Bit>,
+    /// Beat of L1.
+    pub beat: Signal<Out, Bits<10>>,
+    /// Its bytes.
+    pub data: Signal<Out, Bits<512>>,
+    /// Bytes to write.
+    pub keep: Signal<Out, Bits<64>>,
+    /// The beat is taken.
+    pub ready: Signal<In, Bit>,
+}
+
 /// Reads of whole beats of L1. The data are two ports, one for each group.
 #[bundle(mirror = WideReadSink)]
 pub struct WideRead {

@@ -158,6 +158,8 @@ pub enum Destination {
     Host,
     /// To the wire, as a segment of context memory that the initiator requested.
     Segment,
+    /// To the combiner.
+    Combiner,
 }
 
 /// Bytes of L1 that leave: from the command unit to the read DMA.
@@ -173,12 +175,27 @@ pub struct MoveJob {
     pub context: Bits<4>,
     /// Frame sequence number of its packet.
     pub frame: Bits<16>,
-    /// Address of the first one in L1.
+    /// Address of the first one in L1; for the combiner: of the first lane (see [`crate::cluster::combiner`]).
     pub at: Bits<16>,
     /// Bytes.
     pub length: Bits<12>,
-    /// Host address.
+    /// Host address; for the combiner: a [`CombineTarget`].
     pub address: Bits<64>,
+}
+
+/// What a job for the combiner has in place of a host address.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct CombineTarget {
+    /// Address of the destination in L1.
+    pub to: Bits<16>,
+    /// As ADDR_HI has it: {kind, size}.
+    pub operation: Bits<5>,
+    /// Constant of a product.
+    pub constant: Bits<8>,
+    /// The source is in the stage.
+    pub staged: Bit,
+    /// Zero.
+    pub spare: Bits<34>,
 }
 
 /// Bytes of context memory for the stage of a cluster.

@@ -5,16 +5,15 @@
 //! |---|---|
 //! | off-cluster unit | in `target`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | RVMA engine | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
-//! | bus of the packets | in `load_valid`; out `owns_bus`: the next cycle's beat is the host writer's |
-//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]`; out `partial`: `keep` is not all of a beat |
+//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
 //! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it |
 //! | | out `store_valid`, `beat` / in `store_ready`: the host's beat is for L2; out `store_from`, `store_end`: its bytes |
 //! | completions | out `done` |
 //!
-//! Packets and host bytes share one bus of 64 bytes to the clusters. While no packet is loaded, the host has every
-//! cycle, else every other one. A transfer needs one cycle before its first beat; each beat of the L2 copy is a
-//! transfer. Bytes for L2 do not use the bus. `keep` covers the requested bytes, which begin in the first beat at the
-//! read's `offset`; bytes of a failed read are written as well.
+//! The host has a bus of 64 bytes to the clusters; in a cluster its beats and those of packets take turns. A transfer
+//! needs one cycle before its first beat; each beat of the L2 copy is a transfer. Bytes for L2 do not use the bus. `keep`
+//! covers the requested bytes, which begin in the first beat at the read's `offset`; bytes of a failed read are written
+//! as well.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
@@ -35,18 +34,12 @@ pub struct HostWriter {
     pub host_valid: Signal<In, Bit>,
     /// The beat is taken.
     pub host_ready: Signal<Out, Bit>,
-    /// A beat of a packet is offered.
-    pub load_valid: Signal<In, Bit>,
-    /// The bus carries a beat of the host writer.
-    pub owns_bus: Signal<Out, Bit>,
     /// The beat is for this cluster.
     pub write: Vec<Signal<Out, Bit>>,
     /// Beat of L1 or L2.
     pub beat: Signal<Out, Bits<14>>,
     /// Bytes that are written.
     pub keep: Signal<Out, Bits<64>>,
-    /// `keep` is not all ones.
-    pub partial: Signal<Out, Bit>,
     /// The cluster takes the beat.
     pub ready: Vec<Signal<In, Bit>>,
     /// Cluster of the L2 copy's beat.
@@ -83,7 +76,7 @@ pub struct HostWriter {
     first: DFF<Bits<6>>,
     /// as do those of the last beat from this one on; 0 = none.
     tail: DFF<Bits<6>>,
-    host_turn: Reg<Bit>,
+    on_bus: Reg<Bit>,
     /// The last transfer was the L2 copy's.
     copy_last: Reg<Bit>,
     done_reg: DFF<OffClusterDone>,
@@ -115,7 +108,7 @@ impl HostWriter {
         // A transfer begins a cycle before its first beat, after the end of the one before was reported. Host and L2
         // copy take turns.
         let active = self.active.q.val();
-        let host_turn = self.host_turn.q.val();
+        let on_bus = self.on_bus.q.val();
         let done_reg_valid = self.done_reg_valid.q.val();
         let is_copy = self.is_copy.q.val();
         let to_l2 = self.to_l2.q.val();
@@ -143,14 +136,14 @@ impl HostWriter {
         // A beat goes over the bus to a cluster, or word by word to L2. `takes` does not depend on whether a beat is
         // offered, so that no path leads from the offer back to its source.
         let offered = active & (if is_copy { self.copy_valid.val() } else { self.host_valid.val() });
-        let offers = offered & host_turn;
+        let offers = offered & on_bus;
         let mut room: Bit = false;
         for i in 0..self._clusters {
             let mine = self.cluster.q.val().get_bit(i);
             self.write[i].next = offers & mine;
             room = room | (mine & self.ready[i].val());
         }
-        let takes = active & ((host_turn & room) | (to_l2 & self.store_ready.val()));
+        let takes = active & ((on_bus & room) | (to_l2 & self.store_ready.val()));
         self.moves.next = offered & takes;
         let ends = self.moves.val() & (is_copy | self.host_last.val());
         self.active.d.next = begins | (active & !ends);
@@ -168,15 +161,12 @@ impl HostWriter {
         let cut = !is_copy & self.host_last.val() & tail.any();
         self.store_from.next = first;
         self.store_end.next = if cut { tail } else { bits::<6>(0) };
-        self.partial.next = offers & (cut | first.any());
-        let from = if offers { repeat::<64>(true) << first } else { repeat::<64>(true) };
-        let upto = if offers & cut { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        let from = repeat::<64>(true) << first;
+        let upto = if cut { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
         self.keep.next = from & upto;
 
         // The bus.
-        let continues = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };
-        self.host_turn.d.next = continues & !(self.load_valid.val() & host_turn);
-        self.owns_bus.next = host_turn;
+        self.on_bus.d.next = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };
 
         // The end.
         if ends & !is_copy {

@@ -249,15 +249,9 @@ impl HpuArray {
         self.cycle_high.load(self.wraps.q.val(), self.cycle_high.q.val() + 1);
         let cycle = (self.cycle_high.q.val(), self.cycle_low.q.val()).cat::<64>();
 
-        // The bus to L1 carries packets, and between them bytes read from host memory or from L2.
-        let host_owns = self.host_writer.owns_bus.val();
-        self.bus.next = if host_owns & self.host_writer.of_l2_copy.val() {
-            self.l2_copy.data.val()
-        } else if host_owns {
-            self.host_data.val()
-        } else {
-            self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val())
-        };
+        let packet = self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val());
+        // Two buses to L1: one for packets, one for bytes read from host memory or from L2.
+        self.bus.next = if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_data.val() };
         let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
@@ -270,11 +264,11 @@ impl HpuArray {
             self.dispatcher.ready[i].next = self.clusters[i].task.ready.val();
 
             self.clusters[i].load_request.join(&mut self.load_router.request[i]);
-            self.clusters[i].load_data.next = self.bus.val();
+            self.clusters[i].load_data.next = packet;
+            self.clusters[i].host_data.next = self.bus.val();
             self.clusters[i].host_write.next = self.host_writer.write[i].val();
             self.clusters[i].host_beat.next = self.host_writer.beat.val().get_bits::<10>(0);
             self.clusters[i].host_keep.next = self.host_writer.keep.val();
-            self.clusters[i].host_partial.next = self.host_writer.partial.val();
             self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();
@@ -316,8 +310,8 @@ impl HpuArray {
         // Packets in.
         self.load_router.load_request.join(&mut self.load_request);
         self.load_router.load_last.next = self.load_data.last.val();
-        self.load_router.load_valid.next = self.load_data.valid.val() & !host_owns;
-        self.load_data.ready.next = self.load_router.load_ready.val() & !host_owns;
+        self.load_router.load_valid.next = self.load_data.valid.val();
+        self.load_data.ready.next = self.load_router.load_ready.val();
 
         // Frames out. The tag of a frame travels beside the arbiter's register, in the order of the frames.
         let mut moves: Bit = false;
@@ -415,7 +409,6 @@ impl HpuArray {
         self.host_writer.host_tag.next = self.host_data.tag.val();
         self.host_writer.host_valid.next = self.host_data.valid.val();
         self.host_data.ready.next = self.host_writer.host_ready.val();
-        self.host_writer.load_valid.next = self.load_data.valid.val();
         self.host_writer.copy_valid.next = self.l2_copy.beat.valid.val();
         self.host_writer.copy_cluster.next = self.l2_copy.cluster.val();
         self.host_writer.copy_beat.next = self.l2_copy.beat.val();

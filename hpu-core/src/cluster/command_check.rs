@@ -7,14 +7,15 @@
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
 //! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
+//! | | out `destination`: of a COMBINE, likewise |
 //! | | out `previous` |
 //!
 //! One set of comparators for all commands: each word is examined in its cycle, and results that a later word needs are
 //! kept. The high half of the host address is there a cycle after its low half.
 
 use crate::cluster::command_rules::{
-    reads_later, source_facts, SourceFacts, ADD, CAS, COMPLETE, CONTEXT, DMA_IN, DMA_OUT, EVENT, GET, PLACE, PRINT,
-    PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
+    operation_legal, reads_later, source_facts, SourceFacts, ADD, CAS, COMBINE, COMPLETE, CONTEXT, DMA_IN, DMA_OUT,
+    EVENT, GET, PLACE, PRINT, PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
 };
 use crate::types::Limits;
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
@@ -49,6 +50,8 @@ pub struct CommandCheck {
     pub legal: Signal<Out, Bit>,
     /// Facts about SOURCE.
     pub source: Signal<Out, SourceFacts>,
+    /// Facts about the destination of a COMBINE.
+    pub destination: Signal<Out, SourceFacts>,
     /// LENGTH.
     pub length: Signal<Out, Bits<32>>,
     /// LENGTH is 16 or more.
@@ -61,6 +64,7 @@ pub struct CommandCheck {
     pub previous: Signal<Out, Bits<32>>,
     kept_previous: DFF<Bits<32>>,
     kept_source: DFF<SourceFacts>,
+    kept_destination: DFF<SourceFacts>,
     kept_length: DFF<Bits<32>>,
     kept_long: DFF<Bit>,
     /// SOURCE and LENGTH are legal together.
@@ -94,7 +98,8 @@ impl CommandCheck {
 
         // SOURCE and LENGTH.
         let of_source = step == bits::<4>(0);
-        self.kept_source.load(of_source, source_facts(value, limits, self.staged.val()));
+        let facts = source_facts(value, limits, self.staged.val() & of_source);
+        self.kept_source.load(of_source, facts);
         let source = self.kept_source.q.val();
         let below = value.get_bits::<SLOT_BITS>(0).any();
         let in_slot = !is_large & (value.get_bit(SLOT_BITS) != below);
@@ -139,6 +144,12 @@ impl CommandCheck {
         let is_zero = !is_long & !tail.any();
         self.host_legal.load(step == bits::<4>(3), offset_legal & is_zero);
 
+        // The destination of a COMBINE, in ADDR_LO.
+        self.kept_destination.load(step == bits::<4>(2), facts);
+        let destination = self.kept_destination.q.val();
+        let destination_fits = destination.plenty | (length.get_bits::<12>(0) <= destination.left);
+        let destination_legal = destination.legal & !destination.in_context & destination_fits;
+
         // The other words.
         self.node_legal.load(step == bits::<4>(4), !value.get_bits::<8>(8).any());
         let low = self.kept_low.q.val();
@@ -160,9 +171,11 @@ impl CommandCheck {
             PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & source.in_context,
             GET => self.not_empty.q.val() & node_legal,
             CAS | ADD => self.word_legal.q.val() & self.host_legal.q.val(),
+            COMBINE => self.data_legal.q.val() & destination_legal & operation_legal(value, length.get_bits::<2>(0)),
             _ => false,
         } & self.enabled.val();
         self.source.next = source;
+        self.destination.next = destination;
         self.length.next = length;
         self.is_long.next = length_is_long;
         self.low.next = low;

@@ -19,6 +19,7 @@ pub(crate) const EVENT: u64 = command::EVENT as u64;
 pub(crate) const COMPLETE: u64 = command::COMPLETE as u64;
 pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
+pub(crate) const COMBINE: u64 = command::COMBINE as u64;
 pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
 /// First beat of L1 where bytes of context memory are staged.
 pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
@@ -28,7 +29,7 @@ pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 pub struct CommandClass {
     /// Carried out outside the cluster.
     pub off_cluster: Bit,
-    /// Its bytes leave from L1.
+    /// The read DMA reads its bytes in L1.
     pub reads: Bit,
     /// Bytes of the host come to L1 or L2.
     pub writes: Bit,
@@ -59,7 +60,7 @@ pub(crate) fn class_of(opcode: Bits<4>) -> CommandClass {
     let by_offset = writes | swaps;
     CommandClass {
         off_cluster: by_offset | put | host_put,
-        reads: (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(DMA_OUT)) | put,
+        reads: (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(DMA_OUT)) | (opcode == bits::<4>(COMBINE)) | put,
         writes,
         is_message: (opcode == bits::<4>(PRINT)) | (opcode == bits::<4>(EVENT)) | (opcode == bits::<4>(COMPLETE)),
         put,
@@ -74,6 +75,7 @@ pub(crate) fn destination_of(opcode: Bits<4>) -> Destination {
     match opcode.to_u64() {
         DMA_OUT => Destination::Host,
         PUT => Destination::Put,
+        COMBINE => Destination::Combiner,
         _ => Destination::Wire,
     }
 }
@@ -83,7 +85,7 @@ pub(crate) fn destination_of(opcode: Bits<4>) -> Destination {
 pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
     match opcode.to_u64() {
         SEND | PLACE => bits::<4>(1),
-        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT => bits::<4>(3),
+        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT | COMBINE => bits::<4>(3),
         PUT | ADD => bits::<4>(6),
         PUT_HOST | PUT_CONTEXT => bits::<4>(7),
         CAS => bits::<4>(8),
@@ -142,7 +144,23 @@ pub(crate) fn names_byte(opcode: Bits<4>, step: Bits<4>) -> Bit {
     class_of(opcode).writes & (step == bits::<4>(0))
 }
 
-/// Facts about SOURCE.
+/// ADDR_HI is the operation of a COMBINE, for this length.
+#[hdl_fn]
+pub(crate) fn operation_legal(word: Bits<32>, length: Bits<2>) -> Bit {
+    let size = word.get_bits::<2>(0);
+    let is_product = !word.get_bits::<3>(2).any();
+    let constant = word.get_bits::<8>(8);
+    let suits_kind = if is_product { !size.any() } else { !constant.any() };
+    let whole = match size.to_u64() {
+        0 => true,
+        1 => !length.get_bit(0),
+        2 => !length.any(),
+        _ => false,
+    };
+    suits_kind & whole & !word.get_bits::<16>(16).any() & !word.get_bits::<3>(5).any()
+}
+
+/// Facts about SOURCE, or about the destination of a COMBINE.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct SourceFacts {
     /// It is inside the packet, the scratchpad or the state.

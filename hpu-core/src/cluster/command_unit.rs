@@ -31,8 +31,8 @@
 //! the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; the command has no effect, and the HPU
 //! issues it again when `blocked` falls. With four HPUs an ISSUE waits for three others at most.
 //!
-//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT or
-//! DMA_TO_HOST from L2 takes the stage if it is free (else: *full*), and gets no answer while the [L2
+//! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT,
+//! DMA_TO_HOST or COMBINE from L2 takes the stage if it is free (else: *full*), and gets no answer while the [L2
 //! copy](crate::array::l2_copy) copies its bytes there; then the command is read and decided once more, as a command
 //! from L1. The stage is free again when the read DMA has read it. Bytes that DMA_FROM_HOST brings to L2 do not pass
 //! the stage.
@@ -43,8 +43,10 @@
 //!
 //! | command | is refused unless |
 //! |---|---|
-//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST | SOURCE is an address in the packet, scratch or context region |
+//! | SEND_PACKET, PUT, DMA_TO_HOST, DMA_FROM_HOST, COMBINE | SOURCE is an address in the packet, scratch or context region |
 //! | | LENGTH is 1 to 2048 (a frame: 14 or more); SOURCE + LENGTH is within the region's bound |
+//! | COMBINE | ADDR_LO is an address in the packet or scratch region; ADDR_LO + LENGTH is within the region's bound |
+//! | | ADDR_HI is an operation (`memory_map::COMBINE_OPERATIONS`); LENGTH is a multiple of the element's |
 //! | DMA_*, HOST_* | [ADDR, ADDR + LENGTH) is inside the context's host region; HOST_*: 4 or 8 bytes, naturally aligned |
 //! | PUT_HOST | [SOURCE, SOURCE + LENGTH) is inside the host region, LENGTH is not 0 |
 //! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, LENGTH is not 0 |
@@ -61,10 +63,12 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterQueue};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, PLACE, PRINT,
-    PUT_CONTEXT, REDIRECT, STAGE,
+    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE, PLACE,
+    PRINT, PUT_CONTEXT, REDIRECT, STAGE,
 };
-use crate::types::{Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest};
+use crate::types::{
+    CombineTarget, Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest,
+};
 use spindle_blocks::{replicate, Command, CommandIssuer};
 use spindle_contract::memory_map as map;
 use spindle_verilog::prelude::*;
@@ -414,7 +418,8 @@ impl CommandUnit {
             issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
-            with_packet: self.check.source.val().in_packet & (command_class.reads | command_class.writes),
+            with_packet: (self.check.source.val().in_packet & (command_class.reads | command_class.writes))
+                | (self.check.destination.val().in_packet & (opcode == bits::<4>(COMBINE))),
             slot: limits.origin.slot,
         };
         let decided = self.decided.q.val();
@@ -427,15 +432,31 @@ impl CommandUnit {
         // count.
         let length = self.check.length.val();
         let source = self.check.source.val();
+        let from = (source.beat.get_bits::<10>(0), source.offset).cat::<16>();
+        // Of a COMBINE: the source's address of lane 0 of the destination's first beat. The first element is in the lane
+        // of its first byte, or up to three lanes further up.
+        let destination = self.check.destination.val();
+        let combines = decided.destination == Destination::Combiner;
+        let lane = (bit_cast::<7, 6>(destination.offset) + 3).get_bits::<5>(2);
+        let lane = (lane & repeat::<5>(combines), bits::<2>(0)).cat::<7>();
+        // ADDR_HI was the last word.
+        let operation = self.check.previous.val();
+        let target = CombineTarget {
+            to: (destination.beat.get_bits::<10>(0), destination.offset).cat::<16>(),
+            operation: operation.get_bits::<5>(0),
+            constant: operation.get_bits::<8>(8),
+            staged: source.beat.get_bits::<5>(5) == bits::<5>(STAGE / 32),
+            spare: bits::<34>(0),
+        };
         self.job.next = MoveJob {
             destination: if moves { decided.destination } else { Destination::Segment },
             checksum: moves & decided.checksum,
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
-            at: if moves { (source.beat.get_bits::<10>(0), source.offset).cat::<16>() } else { bits::<16>(64 * STAGE) },
+            at: if moves { from - bit_cast::<16, 7>(lane) } else { bits::<16>(64 * STAGE) },
             length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
-            address: (self.check.high.val(), self.check.low.val()).cat::<64>(),
+            address: if combines { pack(target) } else { (self.check.high.val(), self.check.low.val()).cat::<64>() },
         };
     }
 

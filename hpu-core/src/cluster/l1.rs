@@ -7,8 +7,10 @@
 //! | | `stores`: an access of this half port may be a write |
 //! | read DMA | in `wide`: the next cycle's read is announced by `next` and `next_odd` |
 //! | | out `wide_data[g]`: the beat of group g, from two cycles after its read until two cycles after the next one's |
-//! | loader | in `packet_write`, `packet_beat`, `packet_data`, `packet_keep` / out `packet_room[g]`: a beat of this group is taken |
-//! | | in `packet_partial`: `packet_keep` is not all ones; in `page`, `page_low`, `page_high`; in `scrub` |
+//! | | `combined`: beats that a COMBINE writes; taken in the second cycle at the latest |
+//! | loader | in `packet_write`, `packet_beat`, `packet_data` / out `packet_room[g]`: a beat of this group is taken |
+//! | | in `page`, `page_low`, `page_high`; in `scrub` |
+//! | host writer | `host`: bytes of host memory, and of L2 for the stage |
 //! | atomic unit | in `guest`: an access to the one super-bank that it locks, always granted |
 //! | | without `guest_valid` all but its row is zero |
 //! | | in `lock`; out `shared_write`; the word read is `word_data` of HPU 0 |
@@ -30,17 +32,17 @@
 //! The atomic unit has no port of its own at the banks: it is a guest at the half ports of HPU 0, which gets no grant
 //! in the two cycles in which an atomic reads and writes, and keeps its turn; no HPU stores in these cycles.
 //!
-//! **Wide side.** Writes go through one register, packet before page before scrub, one beat per cycle, and are carried
-//! out in the next cycle. The read DMA reads with priority, and announces its group a cycle before: L1 stalls a write
+//! **Wide side.** Writes go through one register, one beat per cycle, and are carried out in the next cycle: COMBINE,
+//! then packets and the host, then pages, then scrubs. Of packets and host, each has every cycle while the other has
+//! none, and every other one else; the host loses a cycle before its first beat, a packet one after the host's last. A COMBINE writes in every other cycle at most. The read DMA reads with priority, and announces its group a cycle before: L1 stalls a write
 //! if the read DMA reads the same group in the next cycle, but only once: the next write is taken, and a second read of
 //! that group in a row is refused. Read DMA and loader alternate between the groups, so both continue at one beat per
 //! cycle, and no frame gets a gap. The beats stay in the output registers of the banks, since the read DMA alone reads
 //! on this side. The strobes of a group are a register of its own, zero in all other cycles, that goes to the banks
-//! directly; it cannot hold all bytes of a page beside some of a packet, so pages and scrubs wait while
-//! `packet_partial`.
+//! directly.
 
 use crate::array::rr_arbiter4::RrArbiter4;
-use crate::bundles::{PageWriteSink, ScrubSink, WideReadSink};
+use crate::bundles::{BeatWriteSink, PageWriteSink, ScrubSink, WideReadSink};
 use crate::cluster::super_bank::SuperBank;
 use crate::processor::bundles::WordPortSink;
 use crate::processor::byte_lanes::StoreLanes;
@@ -59,18 +61,18 @@ pub struct L1 {
     pub wide: WideReadSink,
     /// The beat of each group that it read last.
     pub wide_data: [Signal<Out, Bits<512>>; 2],
+    /// Beats that a COMBINE writes.
+    pub combined: BeatWriteSink,
     /// Write a beat of a packet.
     pub packet_write: Signal<In, Bit>,
     /// Beat of L1.
     pub packet_beat: Signal<In, Bits<10>>,
     /// The beat.
     pub packet_data: Signal<In, Bits<512>>,
-    /// Bytes to write: all, unless `packet_partial`.
-    pub packet_keep: Signal<In, Bits<64>>,
-    /// `packet_keep` is not all ones; pages and scrubs wait.
-    pub packet_partial: Signal<In, Bit>,
-    /// A packet beat of this group is taken; does not depend on whether one is offered.
+    /// A packet beat of this group is taken; does not depend on what is offered.
     pub packet_room: [Signal<Out, Bit>; 2],
+    /// Bytes of the host.
+    pub host: BeatWriteSink,
     /// Halves of task pages.
     pub page: PageWriteSink,
     /// First half of the task page.
@@ -92,6 +94,9 @@ pub struct L1 {
     data: DFF<Bits<512>>,
     /// Bytes that are written in each group.
     keep: [Reg<Bits<64>>; 2],
+    /// Bytes of the host may be written, not a packet: a register, so that no path leads from the offer of one to the
+    /// ready of the other.
+    host_turn: Reg<Bit>,
     /// A write was held up by the read DMA in the cycle before,
     late: Reg<Bit>,
     /// and was taken nevertheless.
@@ -234,30 +239,53 @@ impl L1 {
         self.fetched[1].d.next = moves & read_group;
     }
 
-    /// Takes a write of the wide side: packet before page before scrub.
+    /// Takes a write of the wide side: COMBINE before packet and host before page before scrub.
     fn take_write(&mut self) {
-        // The register of the writes: one choice of three sources per bit; a scrub is its reset, and so are bits of the
-        // task page that are always zero.
+        // The register of the writes: two LUTs per bit choose one of five sources; a scrub is zero.
         let blocks = self.wide.next.val() & !self.late.q.val();
-        let packet = self.packet_write.val();
-        let others = !packet & !self.packet_partial.val();
+        let combined = self.combined.write.val();
+        let packet_waits = combined | self.host_turn.q.val();
+        let host_waits = combined | !self.host_turn.q.val();
+        let packet = self.packet_write.val() & !packet_waits;
+        let host = self.host.write.val() & !host_waits;
+        let others = !combined & !packet & !host;
         let page = self.page.write.val() & others;
         let scrub = self.scrub.write.val() & others & !page;
         let even_room = !(blocks & !self.wide.next_odd.val());
         let odd_room = !(blocks & self.wide.next_odd.val());
+        let combined_room = if self.combined.beat.val().get_bit(0) { odd_room } else { even_room };
+        let host_room = if self.host.beat.val().get_bit(0) { odd_room } else { even_room };
         let packet_room = if self.packet_beat.val().get_bit(0) { odd_room } else { even_room };
         let page_room = if self.page.beat.val().get_bit(0) { odd_room } else { even_room };
         let scrub_room = if self.scrub.beat.val().get_bit(0) { odd_room } else { even_room };
-        self.packet_room[0].next = even_room;
-        self.packet_room[1].next = odd_room;
+        self.combined.ready.next = combined_room;
+        self.host.ready.next = host_room & !host_waits;
+        self.packet_room[0].next = even_room & !packet_waits;
+        self.packet_room[1].next = odd_room & !packet_waits;
+        // A turn ends with a write, or without an offer; that of the host only if there is a packet.
+        if self.host_turn.q.val() {
+            let kept = self.host.write.val() & (host_waits | !host_room);
+            self.host_turn.d.next = kept | (self.host.write.val() & !self.packet_write.val());
+        } else {
+            let kept = self.packet_write.val() & (packet_waits | !packet_room);
+            self.host_turn.d.next = !kept & self.host.write.val();
+        }
         self.page.ready.next = page_room & others;
         self.scrub.ready.next = scrub_room & others & !page;
-        let takes = (packet & packet_room) | (page & page_room) | (scrub & scrub_room);
+        let takes = (combined & combined_room)
+            | (packet & packet_room)
+            | (host & host_room)
+            | (page & page_room)
+            | (scrub & scrub_room);
         self.pending.d.next = takes;
-        self.late.d.next = (packet | page | scrub) & !takes;
+        self.late.d.next = (combined | packet | host | page | scrub) & !takes;
         self.forced.d.next = takes & self.late.q.val();
-        let next_beat = if packet {
+        let next_beat = if combined {
+            self.combined.beat.val()
+        } else if packet {
             self.packet_beat.val()
+        } else if host {
+            self.host.beat.val()
         } else if page {
             self.page.beat.val()
         } else {
@@ -266,10 +294,20 @@ impl L1 {
         self.beat.d.next = next_beat;
         for g in 0..2 {
             self.keep[g].reset.next = self.reset.val() | !takes | (next_beat.get_bit(0) != (g == 1));
-            self.keep[g].d.next = self.packet_keep.val();
+            self.keep[g].d.next = if combined {
+                self.combined.keep.val()
+            } else if host {
+                self.host.keep.val()
+            } else {
+                repeat::<64>(true)
+            };
         }
-        self.data.d.next = if packet {
+        self.data.d.next = if combined {
+            self.combined.data.val()
+        } else if packet {
             self.packet_data.val()
+        } else if host {
+            self.host.data.val()
         } else if !page {
             bits::<512>(0)
         } else if self.page.half.val() {

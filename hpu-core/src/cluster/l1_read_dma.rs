@@ -1,4 +1,4 @@
-//! Read DMA: moves bytes of L1 to the wire and to the host, one job after the other.
+//! Read DMA: moves bytes of L1 to the wire, to the host and to the combiner, one job after the other.
 //!
 //! | neighbour | ports |
 //! |---|---|
@@ -7,6 +7,8 @@
 //! | | out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`: issuer of a frame that has left (the host and the initiator report the ends of the others) |
 //! | L1 | `wide`; in `data[g]`: the beat of group g, two cycles after its read |
+//! | | out `combined`: beats that a COMBINE writes |
+//! | command ports | out `combine_ended`: issuer of a COMBINE whose bytes are in L1 |
 //! | cluster | in `number` |
 //! | egress | out `egress` |
 //! | RVMA engine | out `dma`; out `dma_data` |
@@ -25,9 +27,17 @@
 //! of L1 more than it sends, so a cycle without a beat precedes it. A beat is read only if there is room for it after
 //! the turns, so nothing stalls before. DMA descriptors and DMA data come in the same order, a descriptor before its
 //! first beat.
+//!
+//! **COMBINE.** A beat of the source and one of the destination are read in turn, and both pass the same turn: the
+//! destination goes up by at most three lanes, so that elements begin at multiples of four, and the source goes to the
+//! same lanes. They do not wait for beats of other jobs. The next job starts after the last byte was written, so that it
+//! reads the result, and no two COMBINEs of a cluster overlap. From the job to its end: 11 cycles, and 2 for each beat of
+//! the destination, and 1 if the source does not begin in the destination's lane; more if L1 holds up reads.
 
-use crate::bundles::WideRead;
-use crate::types::{Destination, Issuer, MoveJob};
+use crate::bundles::{BeatWrite, WideRead};
+use crate::cluster::combine_lanes::Operation;
+use crate::cluster::combiner::{CombineJob, Combiner};
+use crate::types::{CombineTarget, Destination, Issuer, MoveJob};
 use spindle_blocks::aligner::{down_ones, down_to_ones};
 use spindle_blocks::{BeatSource, CommandIssuer, DmaDesc, LutFifo, TailedSource};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
@@ -65,6 +75,10 @@ pub struct Passing {
     pub leads: Bit,
     /// Bytes that the beat, with the one before it below, is turned down.
     pub down: Bits<6>,
+    /// The beat is for the combiner,
+    pub combines: Bit,
+    /// and of the destination.
+    pub of_destination: Bit,
     /// Of the beat that goes out.
     pub tag: Tag,
 }
@@ -74,8 +88,14 @@ pub struct Passing {
 pub struct Reading {
     /// Next beat.
     pub beat: Bits<10>,
-    /// Beats to read.
+    /// Beats to read; of a COMBINE: of the source.
     pub beats: Bits<6>,
+    /// Beat after it, of a COMBINE: the next one of its other operand.
+    pub other: Bits<10>,
+    /// Lanes that the destination goes up.
+    pub up: Bits<2>,
+    /// The bytes are in the stage.
+    pub staged: Bit,
     /// Of the next beat; its tag is that of the last one.
     pub passing: Passing,
 }
@@ -110,7 +130,14 @@ pub struct L1ReadDma {
     pub dma: Source<DmaDesc>,
     /// Its bytes.
     pub dma_data: BeatSource,
+    /// Beats that a COMBINE writes.
+    pub combined: BeatWrite,
+    /// Issuer of a COMBINE whose bytes are in L1.
+    pub combine_ended: Pulse<Issuer>,
     jobs: LutFifo<MoveJob, 5>,
+    combiner: Combiner,
+    /// A COMBINE has not ended.
+    combining: Reg<Bit>,
     host_write: DFF<DmaDesc>,
     host_write_waits: Reg<Bit>,
     reading: DFF<Reading>,
@@ -127,6 +154,8 @@ pub struct L1ReadDma {
     coming_valid: Reg<Bit>,
     /// The beat before, without its first byte.
     earlier: DFF<Bits<504>>,
+    /// Its last three bytes, of the destination of a COMBINE.
+    earlier_destination: DFF<Bits<24>>,
     /// The beat, turned by a multiple of four bytes.
     turned: DFF<Bits<536>>,
     turning: DFF<Passing>,
@@ -140,9 +169,13 @@ impl L1ReadDma {
         // Reading.
         let job = self.reading.q.val();
         let odd = job.beat.get_bit(0);
-        let last = job.beats == 1;
+        let combines = job.passing.combines;
+        let of_destination = job.passing.of_destination;
+        // Source and destination in turn.
+        let alternates = combines & !job.passing.leads;
+        let last = (job.beats == 1) & (!combines | of_destination);
         let reads = self.wants.q.val() & self.wide.ready.val();
-        self.stage_left.next = reads & last & (job.beat.get_bits::<5>(5) == bits::<5>(STAGE));
+        self.stage_left.next = reads & last & job.staged;
         self.wide.read.next = self.wants.q.val();
         self.wide.beat.next = job.beat;
         self.in_flight_valid.d.next = reads;
@@ -150,9 +183,18 @@ impl L1ReadDma {
             self.in_flight.d.next = job.passing;
             self.in_flight.d.next.odd = odd;
             self.in_flight.d.next.tag.last = last;
-            self.reading.d.next.beat = job.beat + 1;
-            self.reading.d.next.beats = job.beats - 1;
+            if of_destination {
+                self.in_flight.d.next.down = (bits::<4>(0xF), !job.up).cat::<6>();
+            }
+            self.reading.d.next.beat = if alternates { job.other } else { job.beat + 1 };
+            if alternates {
+                self.reading.d.next.other = job.beat + 1;
+            }
+            if !alternates | of_destination {
+                self.reading.d.next.beats = job.beats - 1;
+            }
             self.reading.d.next.passing.leads = false;
+            self.reading.d.next.passing.of_destination = alternates & !of_destination;
         }
 
         // The next job starts when this one is read. One for the host also needs room for its descriptor.
@@ -161,21 +203,31 @@ impl L1ReadDma {
         let to_host = next.destination == Destination::Host;
         let descriptor_waits = self.host_write_waits.q.val();
         let job_ends = !self.reads.q.val() | (reads & last);
-        let starts = self.jobs.read.valid.val() & job_ends & !(to_host & descriptor_waits);
-        self.jobs.read.ready.next = job_ends & !(to_host & descriptor_waits);
+        let may_start = job_ends & !(to_host & descriptor_waits) & !self.combining.q.val();
+        let starts = self.jobs.read.valid.val() & may_start;
+        self.jobs.read.ready.next = may_start;
+        let to_combiner = next.destination == Destination::Combiner;
+        let target = unpack::<CombineTarget, 64>(next.address);
         let tail = next.length.get_bits::<6>(0);
         let offset = next.at.get_bits::<6>(0);
+        // Beats in which its bytes lie: those that go out, or those of the destination. Lanes of a COMBINE have one more.
+        let first = if to_combiner { target.to.get_bits::<6>(0) } else { bits::<6>(0) };
+        let bytes = bit_cast::<8, 6>(first) + bit_cast::<8, 6>(tail);
+        let beats = next.length.get_bits::<6>(6) + bit_cast::<6, 2>((bytes + 63).get_bits::<2>(6));
         if starts {
             self.reading.d.next = Reading {
                 beat: next.at.get_bits::<10>(6),
-                beats: next.length.get_bits::<6>(6)
-                    + bit_cast::<6, 1>(tail.any().into())
-                    + bit_cast::<6, 1>(offset.any().into()),
+                beats: beats + bit_cast::<6, 1>(to_combiner.into()) + bit_cast::<6, 1>(offset.any().into()),
+                other: target.to.get_bits::<10>(6),
+                up: bits::<2>(0) - target.to.get_bits::<2>(0),
+                staged: if to_combiner { target.staged } else { next.at.get_bits::<5>(11) == bits::<5>(STAGE) },
                 passing: Passing {
                     odd: false,
                     leads: offset.any(),
                     // A beat that is not turned stands above the 63 bytes of the one before.
                     down: offset - 1,
+                    combines: to_combiner,
+                    of_destination: false,
                     tag: Tag {
                         last: false,
                         tail,
@@ -188,11 +240,32 @@ impl L1ReadDma {
             };
         }
         self.reads.d.next = starts | !job_ends;
+        self.combiner.job.next = CombineJob {
+            issuer: next.issuer,
+            to: target.to,
+            beats,
+            end: bytes.get_bits::<6>(0),
+            operation: unpack::<Operation, 5>(target.operation),
+            constant: target.constant,
+        };
+        self.combiner.job.valid.next = starts & to_combiner;
+        let combine_ended = self.combiner.ended.valid.val();
+        self.combining.d.next = (starts & to_combiner) | (self.combining.q.val() & !combine_ended);
+        self.combine_ended.offer(combine_ended, self.combiner.ended.val());
+        self.combiner.write.join(&mut self.combined);
 
         // The next read, if there is room. A beat that leaves in this cycle still counts, since the writes that L1 takes
         // in this cycle depend on the read of the next one.
-        let next_odd = if starts { next.at.get_bit(6) } else { odd ^ reads };
-        let reads_next = (starts | !job_ends) & (self.held.q.val() < bits::<5>(ROOM));
+        let then_odd = if alternates { job.other.get_bit(0) } else { !odd };
+        let next_odd = if starts {
+            next.at.get_bit(6)
+        } else if reads {
+            then_odd
+        } else {
+            odd
+        };
+        let has_room = self.held.q.val() < bits::<5>(ROOM);
+        let reads_next = (starts & (has_room | to_combiner)) | (!job_ends & (has_room | combines));
         self.wants.d.next = reads_next;
         self.wide.next.next = reads_next;
         self.wide.next_odd.next = next_odd;
@@ -221,15 +294,25 @@ impl L1ReadDma {
         let beat = if coming.odd { self.data[1].val() } else { self.data[0].val() };
         self.turning_valid.d.next = self.coming_valid.q.val() & !coming.leads;
         if self.coming_valid.q.val() {
-            self.earlier.d.next = beat.get_bits::<504>(8);
-            self.turned.d.next = down_to_ones((beat, self.earlier.q.val()).cat::<1016>(), coming.down);
+            if coming.of_destination {
+                self.earlier_destination.d.next = beat.get_bits::<24>(488);
+            } else {
+                self.earlier.d.next = beat.get_bits::<504>(8);
+            }
+            let earlier = self.earlier.q.val();
+            let nearest =
+                if coming.of_destination { self.earlier_destination.q.val() } else { earlier.get_bits::<24>(480) };
+            let lanes = (beat, nearest, earlier.get_bits::<480>(0)).cat::<1016>();
+            self.turned.d.next = down_to_ones(lanes, coming.down);
             self.turning.d.next = coming;
         }
         let turning = self.turning.q.val();
-        self.outgoing.write.offer(
-            self.turning_valid.q.val(),
-            Outgoing { data: down_ones(self.turned.q.val(), turning.down.get_bits::<2>(0)), tag: turning.tag },
-        );
+        let turning_valid = self.turning_valid.q.val();
+        let turned = down_ones(self.turned.q.val(), turning.down.get_bits::<2>(0));
+        self.outgoing.write.offer(turning_valid & !turning.combines, Outgoing { data: turned, tag: turning.tag });
+        self.combiner.operand.next = turned;
+        self.combiner.of_source.next = turning_valid & turning.combines & !turning.of_destination;
+        self.combiner.of_destination.next = turning_valid & turning.combines & turning.of_destination;
 
         // Out.
         let out = self.outgoing.read.val();
@@ -250,7 +333,7 @@ impl L1ReadDma {
         self.dma_data.valid.next = stands & is_host;
         let taken = if is_host { self.dma_data.ready.val() } else { self.egress.ready.val() };
         self.outgoing.read.ready.next = taken;
-        let comes = reads & !job.passing.leads;
+        let comes = reads & !job.passing.leads & !combines;
         let goes = stands & taken;
         if comes & !goes {
             self.held.d.next = self.held.q.val() + 1;

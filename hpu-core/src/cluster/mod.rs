@@ -19,8 +19,7 @@
 //! | off-cluster unit | out `off_cluster_command`; in `put_left`, `host_put_left`; in `enabled` |
 //! | L2 copy | out `stage_request` / in `staged`; in `segment` / out `lent` |
 //! | completions | in `off_cluster_done` |
-//! | host writer | in `host_write`, `host_beat`, `host_keep`: `load_data` is a beat from the host or from L2 / out `host_ready` |
-//! | | in `host_partial`: `host_keep`, perhaps of another cluster's beat, is not all ones |
+//! | host writer | in `host_write`, `host_beat`, `host_data`, `host_keep`: a beat from the host or from L2 / out `host_ready` |
 //! | registers | in `installed`; in `imem` |
 //! | egress | out `egress` |
 //! | RVMA engine | out `dma`; out `dma_data`; in `dma_done` |
@@ -32,6 +31,8 @@
 //! cluster, same context: 4 cycles. The number of the cluster is an input, so all clusters are the same module.
 
 pub mod amo_alu;
+pub mod combine_lanes;
+pub mod combiner;
 pub mod command_check;
 pub mod command_port;
 pub mod command_rules;
@@ -133,14 +134,14 @@ pub struct Cluster {
     pub lent: Signal<Out, Bit>,
     /// End of an off-cluster command of any cluster.
     pub off_cluster_done: Sink<OffClusterDone>,
-    /// `load_data` is a beat of the host or of L2 for this cluster.
+    /// A beat of the host or of L2 is for this cluster.
     pub host_write: Signal<In, Bit>,
     /// Beat of L1.
     pub host_beat: Signal<In, Bits<10>>,
+    /// The beat.
+    pub host_data: Signal<In, Bits<512>>,
     /// Bytes to write.
     pub host_keep: Signal<In, Bits<64>>,
-    /// `host_keep` is not all ones.
-    pub host_partial: Signal<In, Bit>,
     /// The beat is taken.
     pub host_ready: Signal<Out, Bit>,
     /// Accesses of L2.
@@ -209,18 +210,16 @@ impl Cluster {
         self.loader.load_valid.next = self.load_data.valid.val();
         self.load_data.ready.next = self.loader.load_ready.val();
         self.installed.join(&mut self.loader.installed);
-        // The bus carries a beat of a packet or of the host writer.
-        let by_host = self.host_write.val();
-        self.l1.packet_write.next = self.loader.packet_write.val() | by_host;
-        self.l1.packet_beat.next = if by_host { self.host_beat.val() } else { self.loader.packet_beat.val() };
+        self.l1.packet_write.next = self.loader.packet_write.val();
+        self.l1.packet_beat.next = self.loader.packet_beat.val();
         self.l1.packet_data.next = self.load_data.val();
-        self.l1.packet_partial.next = self.host_partial.val();
-        self.l1.packet_keep.next = self.host_keep.val();
-        // Each of the two sees the room for its own beat, so that no path leads from the offer of one to the ready of
-        // the other.
+        self.l1.host.write.next = self.host_write.val();
+        self.l1.host.beat.next = self.host_beat.val();
+        self.l1.host.data.next = self.host_data.val();
+        self.l1.host.keep.next = self.host_keep.val();
+        self.host_ready.next = self.l1.host.ready.val();
         let even = self.l1.packet_room[0].val();
         let odd = self.l1.packet_room[1].val();
-        self.host_ready.next = if self.host_beat.val().get_bit(0) { odd } else { even };
         self.loader.packet_ready.next = if self.loader.packet_beat.val().get_bit(0) { odd } else { even };
         self.loader.page.join(&mut self.l1.page);
         self.loader.scrub.join(&mut self.l1.scrub);
@@ -283,6 +282,7 @@ impl Cluster {
         for g in 0..2 {
             self.l1_read_dma.data[g].next = self.l1.wide_data[g].val();
         }
+        self.l1_read_dma.combined.join(&mut self.l1.combined);
         self.l1_read_dma.egress.join(&mut self.egress);
         self.l1_read_dma.dma.join(&mut self.dma);
         self.l1_read_dma.dma_data.join(&mut self.dma_data);
@@ -347,6 +347,8 @@ impl Cluster {
             // Commands of this HPU that end in this cycle.
             let hpu = bits::<3>(i);
             let at_wire = handle_of(self.l1_read_dma.sent.valid.val(), self.l1_read_dma.sent.val(), hpu);
+            let combined = self.l1_read_dma.combine_ended.val();
+            let at_combiner = handle_of(self.l1_read_dma.combine_ended.valid.val(), combined, hpu);
             let at_place = handle_of(self.command_unit.placed.valid.val(), self.command_unit.placed.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
             let by_off_cluster = off_cluster_answers & (off_cluster.issuer.hpu == hpu);
@@ -356,7 +358,7 @@ impl Cluster {
             let off_cluster_ends = by_off_cluster & (!off_cluster.has_result | self.command_port[i].result.ready.val());
             off_cluster_taken = off_cluster_taken | off_cluster_ends;
             let at_off_cluster = handle_of(off_cluster_ends, off_cluster.issuer, hpu);
-            self.command_port[i].complete.next = at_wire | at_place | at_host | at_off_cluster;
+            self.command_port[i].complete.next = at_wire | at_combiner | at_place | at_host | at_off_cluster;
             self.command_port[i].failed.next =
                 (at_host & repeat::<4>(self.dma_done.val().error)) | (at_off_cluster & repeat::<4>(off_cluster.error));
 

@@ -99,9 +99,10 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
         here";
     CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
-        0 to 3, the first in [7:0]; event, complete: user word, low half";
+        0 to 3, the first in [7:0]; event, complete: user word, low half; combine: virtual address of the destination (packet or \
+        scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
-        7; event, complete: user word, high half";
+        7; event, complete: user word, high half; combine: operation";
     CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits \
         while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
@@ -151,6 +152,7 @@ commands! {
     COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
     REDIRECT 13 "put the packet's payload, as a message of its own, into a mailbox of the context's process";
     PUT_CONTEXT 14 "put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again";
+    COMBINE 15 "combine bytes with as many bytes at a destination in packet or scratchpad, element by element";
 }
 
 macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $doc:literal;)*) => {
@@ -158,6 +160,66 @@ macro_rules! codes { ($table:ident $tdoc:literal $($konst:ident $num:literal $do
     #[doc = $tdoc]
     pub const $table: &[(&str, u8, &str)] = &[$((stringify!($konst), $num, $doc)),*];
 } }
+
+/// Parts of a combine operation: how elements are combined, and their size.
+pub mod combine {
+    /// Bits [1:0]: an element has 2 to the power of this many bytes, at most 4.
+    pub const SIZE_BITS: usize = 2;
+    /// Bits [4:2]: destination ^= constant * source, byte by byte, in GF(2^8).
+    pub const GF: u32 = 0;
+    /// Sum, modulo the range of the element.
+    pub const ADD: u32 = 1;
+    /// Sum of signed elements; one that is out of range becomes the end of the range that it passed.
+    pub const ADDS: u32 = 2;
+    /// Sum of unsigned elements; one that is out of range becomes the largest element.
+    pub const ADDU: u32 = 3;
+    /// The smaller one of two signed elements.
+    pub const MIN: u32 = 4;
+    /// The smaller one of two unsigned elements.
+    pub const MINU: u32 = 5;
+    /// The larger one of two signed elements.
+    pub const MAX: u32 = 6;
+    /// The larger one of two unsigned elements.
+    pub const MAXU: u32 = 7;
+    /// Bits [15:8]: the constant, of GF alone.
+    pub const CONSTANT_SHIFT: u32 = 8;
+    /// Products in GF(2^8) are reduced by x^8 + x^4 + x^3 + x^2 + 1, the polynomial of most Reed-Solomon codes.
+    pub const POLYNOMIAL: u32 = 0x11D;
+    /// An operation.
+    pub const fn operation(kind: u32, size_log: u32) -> u32 {
+        kind << SIZE_BITS | size_log
+    }
+}
+macro_rules! operations { ($($konst:ident $kind:ident $size:literal $constant:literal $doc:literal;)*) => {
+    /// Operations of COMBINE, as ADDR_HI has them, with their meaning.
+    pub const COMBINE_OPERATIONS: &[(&str, u32, &str)] =
+        &[$((stringify!($konst), combine::operation(combine::$kind, $size) | $constant << combine::CONSTANT_SHIFT, $doc)),*];
+} }
+operations! {
+    GF GF 0 0 "destination ^= constant * source in GF(2^8) with polynomial 0x11d; the constant is in [15:8]";
+    XOR GF 0 1 "destination ^= source: GF with the constant 1";
+    ADD8 ADD 0 0 "destination += source, elements of 8 bits, modulo 2^8";
+    ADD16 ADD 1 0 "16 bits, modulo 2^16";
+    ADD32 ADD 2 0 "32 bits, modulo 2^32";
+    ADDS8 ADDS 0 0 "signed sum, 8 bits; beyond -128 or 127 it is that number";
+    ADDS16 ADDS 1 0 "16 bits; beyond -2^15 or 2^15 - 1 it is that number";
+    ADDS32 ADDS 2 0 "32 bits; beyond -2^31 or 2^31 - 1 it is that number";
+    ADDU8 ADDU 0 0 "unsigned sum, 8 bits; beyond 255 it is 255";
+    ADDU16 ADDU 1 0 "16 bits; beyond 2^16 - 1 it is that number";
+    ADDU32 ADDU 2 0 "32 bits; beyond 2^32 - 1 it is that number";
+    MIN8 MIN 0 0 "the smaller one, signed, 8 bits";
+    MIN16 MIN 1 0 "16 bits";
+    MIN32 MIN 2 0 "32 bits";
+    MINU8 MINU 0 0 "the smaller one, unsigned, 8 bits";
+    MINU16 MINU 1 0 "16 bits";
+    MINU32 MINU 2 0 "32 bits";
+    MAX8 MAX 0 0 "the larger one, signed, 8 bits";
+    MAX16 MAX 1 0 "16 bits";
+    MAX32 MAX 2 0 "32 bits";
+    MAXU8 MAXU 0 0 "the larger one, unsigned, 8 bits";
+    MAXU16 MAXU 1 0 "16 bits";
+    MAXU32 MAXU 2 0 "32 bits";
+}
 codes! { RETURN_CODES "Return codes of handlers (a0 at return); others count as SPIN_FAIL."
     SPIN_SUCCESS 0 "payload, completion: done";
     SPIN_PROCESS_DATA 0 "header: run the payload handlers";

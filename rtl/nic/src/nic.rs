@@ -39,7 +39,8 @@ const COMMANDS: u64 = 1 << command::SEND_PACKET
     | 1 << command::PUT_CONTEXT
     | 1 << command::DMA_FROM_HOST
     | 1 << command::HOST_CAS
-    | 1 << command::HOST_ADD;
+    | 1 << command::HOST_ADD
+    | 1 << command::COMBINE;
 /// Bits of all trace tags.
 const TRACE_TAGS: usize = TRACE_LANES * TRACE_TAG_BITS;
 

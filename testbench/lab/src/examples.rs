@@ -134,6 +134,30 @@ fn accumulate_adds_to_host_memory() {
     assert_eq!(ran.played.stats.messages_done, 14);
 }
 
+/// Blocks that overlap, of any length and at any byte: no difference is lost.
+#[test]
+fn parity_adds_products_to_host_memory() {
+    for (seed, coefficient) in [(21, 1u8), (22, 2), (23, 0x8E), (24, 0xFF)] {
+        let (messages, _) = messages(seed, 10, 1);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut frames = Vec::new();
+        let mut placed = Vec::new();
+        for message in messages {
+            let last = HOST_BYTES - message.data.len();
+            let place = [0, 1, 1408, 4095, last][random.random_range(0..5)];
+            let header = SpindleHeader { msg_id: message.id, buf_off: place as u32, ..SpindleHeader::default() };
+            frames.extend(put_message(&Ends::default(), SPINDLE_PORT, &header, &message.data, 1408));
+            placed.push((place, message));
+        }
+        frames.shuffle(&mut random);
+        let variables = [("coefficient", u32::from(coefficient).to_le_bytes().to_vec())];
+        let mut ran = run("parity", Action::ContextPerMessage, &variables, frames, 0);
+        ran.sound().unwrap();
+        ran.host_has([(0, jobs::parity(&placed, &pattern(HOST_BYTES), coefficient))]).unwrap();
+        assert_eq!(ran.played.stats.messages_done, 10);
+    }
+}
+
 #[test]
 fn histogram_counts_every_byte() {
     let frames = datagrams(3, 40);

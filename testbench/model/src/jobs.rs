@@ -4,6 +4,7 @@
 //! Nothing here is shared with the C sources, the SDK or the driver.
 
 use crate::checksums;
+use crate::combine::product;
 use crate::frames::SpindleHeader;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::collections::HashMap;
@@ -52,6 +53,17 @@ pub fn accumulate(messages: &[(usize, Message)], host: &[u8]) -> Vec<u8> {
         }
     }
     sums
+}
+
+/// `parity`: likewise.
+pub fn parity(messages: &[(usize, Message)], host: &[u8], coefficient: u8) -> Vec<u8> {
+    let mut parity = host.to_vec();
+    for (place, message) in messages {
+        for (sum, byte) in parity[*place..].iter_mut().zip(&message.data) {
+            *sum ^= product(coefficient, *byte);
+        }
+    }
+    parity
 }
 
 /// `histogram`: how many bytes of each value the payloads have.

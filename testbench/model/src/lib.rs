@@ -5,6 +5,7 @@
 extern crate spindle_testing;
 
 pub mod checksums;
+pub mod combine;
 pub mod frames;
 pub mod handlers;
 pub mod jobs;

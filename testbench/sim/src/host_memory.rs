@@ -241,6 +241,8 @@ pub struct HostMemory {
     pub timing: Timing,
     /// Most bursts whose responses have not been taken; at that number AWREADY and WREADY stay low. AXI4 allows such a host.
     pub most_open: usize,
+    /// Most read bursts that have not ended; at that number ARREADY stays low.
+    pub most_reads_open: usize,
     /// Writes can be seen in the order in which they were taken, and only their responses are late: PCIe's posted writes.
     pub posted: bool,
     /// Writes and reads that touch one of these ranges are answered with SLVERR.
@@ -298,6 +300,7 @@ impl HostMemory {
             memory: SparseMemory::default(),
             timing: Timing { aw_stall: 0, w_stall: 0, response_min: latency.0, response_max: latency.1, read_stall: 0 },
             most_open: usize::MAX,
+            most_reads_open: usize::MAX,
             posted: false,
             failing: vec![],
             violations: vec![],
@@ -376,10 +379,10 @@ impl HostMemory {
             model.set(self.write.bid, self.pending[i].burst.id.into());
             model.set(self.write.bresp, if self.pending[i].burst.failed { 2 } else { 0 });
         }
-        if self.read.is_some() {
+        if let Some(in_flight) = self.read.as_ref().map(HostReads::in_flight) {
             let span = self.timing.response_max.saturating_sub(self.timing.response_min) + 1;
             self.read_pace = ReadPace {
-                ready: !self.chance(self.timing.read_stall),
+                ready: !self.chance(self.timing.read_stall) && in_flight < self.most_reads_open,
                 offers: !self.chance(self.timing.read_stall),
                 latency: self.timing.response_min.max(1) + self.next_random() % span,
             };

@@ -48,11 +48,42 @@ const UNPACK: [(usize, &str); 4] = [
     (LONGEST_BLOCK, "throughput.unpack.4096"),
 ];
 
+/// Bytes of host memory that packets read, combine and write back: key, example, its variables, what it makes of the
+/// host region, and whether a PCIe bridge is in between.
+type Update =
+    (&'static str, &'static str, &'static [(&'static str, u32)], fn(&[(usize, Message)], &[u8]) -> Vec<u8>, bool);
+/// A coefficient of a Reed-Solomon code.
+const COEFFICIENT: u8 = 0x1D;
+const UPDATES: [Update; 6] = [
+    ("throughput.accumulate_1408", "accumulate", &[], jobs::accumulate, false),
+    ("throughput.xor_1408", "parity", &[("coefficient", 1)], xor_parity, false),
+    ("throughput.gf_1408", "parity", &[("coefficient", COEFFICIENT as u32)], gf_parity, false),
+    ("throughput.accumulate_1408_pcie", "accumulate", &[], jobs::accumulate, true),
+    ("throughput.xor_1408_pcie", "parity", &[("coefficient", 1)], xor_parity, true),
+    ("throughput.gf_1408_pcie", "parity", &[("coefficient", COEFFICIENT as u32)], gf_parity, true),
+];
+/// A PCIe bridge: bursts of 256 bytes that it has in flight in each direction, and cycles until it answers (1 us).
+const BRIDGE_BURSTS: usize = 32;
+const BRIDGE_LATENCY: u64 = 250;
+
+fn xor_parity(messages: &[(usize, Message)], host: &[u8]) -> Vec<u8> {
+    jobs::parity(messages, host, 1)
+}
+
+fn gf_parity(messages: &[(usize, Message)], host: &[u8]) -> Vec<u8> {
+    jobs::parity(messages, host, COEFFICIENT)
+}
+
 /// The measurements: name, keys, function.
-pub const MEASUREMENTS: [(&str, &[&str], Measure); 4] = [
+pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
     ("puts of a stream to another node", &["throughput.stream_put_1408"], stream_put),
     ("payloads to host memory", &["throughput.to_host_1408"], to_host),
     ("puts of 8 bytes", &["throughput.put_8_packets_per_cycle", "cycles.put_turnround_8"], put_8),
+    (
+        "payloads combined with host memory",
+        &[UPDATES[0].0, UPDATES[1].0, UPDATES[2].0, UPDATES[3].0, UPDATES[4].0, UPDATES[5].0],
+        update,
+    ),
     ("blocks to host memory at a stride", &[UNPACK[0].1, UNPACK[1].1, UNPACK[2].1, UNPACK[3].1], unpack),
 ];
 
@@ -62,6 +93,8 @@ struct Bench<'a> {
     host: u64,
     message: Message,
     frames: Vec<Vec<u8>>,
+    /// Host memory before the message.
+    before: Vec<u8>,
 }
 
 impl<'a> Bench<'a> {
@@ -83,7 +116,7 @@ impl<'a> Bench<'a> {
         session.device.set_message_timeout(TIMEOUT)?;
         session.device.set_receive(true)?;
         let frames = frames(&data, 0);
-        Ok(Bench { session, host, message: Message { id: 1, data }, frames })
+        Ok(Bench { session, host, message: Message { id: 1, data }, frames, before: vec![] })
     }
 
     /// Plays the message at the densest spacing without a drop, to 2 %; returns the spacing too.
@@ -94,6 +127,9 @@ impl<'a> Bench<'a> {
         // A message that lost packets stays open, so each attempt is a message of its own.
         for attempt in 1..ATTEMPTS {
             self.frames = frames(&self.message.data, attempt);
+            if !self.before.is_empty() {
+                self.session.device.memory.write(self.host, &self.before)?;
+            }
             let before = self.session.device.stats()?.dropped();
             let played = play_with(self.session, &self.frames, spaced(spacing, beats as usize), LIMIT)?;
             ensure!(played.drained, "{} frames are still inside after {LIMIT} cycles", played.stats.inside());
@@ -224,6 +260,40 @@ fn to_host(session: &mut Session) -> Result<Vec<Figure>> {
     bench.host_has([(0, bench.message.data.clone())])?;
     let how = format!("DMA of each payload to host memory, {PACKETS} packets, one every {spacing:.2} cycles");
     Ok(vec![Figure::new("throughput.to_host_1408", bench.handled()?, how)])
+}
+
+fn update(session: &mut Session) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let config = session.config;
+    for (index, (key, example, variables, model, bridge)) in UPDATES.into_iter().enumerate() {
+        let mut own = if index == 0 { None } else { Some(Session::open(config, Default::default())?) };
+        let session = own.as_mut().unwrap_or(session);
+        let handler = Shipped::by_name(example).with_context(|| format!("there is no example `{example}`"))?.load()?;
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (*name, value.to_le_bytes().to_vec())).collect();
+        if bridge {
+            let mut sim = session.card.sim();
+            let memory = sim.memory();
+            (memory.timing.response_min, memory.timing.response_max) = (BRIDGE_LATENCY, BRIDGE_LATENCY);
+            (memory.most_open, memory.most_reads_open) = (BRIDGE_BURSTS, BRIDGE_BURSTS);
+        }
+        let mut bench = Bench::new(session, handler, &variables)?;
+        bench.before = vec![0; bench.message.data.len()];
+        ChaCha8Rng::seed_from_u64(28).fill_bytes(&mut bench.before);
+        let (spacing, _) = bench.play()?;
+        let after = model(&[(0, bench.message.clone())], &bench.before);
+        bench.host_has([(0, after)])?;
+        let host = if bridge {
+            format!("host answers after {BRIDGE_LATENCY} cycles, {BRIDGE_BURSTS} bursts of 256 bytes in flight")
+        } else {
+            "host answers after 40 to 120 cycles".into()
+        };
+        let how = format!(
+            "example `{example}`: host memory read, combined and written back, {PACKETS} packets of 1,408 bytes, one every \
+            {spacing:.2} cycles; {host}"
+        );
+        figures.push(Figure::new(key, bench.handled()?, how));
+    }
+    Ok(figures)
 }
 
 fn unpack(session: &mut Session) -> Result<Vec<Figure>> {

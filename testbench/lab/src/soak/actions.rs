@@ -18,7 +18,7 @@ const FRAMES: usize = PROCESSES as usize;
 /// Bytes of host memory of a context.
 const REGION: usize = 64 * 8192;
 /// Handlers of all kinds, also such that fail.
-const HANDLERS: [&str; 13] = [
+const HANDLERS: [&str; 14] = [
     "ping_pong",
     "icmp_echo",
     "place",
@@ -26,6 +26,7 @@ const HANDLERS: [&str; 13] = [
     "filtering",
     "aggregate",
     "accumulate",
+    "parity",
     "broadcast",
     "ping_pong_stream",
     "ping_pong_host",

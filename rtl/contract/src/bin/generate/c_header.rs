@@ -101,6 +101,12 @@ pub fn handlers() -> String {
         &format!("{:#x}u", map::ISSUE_CHECKSUM),
         "with SPIN_OP_SEND_PACKET: the NIC inserts the checksums",
     );
+    section(&mut out, "Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian.");
+    for (name, value, doc) in map::COMBINE_OPERATIONS {
+        define(&mut out, &format!("SPIN_{name}"), &format!("{value:#x}u"), doc);
+    }
+    let shift = map::combine::CONSTANT_SHIFT.to_string();
+    define(&mut out, "SPIN_GF_SHIFT", &shift, "bit of the operation where the constant of GF begins");
     section(&mut out, "Return codes of handlers; others count as SPIN_FAIL.");
     for (name, value, doc) in map::RETURN_CODES {
         define(&mut out, name, &value.to_string(), doc);

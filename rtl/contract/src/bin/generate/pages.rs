@@ -161,6 +161,14 @@ pub fn memory_map() -> String {
     words(&mut out, "Task page", map::TASK, map::TASK_PAGE);
     words(&mut out, "Command port", map::COMMAND, map::COMMAND_PORT);
     let _ = writeln!(out, "\nAn HPU has {} handles.", map::COMMAND_HANDLES);
+    let _ = write!(out, "\n## Operations of `COMBINE`\n\nElements of more than one byte are little-endian.\n");
+    table(
+        &mut out,
+        &["ADDR_HI", "name", "meaning"],
+        map::COMBINE_OPERATIONS
+            .iter()
+            .map(|(name, value, doc)| vec![format!("{value:#05x}"), format!("`{name}`"), (*doc).into()]),
+    );
     for (title, codes) in
         [("Commands", map::COMMANDS), ("Return codes", map::RETURN_CODES), ("Causes of a fault", map::FAULTS)]
     {

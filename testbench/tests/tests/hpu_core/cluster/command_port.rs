@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
 use spindle_contract::params::L1_STAGE_BASE;
 use spindle_harness::{run_with_wave_on_failure, Dut};
+use spindle_model::combine::combine;
 use spindle_verilog::ports::Wire;
 use spindle_verilog::prelude::{Bit, Out};
 
@@ -78,12 +79,13 @@ impl Limits {
 }
 
 /// In the way of a job: checksums are inserted.
-const SUMMED: u64 = 4;
+const SUMMED: u64 = 8;
 
 /// What a legal command becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// Way, plus [`SUMMED`] with the flag CHECKSUM, handle, context, frame, first byte in L1, length, host address if it goes there.
+    /// Way, plus [`SUMMED`] with the flag CHECKSUM, handle, context, frame, first byte in L1, length, host address if it
+    /// goes there, target of a COMBINE.
     Job(u64, u64, u64, u64, u64, u64, Option<u64>),
     /// Frame, message slot, packet, handle.
     Place(u64, u64, u64, u64),
@@ -149,7 +151,7 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 7],
+    seen: [u64; 8],
 }
 
 impl Bench {
@@ -206,6 +208,23 @@ impl Bench {
                 handle,
             )),
             command::DMA_TO_HOST => (source_ok && host_ok).then(|| job(2, Some(host))),
+            command::COMBINE => {
+                let (to, low) = (low & 0xFFF_FFFF, low >> 28);
+                let (bound, base) = match low {
+                    region if region == u64::from(map::PACKET) => (limits.packet_size, limits.slot * 2048),
+                    region if region == u64::from(map::SCRATCH) => (limits.scratch_size, 64 * limits.scratch_beat),
+                    _ => (0, 0),
+                };
+                let bytes = vec![0; if inside { length as usize } else { 0 }];
+                let known = combine(high as u32, &bytes, &bytes).is_some();
+                (source_ok && to + length <= bound && known).then(|| {
+                    let target = base + to;
+                    let lane = target % 64 + target.wrapping_neg() % 4;
+                    let operation = (high & 0x1F) << 16 | (high >> 8) << 21 | u64::from(in_context) << 29;
+                    let from = from.wrapping_sub(lane) & 0xFFFF;
+                    Outcome::Job(4, handle, limits.context, limits.frame, from, length, Some(target | operation))
+                })
+            }
             command::PRINT => Some(say(length.min(8))),
             command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
             command::DMA_FROM_HOST => (source_ok && host_ok).then(|| far(from, host, &[])),
@@ -335,10 +354,10 @@ impl Bench {
         };
         let mut come = vec![];
         if self.dut.job.valid.is_high() {
-            let f = fields(&self.dut.job.bytes(), &[2, 1, 3, 2, 4, 16, 16, 12, 64]);
+            let f = fields(&self.dut.job.bytes(), &[3, 1, 3, 2, 4, 16, 16, 12, 64]);
             // A segment has no issuer.
             assert!(f[0] == 3 || f[2] == HPU);
-            if f[6] == L1_STAGE_BASE as u64 {
+            if f[6] == L1_STAGE_BASE as u64 && f[0] != 4 || f[0] == 4 && f[8] >> 29 & 1 == 1 {
                 self.stage_leaves = true;
                 self.seen[4] += 1;
             }
@@ -346,7 +365,8 @@ impl Bench {
                 assert_eq!((f[6], f[1]), (L1_STAGE_BASE as u64, 0), "a segment lies in the stage");
                 Outcome::Segment(f[7])
             } else {
-                Outcome::Job(f[0] | SUMMED * f[1], f[3], f[4], f[5], f[6], f[7], (f[0] == 2).then_some(f[8]))
+                let address = [2, 4].contains(&f[0]).then_some(f[8]);
+                Outcome::Job(f[0] | SUMMED * f[1], f[3], f[4], f[5], f[6], f[7], address)
             });
         }
         if self.dut.place.valid.is_high() && self.dut.place.ready.number() == 1 {
@@ -384,6 +404,7 @@ impl Bench {
             let place = place.unwrap_or_else(|| panic!("{outcome:x?} comes instead of {:x?}", self.expected));
             self.expected.remove(place);
             self.seen[match outcome {
+                Outcome::Job(4, ..) => 7,
                 Outcome::Job(..) => 0,
                 Outcome::Place(..) => 1,
                 Outcome::Message(_) => 2,
@@ -452,8 +473,8 @@ impl Bench {
         }
     }
 
-    /// Arguments that suit a command which moves bytes of one of the regions.
-    fn suit(&mut self, thread: usize) {
+    /// Arguments that suit a command which moves bytes of one of the regions, or combines them.
+    fn suit(&mut self, thread: usize, combines: bool) {
         let bank = self.threads[thread].bank;
         let limits = self.limits[bank as usize];
         let regions =
@@ -461,9 +482,14 @@ impl Bench {
         let (region, bound) = regions[self.rng.random_range(0..3)];
         let from = if self.rng.random() { self.rng.random_range(0..bound.max(1)) } else { 0 };
         let length = (bound - from.min(bound)).min(2048).min(self.rng.random_range(1..256));
+        let (region_to, bound_to) = regions[[0, 1, 0, 1, 2][self.rng.random_range(0..5)]];
+        let to = base(region_to) | bound_to.saturating_sub(self.rng.random_range(1..256)) as u32;
+        let operations = map::COMBINE_OPERATIONS;
+        let operation = operations[self.rng.random_range(0..operations.len())].1;
+        let (low, high) = if combines { (to, operation) } else { (0, 0) };
         let words =
-            [(map::CMD_SOURCE, base(region) | from as u32), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, 0)];
-        for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, 0), (map::CMD_NODE, 0x7_0003)]) {
+            [(map::CMD_SOURCE, base(region) | from as u32), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, low)];
+        for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, high), (map::CMD_NODE, 0x7_0003)]) {
             self.access(true, thread, bank, at(offset), value);
             self.cycle();
             self.threads[thread].words[at(offset)] = value;
@@ -471,15 +497,16 @@ impl Bench {
     }
 
     fn issue(&mut self, thread: usize) {
-        if self.rng.random_range(0..3) == 0 {
-            self.suit(thread);
-        }
-        let state = self.threads[thread];
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
         } else {
-            self.rng.random_range(1..15)
+            [self.rng.random_range(1..16), u64::from(command::COMBINE)][usize::from(self.rng.random_range(0..8) == 0)]
         };
+        let combines = opcode == u64::from(command::COMBINE);
+        if self.rng.random_range(0..if combines { 2 } else { 3 }) == 0 {
+            self.suit(thread, combines);
+        }
+        let state = self.threads[thread];
         // The flag is legal for SEND_PACKET alone, and no other is.
         let word = match self.rng.random_range(0..8) {
             0 | 1 if opcode == u64::from(command::SEND_PACKET) => opcode | u64::from(map::ISSUE_CHECKSUM),
@@ -518,8 +545,8 @@ impl Bench {
             self.limits[state.bank as usize]
         );
         self.answers[answer.trailing_zeros() as usize] += 1;
-        let staged = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT].map(u64::from).contains(&opcode)
-            && words[0] >> 28 == map::CONTEXT;
+        let reads = [command::SEND_PACKET, command::DMA_TO_HOST, command::PUT, command::COMBINE];
+        let staged = reads.map(u64::from).contains(&opcode) && words[0] >> 28 == map::CONTEXT;
         let wanted = (staged && answer == 1).then(|| {
             let limits = self.limits[state.bank as usize];
             (limits.state_base + u64::from(words[0] & 0xFFF_FFFF), words[1].into())
@@ -563,8 +590,10 @@ impl Bench {
         self.threads[1 - thread].mine &= !(1 << handle);
         self.threads[thread].mine |= 1 << handle;
         self.threads[thread].last = handle;
-        let moves = [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT];
-        let in_packet = moves.map(u64::from).contains(&opcode) && words[0] >> 28 == map::PACKET;
+        let moves =
+            [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT, command::COMBINE];
+        let in_packet = moves.map(u64::from).contains(&opcode) && words[0] >> 28 == map::PACKET
+            || opcode == u64::from(command::COMBINE) && words[at(map::CMD_ADDR_LO)] >> 28 == map::PACKET;
         self.slots[handle as usize] = in_packet.then_some(self.limits[state.bank as usize].slot);
     }
 
@@ -631,7 +660,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 7],
+            seen: [0; 8],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..16_000 {
@@ -683,7 +712,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines: {:?}",
             bench.seen
         );
         assert!(bench.summed > 20, "{} frames with checksums", bench.summed);
@@ -727,8 +756,17 @@ fn an_issue_is_answered_in_time() {
             (command::EVENT, 6),
             (command::COMPLETE, 6),
             (command::REDIRECT, 6),
+            (command::COMBINE, 6),
         ];
         for (opcode, cycles) in expected {
+            // The last one has a destination in the packet.
+            let combines = opcode == command::COMBINE;
+            let target = [(map::CMD_ADDR_LO, base(map::PACKET)), (map::CMD_ADDR_HI, 0x100)];
+            for (offset, value) in target.into_iter().filter(|_| combines) {
+                dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (value.into(), 32)]));
+                dut.port.write.set(true);
+                dut.tick();
+            }
             let issue = [(0, 1), (0, 2), (at(map::CMD_ISSUE) as u64, 4), (opcode.into(), 32)];
             dut.port.set_bytes(&bits(&issue));
             dut.port.write.set(true);
@@ -744,6 +782,11 @@ fn an_issue_is_answered_in_time() {
             dut.complete.set(15);
             (0..20).for_each(|_| dut.tick());
             dut.complete.set(0);
+        }
+        for offset in [map::CMD_ADDR_LO, map::CMD_ADDR_HI] {
+            dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (0, 32)]));
+            dut.port.write.set(true);
+            dut.tick();
         }
         // Bytes of L2 that are read later go the way of far commands.
         dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (0, 4), (base(map::CONTEXT).into(), 32)]));
@@ -774,7 +817,7 @@ fn an_issue_is_answered_in_time() {
         dut.staged.set(false);
         dut.eval();
         assert!(dut.job.valid.is_high() && !dut.stage_request.valid.is_high());
-        assert_eq!(slice(&dut.job.bytes(), 44, 12), 700);
+        assert_eq!(slice(&dut.job.bytes(), 45, 12), 700);
         dut.stage_left.set(true);
         dut.tick();
         dut.stage_left.set(false);

@@ -60,7 +60,6 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let dut = Dut::new(wave, L1::new(hpus), name);
         // What registers hold before the first edge may be written somewhere; the beats in use start as zeros.
         let mut memory = vec![0u8; BYTES];
-        dut.packet_keep.set(u64::MAX);
         dut.scrub.write.set(true);
         for beat in (0..3).flat_map(|part| (0..4).map(move |beat| 0x100 * part + beat)) {
             dut.scrub.beat.set(beat);
@@ -79,7 +78,11 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let mut pending: Option<(usize, Writes)> = None;
         let (mut forced, mut late) = (false, false);
         let (mut packet, mut scrub, mut dma) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
-        let (mut refused, mut forcings, mut partials) = (0, 0, 0);
+        // A beat of the host; it is the host's turn, not a packet's; how often both were there.
+        let (mut host, mut host_turn, mut both) = (None::<(usize, Vec<u8>, u64)>, false, 0);
+        // A beat of a COMBINE, and the cycles it has waited.
+        let (mut combined, mut combined_waited, mut combines) = (None::<(usize, Vec<u8>, u64)>, 0, 0);
+        let (mut refused, mut forcings) = (0, 0);
         let mut page: Option<(usize, bool)> = None;
         // HPU whose store the super-bank refused last, of even and of odd words.
         let mut keeps: [Option<usize>; 2] = [None, None];
@@ -128,8 +131,15 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.guest.set_bytes(&request(&access));
             // The wide side.
             if packet.is_none() && rng.random_range(0..3) == 0 {
+                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), u64::MAX));
+            }
+            if host.is_none() && rng.random_range(0..4) == 0 {
                 let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
-                packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
+                host = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
+            }
+            if combined.is_none() && rng.random_range(0..4) == 0 {
+                let keep = [rng.random(), u64::MAX][rng.random_range(0..2)];
+                combined = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
             }
             if page.is_none() && rng.random_range(0..8) == 0 {
                 page = Some((address(&mut rng, 1) / 64, rng.random()));
@@ -138,16 +148,17 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 scrub = Some(address(&mut rng, 1) / 64);
             }
             let halves: [Vec<u8>; 2] = std::array::from_fn(|_| (0..64).map(|_| rng.random()).collect());
+            dut.combined.write.set(combined.is_some());
+            dut.combined.beat.set(combined.as_ref().map_or(8, |c| c.0 as u64));
+            dut.combined.data.set_bytes(combined.as_ref().map_or(&halves[1], |c| &c.1));
+            dut.combined.keep.set(combined.as_ref().map_or(rng.random(), |c| c.2));
             dut.packet_write.set(packet.is_some());
             dut.packet_beat.set(packet.as_ref().map_or(7, |p| p.0 as u64));
             dut.packet_data.set_bytes(packet.as_ref().map_or(&halves[0], |p| &p.1));
-            // Bytes that another beat has: no writer is here.
-            let others_keep = if rng.random_range(0..8) == 0 { rng.random() } else { u64::MAX };
-            let keep = packet.as_ref().map_or(others_keep, |p| p.2);
-            let partial = keep != u64::MAX;
-            dut.packet_keep.set(keep);
-            dut.packet_partial.set(partial);
-            partials += usize::from(partial && packet.is_none() && (page.is_some() || scrub.is_some()));
+            dut.host.write.set(host.is_some());
+            dut.host.beat.set(host.as_ref().map_or(6, |h| h.0 as u64));
+            dut.host.data.set_bytes(host.as_ref().map_or(&halves[1], |h| &h.1));
+            dut.host.keep.set(host.as_ref().map_or(rng.random(), |h| h.2));
             dut.page.write.set(page.is_some());
             dut.page.beat.set(page.map_or(9, |p| p.0 as u64));
             dut.page.half.set(page.is_some_and(|p| p.1));
@@ -293,14 +304,30 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             }
             // A write waits for the read DMA alone, and once.
             let room = |beat: usize| late || dma_next.is_none_or(|next| next % 2 != beat % 2);
-            let others = packet.is_none() && !partial;
-            let offered = packet.is_some() || others && (page.is_some() || scrub.is_some());
-            let taken = if let Some(beat) = packet.as_ref().map(|p| p.0) {
-                assert_eq!(dut.packet_room[beat % 2].is_high(), room(beat), "cycle {cycle}");
-                room(beat).then(|| packet.take().expect("it is offered")).map(|(beat, data, keep)| {
-                    let kept = (0..64).filter(|byte| keep >> byte & 1 == 1);
-                    (beat, kept.map(|byte| (64 * beat + byte, vec![data[byte]])).collect())
-                })
+            let others = combined.is_none() && if host_turn { host.is_none() } else { packet.is_none() };
+            let offered = !others || page.is_some() || scrub.is_some();
+            let offers = (packet.is_some(), host.is_some());
+            both += usize::from(offers == (true, true));
+            for group in 0..2 {
+                let may = combined.is_none() && room(group);
+                assert_eq!(dut.packet_room[group].is_high(), may && !host_turn, "cycle {cycle}: packets");
+                let host_group = host.as_ref().map_or(6, |h| h.0) % 2;
+                assert!(host_group != group || dut.host.ready.is_high() == (may && host_turn), "cycle {cycle}: host");
+            }
+            let kept = |(beat, data, keep): (usize, Vec<u8>, u64)| {
+                let kept = (0..64).filter(|byte| keep >> byte & 1 == 1);
+                (beat, kept.map(|byte| (64 * beat + byte, vec![data[byte]])).collect::<Writes>())
+            };
+            let taken = if let Some(beat) = combined.as_ref().map(|c| c.0) {
+                assert_eq!(dut.combined.ready.is_high(), room(beat), "cycle {cycle}");
+                combined_waited = if room(beat) { 0 } else { combined_waited + 1 };
+                assert!(combined_waited < 2, "cycle {cycle}: a COMBINE waits once");
+                combines += 1;
+                room(beat).then(|| kept(combined.take().expect("it is offered")))
+            } else if let (true, Some(beat)) = (host_turn, host.as_ref().map(|h| h.0)) {
+                room(beat).then(|| kept(host.take().expect("it is offered")))
+            } else if let (false, Some(beat)) = (host_turn, packet.as_ref().map(|p| p.0)) {
+                room(beat).then(|| kept(packet.take().expect("it is offered")))
             } else if let (true, Some((beat, half))) = (others, page) {
                 assert_eq!(dut.page.ready.is_high(), room(beat), "cycle {cycle}");
                 room(beat).then(|| page.take()).map(|_| (beat, vec![(64 * beat, halves[usize::from(half)].clone())]))
@@ -315,6 +342,13 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 waits(&dut.page.ready, page.is_some());
                 waits(&dut.scrub.ready, scrub.is_some());
             }
+            host_turn = match (host_turn, offers) {
+                // It waits for its own write.
+                (true, (_, true)) if host.is_some() => true,
+                (false, (true, _)) if packet.is_some() => false,
+                (true, (packet, host)) => host && !packet,
+                (false, (_, host)) => host,
+            };
             pending = taken;
             forced = pending.is_some() && late;
             forcings += usize::from(forced);
@@ -323,8 +357,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.tick();
         }
         assert!(
-            refused > cycles / 500 && forcings > cycles / 100 && partials > cycles / 100,
-            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {partials} for bytes of others"
+            refused > cycles / 500 && forcings > cycles / 100 && both > cycles / 100,
+            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {both} packets and host at once"
         );
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
         // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come
@@ -335,8 +369,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             "{granted} grants, {collided} after others"
         );
         assert!(
-            reads > cycles / 5 && moved > cycles / 20 && atomics > cycles / 20,
-            "{reads} words and {moved} beats read, {atomics} atomics"
+            reads > cycles / 5 && moved > cycles / 20 && atomics > cycles / 20 && combines > cycles / 20,
+            "{reads} words and {moved} beats read, {atomics} atomics, {combines} beats of COMBINEs"
         );
     });
 }

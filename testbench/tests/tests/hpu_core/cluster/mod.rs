@@ -1,5 +1,6 @@
 //! The blocks of a cluster, and the cluster as a whole.
 
+pub mod combiner;
 pub mod command_bench;
 pub mod command_port;
 pub mod instruction_memory;

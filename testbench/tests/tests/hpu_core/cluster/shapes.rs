@@ -1,6 +1,7 @@
 //! The blocks of a cluster alone, and the cluster: emitted, deterministic and clean under `verilator -Wall`.
 
 use crate::hpu_core::cluster::whole::bench;
+use hpu_core::cluster::combiner::Combiner;
 use hpu_core::cluster::command_port::CommandPort;
 use hpu_core::cluster::command_unit::CommandUnit;
 use hpu_core::cluster::instruction_memory::InstructionMemory;
@@ -24,6 +25,7 @@ fn every_shape_is_lint_clean() {
         router: RemoteRouter::new(8);
         loader_of_one: Loader::new(&Config { hpus: 1, ..Config::SIM });
         loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
+        combiner: Combiner::default();
         command_port: CommandPort::default();
         l1_read_dma: L1ReadDma::default();
         command_unit: CommandUnit::new(8);

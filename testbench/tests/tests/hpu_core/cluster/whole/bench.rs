@@ -142,7 +142,7 @@ pub struct Bench {
     inside: [u32; 8],
     target: usize,
     reads: VecDeque<Vec<(Vec<u8>, bool)>>,
-    pub(super) beat_offered: bool,
+    beat_offered: bool,
     frame: Vec<u8>,
     dma_descs: VecDeque<DmaDesc>,
     dma_data: Vec<u8>,
@@ -278,8 +278,7 @@ impl Bench {
         if self.wire_blocked {
             dut.egress.ready.set(false);
         }
-        // The bus belongs to the host while it brings a beat.
-        self.beat_offered |= !self.reads.is_empty() && self.far.beat.is_none() && self.moves();
+        self.beat_offered |= !self.reads.is_empty() && self.moves();
         self.dut.load_data.valid.set(self.beat_offered);
         if let (true, Some(beats)) = (self.beat_offered, self.reads.front()) {
             self.dut.load_data.set(&beats[0].0);

@@ -1,6 +1,7 @@
 //! The cluster as a whole.
 
 pub mod bench;
+pub mod combine;
 pub mod commands;
 pub mod contention;
 pub mod handlers;

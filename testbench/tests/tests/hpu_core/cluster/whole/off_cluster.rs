@@ -133,18 +133,14 @@ impl Bench {
             (self.far.staging, self.far.staged) = (false, true);
         }
         let answers = self.far.answers || self.far.staging;
-        if self.far.beat.is_none() && !self.beat_offered && answers && self.moves() {
+        if self.far.beat.is_none() && answers && self.moves() {
             self.far.beat = self.far.beats.pop_front();
         }
         self.dut.host_write.set(self.far.beat.is_some());
         if let Some((place, keep, bytes, _)) = &self.far.beat {
             self.dut.host_beat.set(*place);
             self.dut.host_keep.set(*keep);
-            self.dut.host_partial.set(*keep != u64::MAX);
-            self.dut.load_data.set(bytes);
-        } else {
-            self.dut.host_keep.set(u64::MAX);
-            self.dut.host_partial.set(false);
+            self.dut.host_data.set(bytes);
         }
         self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
         self.dut.off_cluster_done.valid.set(self.far.ending);

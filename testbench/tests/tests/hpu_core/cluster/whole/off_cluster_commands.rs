@@ -9,24 +9,24 @@ use spindle_harness::run_with_wave_on_failure;
 use spindle_hart::assembler::*;
 
 /// Bytes of a script in the packet, after which the packet is room for bytes from the host.
-const SCRIPT: usize = 1024;
+pub(super) const SCRIPT: usize = 1024;
 /// Words of the state that each command leaves: error, result.
 const LEFT: usize = 4;
 /// Host offsets from here on belong to atomics.
 const COUNTERS: u32 = 0x8000;
 /// Commands of a script.
-const STEPS: usize = 8;
+pub(super) const STEPS: usize = 8;
 
 /// A command of a script: the words of the port, ISSUE among them; STATUS is 1 if the handler waits for it before it goes
 /// on.
-type Step = [u32; 16];
+pub(super) type Step = [u32; 16];
 
 fn at(offset: u32) -> usize {
     offset as usize / 4
 }
 
 /// Issues the commands that its packet lists, and writes down what each left; waits for all and returns.
-fn interpreter() -> Vec<u32> {
+pub(super) fn interpreter() -> Vec<u32> {
     let arguments = [0, 1, 2, 3, 8, 10, 11, 12, 13, 14];
     // x14 = step, x15 = steps left, x16 = where to write; x17 = handle.
     let mut body = vec![lw(14, TP, map::TASK_FRAME as i32), op_imm(1, 14, 14, 7), add(16, 8, 14)];
@@ -49,7 +49,7 @@ fn interpreter() -> Vec<u32> {
     handler(&body)
 }
 
-fn step(opcode: u8, waits: bool, words: &[(u32, u32)]) -> Step {
+pub(super) fn step(opcode: u8, waits: bool, words: &[(u32, u32)]) -> Step {
     let mut step = [0; 16];
     step[at(map::CMD_ISSUE)] = opcode.into();
     step[at(map::CMD_STATUS)] = waits.into();

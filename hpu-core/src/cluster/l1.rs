@@ -34,12 +34,13 @@
 //!
 //! **Wide side.** Writes go through one register, one beat per cycle, and are carried out in the next cycle: COMBINE,
 //! then packets and the host, then pages, then scrubs. Of packets and host, each has every cycle while the other has
-//! none, and every other one else; the host loses a cycle before its first beat, a packet one after the host's last. A COMBINE writes in every other cycle at most. The read DMA reads with priority, and announces its group a cycle before: L1 stalls a write
-//! if the read DMA reads the same group in the next cycle, but only once: the next write is taken, and a second read of
-//! that group in a row is refused. Read DMA and loader alternate between the groups, so both continue at one beat per
-//! cycle, and no frame gets a gap. The beats stay in the output registers of the banks, since the read DMA alone reads
-//! on this side. The strobes of a group are a register of its own, zero in all other cycles, that goes to the banks
-//! directly.
+//! none, and every other one else; the host loses a cycle before its first beat, a packet one after the host's last. A
+//! COMBINE writes in every other cycle at most. The read DMA reads with priority, and announces its group a cycle before:
+//! L1 stalls a write if the read DMA reads the same group in the next cycle, but only once: the next write is taken, and
+//! a second read of that group in a row is refused. Read DMA and loader alternate between the groups, so both continue at
+//! one beat per cycle, and no frame gets a gap. The beats stay in the output registers of the banks, since the read DMA
+//! alone reads on this side. The strobes of a group are a register of its own, zero in all other cycles, that goes to the
+//! banks directly.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::bundles::{BeatWriteSink, PageWriteSink, ScrubSink, WideReadSink};

@@ -41,12 +41,10 @@ pub struct FromHost {
     pub target: Signal<In, Bits<15>>,
     pub ar: AxiReadAddressSource,
     pub r: AxiReadDataSource,
-    pub load_valid: Signal<In, Bit>,
     pub data: Signal<Out, Bits<512>>,
     pub write: Vec<Signal<Out, Bit>>,
     pub beat: Signal<Out, Bits<14>>,
     pub keep: Signal<Out, Bits<64>>,
-    pub partial: Signal<Out, Bit>,
     pub ready: Vec<Signal<In, Bit>>,
     pub l2_request: Source<RemoteRequest>,
     pub l2_answer: PulseSink<RemoteAnswer>,
@@ -105,7 +103,6 @@ impl FromHost {
         self.writer.host_tag.next = self.buffer.data.tag.val();
         self.writer.host_valid.next = self.buffer.data.valid.val();
         self.buffer.data.ready.next = self.writer.host_ready.val();
-        self.writer.load_valid.next = self.load_valid.val();
         self.writer.copy_valid.next = false;
         self.writer.copy_cluster.next = bits::<3>(0);
         self.writer.copy_beat.next = bits::<10>(0);
@@ -128,7 +125,6 @@ impl FromHost {
         self.data.next = self.buffer.data.val();
         self.beat.next = self.writer.beat.val();
         self.keep.next = self.writer.keep.val();
-        self.partial.next = self.writer.partial.val();
         self.copy.l2_request.join(&mut self.l2_request);
         self.l2_answer.join(&mut self.copy.l2_answer);
         self.writer.done.join(&mut self.done);
@@ -151,9 +147,8 @@ struct Read {
 /// How busy the others are.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
-    /// Share of the cycles in which the host, L1 and L2 do nothing, and in which packets are on the bus.
+    /// Share of the cycles in which the host, L1 and L2 do nothing.
     stall: f64,
-    loads: f64,
     /// Some lines cannot be read.
     errors: bool,
     /// Cycles from an address to its first line.
@@ -271,7 +266,6 @@ impl Bench {
         for i in 0..CLUSTERS {
             self.dut.ready[i].set(l1);
         }
-        self.dut.load_valid.set(self.pace.loads > 0.0 && self.rng.random_bool(self.pace.loads));
         self.dut.l2_request.ready.set(l2);
         let answered = self.answers.front().is_some_and(|due| *due <= cycle);
         self.dut.l2_answer.valid.set(answered);
@@ -337,8 +331,7 @@ impl Bench {
     fn write(&mut self, ready: bool) {
         let writes: Vec<usize> = (0..CLUSTERS).filter(|i| self.dut.write[*i].is_high()).collect();
         let keep = self.dut.keep.number();
-        assert_eq!(self.dut.partial.is_high(), keep != u64::MAX);
-        assert!(writes.len() < 2 && keep != 0 && (keep == u64::MAX || !writes.is_empty()), "{writes:?} {keep:x}");
+        assert!(writes.len() < 2 && (keep != 0 || writes.is_empty()), "{writes:?} {keep:x}");
         let Some(cluster) = writes.first() else { return };
         self.refused += u64::from(!ready);
         self.written += u64::from(ready);
@@ -401,10 +394,8 @@ fn anywhere(rng: &mut ChaCha8Rng) -> u64 {
 }
 
 /// A pace of each kind: at full speed, and with pauses of all others.
-const PACES: [Pace; 2] = [
-    Pace { stall: 0.0, loads: 0.0, errors: true, latency: 3 },
-    Pace { stall: 0.3, loads: 0.5, errors: true, latency: 20 },
-];
+const PACES: [Pace; 2] =
+    [Pace { stall: 0.0, errors: true, latency: 3 }, Pace { stall: 0.3, errors: true, latency: 20 }];
 
 /// The part of `count` that falls to this variation: over the variations of a run every number comes once.
 fn part(count: usize) -> impl Iterator<Item = usize> + Clone {

@@ -299,7 +299,17 @@ fn a_combine_takes_two_cycles_for_each_beat() {
             (0x1000 + 94, 0x8000 + 94, 1408, CYCLES + 47),
             (0x1000, 0x8004, 2048, CYCLES + 67),
         ] {
-            let job = Job { way: COMBINER, issuer: (3, 1), frame: 7, from, length, address: 0, checksum: false, operation, to };
+            let job = Job {
+                way: COMBINER,
+                issuer: (3, 1),
+                frame: 7,
+                from,
+                length,
+                address: 0,
+                checksum: false,
+                operation,
+                to,
+            };
             let begun = bench.cycle;
             bench.step(Some(job), [true; 5]);
             while bench.under_way > 0 {

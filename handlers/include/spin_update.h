@@ -7,7 +7,7 @@
  * No other update of the same host bytes through the same spin_update_t comes in between, wherever its handler runs. The
  * locks are bits, one for each SPIN_UPDATE_PIECE bytes, modulo SPIN_UPDATE_WORDS * 32 pieces: updates of different pieces
  * do not wait for each other. The data pass through a buffer in the scratchpad, of SPIN_UPDATE_BYTES bytes: a scratchpad
- * of 8 KiB has five. Cost of a handler beside the accesses of the host and the COMBINE: about 150 instructions. */
+ * of 8 KiB has five. */
 #ifndef SPIN_UPDATE_H
 #define SPIN_UPDATE_H
 

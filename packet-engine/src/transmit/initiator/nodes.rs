@@ -124,7 +124,7 @@ impl Nodes {
             present: stored.node_port_present,
         };
 
-        // The table. The sum follows the address by a cycle, and so does the commit that a write of its register asks for.
+        // The table. The sum follows the address by a cycle, as the commit follows the write of its register.
         self.node_sum.d.next = bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(0))
             + bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(16));
         let row = NodeRow { entry: staged, sum: self.node_sum.q.val() };

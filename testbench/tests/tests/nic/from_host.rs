@@ -171,7 +171,8 @@ struct Bench {
     lines: VecDeque<(u64, u64)>,
     line: Option<u64>,
     answers: VecDeque<u64>,
-    /// Cycles from the last read to its end, cycles of all ends; reads that failed; beats of L1 that were written, and those in which L1 was not ready.
+    /// Cycles from the last read to its end, cycles of all ends; reads that failed; beats of L1 that were written, and those in which
+    /// L1 was not ready.
     latency: u64,
     ends: Vec<u64>,
     failed: u64,

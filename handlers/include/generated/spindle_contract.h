@@ -74,10 +74,11 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
 #define SPIN_CMD_LENGTH                  0x04u
 /* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the
-   first in [7:0]; event, complete: user word, low half */
+   first in [7:0]; event, complete: user word, low half; combine: virtual address of the destination (packet or
+   scratch region) */
 #define SPIN_CMD_ADDR_LO                 0x08u
 /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
-   complete: user word, high half */
+   complete: user word, high half; combine: operation */
 #define SPIN_CMD_ADDR_HI                 0x0cu
 /* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits while no handle is
    free; read: handle of the last command */
@@ -122,7 +123,36 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_OP_REDIRECT                 13
 /* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
 #define SPIN_OP_PUT_CONTEXT              14
+/* combine bytes with as many bytes at a destination in packet or scratchpad, element by element */
+#define SPIN_OP_COMBINE                  15
 #define SPIN_ISSUE_CHECKSUM              0x100u       /* with SPIN_OP_SEND_PACKET: the NIC inserts the checksums */
+
+/* Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian. */
+/* destination ^= constant * source in GF(2^8) with polynomial 0x11d; the constant is in [15:8] */
+#define SPIN_GF                          0x0u
+#define SPIN_XOR                         0x100u       /* destination ^= source: GF with the constant 1 */
+#define SPIN_ADD8                        0x4u         /* destination += source, elements of 8 bits, modulo 2^8 */
+#define SPIN_ADD16                       0x5u         /* 16 bits, modulo 2^16 */
+#define SPIN_ADD32                       0x6u         /* 32 bits, modulo 2^32 */
+#define SPIN_ADDS8                       0x8u         /* signed sum, 8 bits; beyond -128 or 127 it is that number */
+#define SPIN_ADDS16                      0x9u         /* 16 bits; beyond -2^15 or 2^15 - 1 it is that number */
+#define SPIN_ADDS32                      0xau         /* 32 bits; beyond -2^31 or 2^31 - 1 it is that number */
+#define SPIN_ADDU8                       0xcu         /* unsigned sum, 8 bits; beyond 255 it is 255 */
+#define SPIN_ADDU16                      0xdu         /* 16 bits; beyond 2^16 - 1 it is that number */
+#define SPIN_ADDU32                      0xeu         /* 32 bits; beyond 2^32 - 1 it is that number */
+#define SPIN_MIN8                        0x10u        /* the smaller one, signed, 8 bits */
+#define SPIN_MIN16                       0x11u        /* 16 bits */
+#define SPIN_MIN32                       0x12u        /* 32 bits */
+#define SPIN_MINU8                       0x14u        /* the smaller one, unsigned, 8 bits */
+#define SPIN_MINU16                      0x15u        /* 16 bits */
+#define SPIN_MINU32                      0x16u        /* 32 bits */
+#define SPIN_MAX8                        0x18u        /* the larger one, signed, 8 bits */
+#define SPIN_MAX16                       0x19u        /* 16 bits */
+#define SPIN_MAX32                       0x1au        /* 32 bits */
+#define SPIN_MAXU8                       0x1cu        /* the larger one, unsigned, 8 bits */
+#define SPIN_MAXU16                      0x1du        /* 16 bits */
+#define SPIN_MAXU32                      0x1eu        /* 32 bits */
+#define SPIN_GF_SHIFT                    8            /* bit of the operation where the constant of GF begins */
 
 /* Return codes of handlers; others count as SPIN_FAIL. */
 #define SPIN_SUCCESS                     0            /* payload, completion: done */

@@ -165,8 +165,8 @@ pub fn never_zero(sum: Bits<16>) -> Bits<16> {
 
 /// The end-around sum of two numbers, before its carry goes around.
 #[hdl_fn]
-pub fn sum_of_pair(sum: Bits<16>, carry: Bits<16>) -> Bits<17> {
-    zext::<17, 16>(sum) + zext::<17, 16>(carry)
+pub fn sum_of_pair(a: Bits<16>, b: Bits<16>) -> Bits<17> {
+    zext::<17, 16>(a) + zext::<17, 16>(b)
 }
 
 /// Lets the carry of [`sum_of_pair`] go around. Two numbers of 16 bits carry once.

@@ -29,7 +29,7 @@ pub fn combine(operation: u32, destination: &[u8], source: &[u8]) -> Option<Vec<
     let (size, kind, constant) = (1usize << (operation & 3), operation >> 2 & 7, (operation >> 8) as u8);
     let known = operation >> 16 == 0 && operation >> 5 & 7 == 0 && size <= 4;
     let suits = if kind == GF { size == 1 } else { constant == 0 };
-    if !known || !suits || source.len() % size != 0 {
+    if !known || !suits || !source.len().is_multiple_of(size) {
         return None;
     }
     let signed = [ADDS, MIN, MAX].contains(&kind);

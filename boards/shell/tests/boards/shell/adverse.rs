@@ -30,12 +30,18 @@ pub trait Adverse: Shell {
     fn set_hurry(&mut self, _hurry: bool) {}
 }
 
+/// Rounds of PERST: at least the first number, and up to the second one until PERST has hit a frame that was leaving.
+const ROUNDS: (usize, usize) = (6, 30);
+
 /// PERST at random moments of traffic in both directions, with a clock that stops before the reset is seen, or after. A frame
 /// that was open is ended as bad: the models of the wire see to that. Afterwards the card is as after power-up.
 pub fn perst_in_traffic<B: Adverse>(card: &ShellCard<B>, mut driver: Driver<B>, seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut ended = 0;
-    for round in 0..6 {
+    for round in 0..ROUNDS.1 {
+        if round >= ROUNDS.0 && ended > 0 {
+            break;
+        }
         answering(&mut driver);
         let (frames, _) = pings(32);
         let mut bench = card.bench();

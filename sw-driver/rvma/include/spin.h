@@ -103,7 +103,7 @@ typedef struct {
 
 /* Reads what a context has counted. The counts of a context at work are some cycles apart. */
 RVMA_Status SPIN_Read_counters(SPIN_Context context, SPIN_Counters *counters);
-/* The name of a reason, for example "handler_drop"; NULL: there is no such reason. The string stays. */
+/* The name of a reason of `dropped`, for example "handler_drop"; NULL: there is no such reason. The string stays. */
 const char *SPIN_Reason(unsigned reason);
 
 /* The next event of the process, in their order; RVMA_ERR_TIMEOUT: none came. The library keeps 65,536 that the

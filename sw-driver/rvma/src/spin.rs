@@ -248,7 +248,8 @@ pub unsafe extern "C" fn SPIN_Read_counters(context: *mut ContextHandle, counter
 pub extern "C" fn SPIN_Reason(reason: c_uint) -> *const c_char {
     static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
         let name = |(name, _): &(&str, &str)| CString::new(*name).unwrap_or_default();
-        DROP_REASONS.iter().map(name).collect()
+        // A context counts no others: they are found before a rule.
+        DROP_REASONS.iter().take(CONTEXT_DROP_COUNT).map(name).collect()
     });
     NAMES.get(reason as usize).map_or(std::ptr::null(), |name| name.as_ptr())
 }

@@ -366,7 +366,7 @@ impl Bench {
                 Outcome::Segment(f[7])
             } else {
                 let address = [2, 4].contains(&f[0]).then_some(f[8]);
-                Outcome::Job(f[0] | SUMMED * f[1], f[3], f[4], f[5], f[6], f[7], address)
+                Outcome::Job(f[0] | (SUMMED * f[1]), f[3], f[4], f[5], f[6], f[7], address)
             });
         }
         if self.dut.place.valid.is_high() && self.dut.place.ready.number() == 1 {

@@ -89,7 +89,7 @@ RVMA_Status SPIN_Read_state(SPIN_Context context, size_t offset, void *bytes, si
 /* Writes them, in whole words: the last one is filled with zeros. */
 RVMA_Status SPIN_Write_state(SPIN_Context context, size_t offset, const void *bytes, size_t size);
 
-/* Number of the reasons for which frames are dropped. */
+/* Number of the reasons for which frames of a context are dropped. */
 #define SPIN_REASONS 32
 
 /* What the tasks of a context have used since it was loaded, as the card counts; a task counts when it has ended. */
@@ -103,7 +103,7 @@ typedef struct {
 
 /* Reads what a context has counted. The counts of a context at work are some cycles apart. */
 RVMA_Status SPIN_Read_counters(SPIN_Context context, SPIN_Counters *counters);
-/* The name of a reason of `dropped`, for example "handler_drop"; NULL: there is no such reason. The string stays. */
+/* The name of a reason of `drops`, for example "handler_drop"; NULL: there is no such reason. The string stays. */
 const char *SPIN_Reason(unsigned reason);
 
 /* The next event of the process, in their order; RVMA_ERR_TIMEOUT: none came. The library keeps 65,536 that the

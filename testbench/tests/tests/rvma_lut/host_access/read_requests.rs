@@ -172,8 +172,10 @@ fn latency_of_a_read() {
 #[test]
 fn one_beat_per_cycle() {
     run_with_wave_on_failure("rvma_reads_beats", |context| {
-        // A beat more for each read of bytes that do not begin with one; if their lanes differ, a line more for each piece.
-        for (from, to, cycles) in [(0, 0, 512), (5, 5, 520), (5, 0, 544), (0, 5, 544)] {
+        // A beat more for each read of bytes that do not begin with one. If their lanes differ, a line more for each piece that
+        // moves to lower lanes: four of 17 lines, the very first of which gives no beat; or pieces of 16 lines, of three times
+        // 17, and of one line for which two steps are needed.
+        for (from, to, cycles) in [(0, 0, 512), (5, 5, 520), (5, 0, 8 * 4 * 17 - 1), (0, 5, 8 * (16 + 3 * 17 + 2))] {
             let mut bench = filled(context, &Config::SIM, (60, 60));
             for i in 0..8 {
                 bench.agents.readers[0].read_to(i, BASE + 4096 * i + from, 4096, to);

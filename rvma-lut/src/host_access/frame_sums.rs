@@ -93,7 +93,7 @@ pub struct FrameSums {
     pub field: Signal<Out, ChecksumField>,
     arrivals: Fifo<Arrival, TRANSFER_BITS>,
     arrived: Reg<Bits<3>>,
-    sum: StreamSum,
+    adder: StreamSum,
     sums: Fifo<Bits<16>, TRANSFER_BITS>,
     left: Reg<Bits<4>>,
 }
@@ -135,10 +135,10 @@ impl FrameSums {
             words.set_bits::<8>(8 * b, data.get_bits::<8>(8 * b) & repeat::<8>(counts));
         }
         let summed = arrives & arrival.wanted;
-        self.sum.beat.offer(summed, words);
-        self.sum.first.next = !arrived.any();
-        self.sum.last.next = last;
-        self.sums.write.offer(self.sum.total.valid.val(), never_zero(self.sum.total.val()));
+        self.adder.beat.offer(summed, words);
+        self.adder.first.next = !arrived.any();
+        self.adder.last.next = last;
+        self.sums.write.offer(self.adder.total.valid.val(), never_zero(self.adder.total.val()));
     }
 
     /// The sum meets the beat of its field.

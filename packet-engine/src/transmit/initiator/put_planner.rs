@@ -9,13 +9,13 @@
 //!
 //! | cycle | of a segment |
 //! |---|---|
-//! | 0 | the put is taken with its last segment; the node is looked up |
+//! | 0 | the put is taken with its first segment; the node is looked up |
 //! | 1 | lengths; the size is added to `own_sum` |
 //! | 2 | the row is there; the sum of the header |
 //! | 3 | the checksum |
 //! | 4 | the head is offered |
 //!
-//! One segment per cycle, so a put of more than 1,408 bytes, which has two, is taken in its second cycle. The sums never stall:
+//! One segment per cycle: after a put of more than 1,408 bytes, which has two, none is taken for a cycle. The sums never stall:
 //! what the framer does not take yet waits after them, eight puts at most, and a put is taken only while there is room. A put
 //! for a node that the table does not have becomes one head that is `bad`.
 
@@ -94,8 +94,10 @@ pub struct PutPlanner {
     pub own_sum: Signal<In, Bits<17>>,
     /// Frame to make.
     pub head: Source<FrameHead>,
-    /// The first segment of the put that is offered was taken.
-    second: Reg<Bit>,
+    /// The second segment of the put that was taken enters; its bytes and its node.
+    rest_waits: Reg<Bit>,
+    rest: DFF<Bits<11>>,
+    rest_node: DFF<Bits<8>>,
     entered: Reg<Bit>,
     segment: DFF<Segment>,
     measured: Reg<Bit>,
@@ -119,20 +121,21 @@ impl PutPlanner {
         self.offer();
     }
 
-    /// Takes puts, a segment per cycle.
+    /// Takes puts, and enters a segment per cycle.
     fn take(&mut self) {
         let put = self.put.val();
-        let second = self.second.q.val();
+        let rest_waits = self.rest_waits.q.val();
         let length = put.length.get_bits::<12>(0);
         let longer = length > bits::<12>(SEGMENT);
-        let first = longer & !second;
-        let room = self.puts.write.ready.val();
-        let enters = self.put.valid.val() & room;
+        let room = self.puts.write.ready.val() & !rest_waits;
+        let takes = self.put.valid.val() & room;
         let rest = length - SEGMENT;
-        self.second.load(enters, first);
-        self.put.ready.next = room & !first;
+        self.rest_waits.d.next = takes & longer;
+        self.rest.d.next = rest.get_bits::<11>(0);
+        self.rest_node.d.next = put.node;
+        self.put.ready.next = room;
         self.puts.write.offer(
-            self.put.valid.val() & !first,
+            self.put.valid.val() & !rest_waits,
             TakenPut {
                 src_pid: put.src_pid,
                 dst_pid: put.dst_pid,
@@ -144,18 +147,18 @@ impl PutPlanner {
                 frame: put.frame,
             },
         );
-        self.lookup.next = put.node;
-        self.entered.d.next = enters;
+        self.lookup.next = if rest_waits { self.rest_node.q.val() } else { put.node };
+        self.entered.d.next = takes | rest_waits;
         self.segment.d.next = Segment {
-            size: if first {
+            size: if rest_waits {
+                self.rest.q.val()
+            } else if longer {
                 bits::<11>(SEGMENT)
-            } else if second {
-                rest.get_bits::<11>(0)
             } else {
                 length.get_bits::<11>(0)
             },
-            second,
-            last: !first,
+            second: rest_waits,
+            last: rest_waits | !longer,
         };
     }
 

@@ -663,7 +663,7 @@ fn two_threads_against_a_model() {
             seen: [0; 8],
         };
         (0..2).for_each(|thread| bench.begin(thread));
-        for step in 0..16_000 {
+        for step in 0..24_000 {
             if step % 500 == 0 {
                 bench.rings = bench.rng.random_range(0..0x10000);
                 bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..15));

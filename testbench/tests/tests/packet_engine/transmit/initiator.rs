@@ -792,7 +792,7 @@ fn cycles() {
         let put = job(&mut rng, 0, 3, 2048, false);
         bench.submit(put);
         bench.drain(&mut rng);
-        assert_eq!(bench.firsts[0] - bench.puts_taken[0], 3, "device put taken → first beat");
+        assert_eq!(bench.firsts[0] - bench.puts_taken[0], 4, "device put taken → first beat");
         // 1498 and 730 bytes: 24 and 12 beats; the second head is there when the first frame ends.
         assert_eq!(bench.lasts[0] - bench.firsts[0] + 1, 24);
         assert_eq!(bench.firsts[1], bench.lasts[0] + 1, "no pause between the segments");

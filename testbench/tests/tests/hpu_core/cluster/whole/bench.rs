@@ -7,7 +7,7 @@ use hpu_core::types::report_of;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{CommandIssuer, DmaDesc, DmaDone};
-use spindle_contract::memory_map::{base, CODE, WATCHDOG_BITS};
+use spindle_contract::memory_map::{base, command, CODE, WATCHDOG_BITS};
 use spindle_contract::params::Config;
 use spindle_harness::{Dut, Source, WaveContext};
 use spindle_verilog::prelude::bits as hw;
@@ -122,6 +122,8 @@ pub struct Bench {
     pub transfers: Vec<Transfer>,
     /// (frame, pkt) of packets handed on, and in which cycle.
     pub places: Vec<(u16, u64, u64)>,
+    /// (frame, offset, mailbox address) of payloads that were redirected.
+    pub redirects: Vec<(u16, u32, u64)>,
     /// What handlers said.
     pub messages: Vec<Said>,
     /// What it is asked outside, and what it is answered: see [`Far`].
@@ -173,6 +175,7 @@ impl Bench {
             summed: vec![],
             transfers: vec![],
             places: vec![],
+            redirects: vec![],
             messages: vec![],
             far: Far::default(),
             installs: VecDeque::new(),
@@ -442,6 +445,9 @@ impl Bench {
         }
         if let Some(command) = self.dut.place.taken() {
             self.places.push((command.frame.to_u16(), command.pkt.to_u64(), now));
+            if command.opcode.to_u8() == command::REDIRECT {
+                self.redirects.push((command.frame.to_u16(), command.offset.to_u32(), command.address.to_u64()));
+            }
         }
         if self.dut.message.moves() {
             let mut at = 0;

@@ -179,7 +179,10 @@ impl Bench {
     pub fn forget(&mut self) {
         self.done.clear();
         self.egress.clear();
+        self.summed.clear();
         self.transfers.clear();
+        self.places.clear();
+        self.redirects.clear();
         self.messages.clear();
         self.far.puts.clear();
         self.far.payloads.clear();

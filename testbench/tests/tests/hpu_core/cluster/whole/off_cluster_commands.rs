@@ -10,10 +10,10 @@ use spindle_hart::assembler::*;
 
 /// Bytes of a script in the packet, after which the packet is room for bytes from the host.
 pub(super) const SCRIPT: usize = 1024;
-/// Words of the state that each command leaves: error, result.
-const LEFT: usize = 4;
+/// Words of the state that each command leaves: error, result, and its handle with the command port's STATUS after the wait.
+pub(super) const LEFT: usize = 4;
 /// Host offsets from here on belong to atomics.
-const COUNTERS: u32 = 0x8000;
+pub(super) const COUNTERS: u32 = 0x8000;
 /// Commands of a script.
 pub(super) const STEPS: usize = 8;
 
@@ -38,10 +38,11 @@ pub(super) fn interpreter() -> Vec<u32> {
     step.extend([lw(5, 14, map::CMD_ISSUE as i32), sw(5, 9, map::CMD_ISSUE as i32)]);
     step.extend([lw(17, 9, map::CMD_ISSUE as i32), lw(5, 14, map::CMD_STATUS as i32)]);
     // Without a wish to wait, nothing is written down.
-    step.push(branch(0, 5, 0, 4 * 11));
+    step.push(branch(0, 5, 0, 4 * 15));
     step.extend([sw(17, 9, map::CMD_WAIT_HANDLE as i32), lw(5, 9, map::CMD_WAIT as i32)]);
     step.extend([lw(5, 9, map::CMD_ERROR as i32), op((0, 5), 5, 5, 17), op_imm(7, 5, 5, 1), sw(5, 16, 0)]);
     step.extend([lw(5, 9, map::CMD_RESULT_LO as i32), sw(5, 16, 4), lw(5, 9, map::CMD_RESULT_HI as i32), sw(5, 16, 8)]);
+    step.extend([lw(5, 9, map::CMD_STATUS as i32), op_imm(1, 5, 5, 8), op((0, 6), 5, 5, 17), sw(5, 16, 12)]);
     step.extend([addi(14, 14, 64), addi(16, 16, 4 * LEFT as i32), addi(15, 15, -1)]);
     let back = -4 * step.len() as i32;
     body.extend(step);

@@ -10,10 +10,12 @@
 //! for each whole cell that `skip` passes over. From then on one beat per cycle while `ready`, without a bubble inside a
 //! packet or between packets whose `skip` is below 8. `skip` must be below the number of beats.
 //!
-//! Two beats are fetched ahead of the consumer: one in the memory's own output, the other in the register after it. Both hold
-//! while the consumer stalls; `ready` fetches the next beat in the same cycle, so no queue is needed.
+//! Up to three beats are ahead of the consumer: one in the memory's own output, two in the [`Skid`] after it. All hold while the
+//! consumer stalls. `ready` ends in the skid buffer: it reaches neither the addresses of the memory nor those of the links in
+//! the same cycle, since the consumers are far away and their `ready` is late.
 
 use spindle_blocks::desc::ReadRequest;
+use spindle_blocks::Skid;
 use spindle_verilog::prelude::*;
 
 /// Cycles from an accepted request to the first beat.
@@ -73,16 +75,14 @@ pub struct CellReader {
     fetched_valid: Reg<Bit>,
     /// That beat is the last of its request.
     fetched_last: DFF<Bit>,
-    /// The beat that is offered.
-    beat: DFF<CellBeat>,
-    beat_valid: Reg<Bit>,
+    /// Beats for the consumer.
+    beats: Skid<CellBeat>,
 }
 
 #[hdl]
 impl CellReader {
     fn update(&mut self) {
-        let moves = !self.beat_valid.q.val() | self.ready.val();
-        let room = !self.fetched_valid.q.val() | moves;
+        let room = !self.fetched_valid.q.val() | self.beats.write.ready.val();
 
         // Fetch a beat, or pass over a cell.
         let job = self.job.q.val();
@@ -130,12 +130,11 @@ impl CellReader {
         // Beats between the memory and the consumer.
         self.fetched_valid.load(room, fetch);
         self.fetched_last.load(fetch, is_end);
-        self.beat_valid.load(moves, self.fetched_valid.q.val());
-        if moves & self.fetched_valid.q.val() {
-            self.beat.d.next = CellBeat { data: self.fetched.val(), last: self.fetched_last.q.val() };
-        }
-        self.data.next = self.beat.q.val().data;
-        self.last.next = self.beat.q.val().last;
-        self.valid.next = self.beat_valid.q.val();
+        let fetched = CellBeat { data: self.fetched.val(), last: self.fetched_last.q.val() };
+        self.beats.write.offer(self.fetched_valid.q.val(), fetched);
+        self.data.next = self.beats.read.val().data;
+        self.last.next = self.beats.read.val().last;
+        self.valid.next = self.beats.read.valid.val();
+        self.beats.read.ready.next = self.ready.val();
     }
 }

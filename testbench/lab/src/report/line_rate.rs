@@ -180,11 +180,6 @@ fn bits_per_cycle(cycles: &[u64]) -> Result<f64> {
     Ok((8 * SEGMENT_BYTES) as f64 * packets)
 }
 
-/// Node, process, mailbox, key, offset of what puts go on to.
-fn next() -> Vec<u8> {
-    [1u32, 0, 0x70, 0, 0x5EED, 0].iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
 fn put_8(session: &mut Session) -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("put_8.c");
@@ -237,7 +232,9 @@ fn put_8(session: &mut Session) -> Result<Vec<Figure>> {
 
 fn stream_put(session: &mut Session) -> Result<Vec<Figure>> {
     let handler = Shipped::by_name("forward").context("there is no example `forward`")?.load()?;
-    let mut bench = Bench::new(session, handler, &[("next", next())])?;
+    // Node, process, both halves of the mailbox, key and offset of what puts go on to.
+    let next = [1u32, 0, 0x70, 0, 0x5EED, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bench = Bench::new(session, handler, &[("next", next)])?;
     let (spacing, played) = bench.play()?;
     ensure!(played.replies.len() == PACKETS, "{} of {PACKETS} packets were put on", played.replies.len());
     for reply in &played.replies {

@@ -483,6 +483,19 @@ impl Bench {
         }
     }
 
+    /// Runs a handler on a packet of 200 bytes, with 2,048 bytes of scratchpad, as frame 7 of context 3; returns the cause of its fault,
+    /// or 0.
+    pub fn cause_of(&mut self, words: &[u32]) -> u8 {
+        self.program(0, words);
+        self.tasks.push_back(Task {
+            fields: vec![("frame", 7), ("context", 3)],
+            packet: Some(vec![0x55; 200]),
+            context: Context { scratch_size: 2048, ..Context::default() },
+        });
+        self.run_until(self.done.len() + 1);
+        self.done.last().expect("the handler is done").cause
+    }
+
     /// Runs until so many tasks are done in all; a long silence is a failure.
     pub fn run_until(&mut self, done: usize) {
         let mut last = self.dut.cycle();

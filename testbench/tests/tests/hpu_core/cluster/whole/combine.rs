@@ -257,15 +257,8 @@ fn a_combine_without_a_right_faults() {
                 body.push(sw(5, 9, offset as i32));
             }
             let words = handler(&[&body[..], &[lw(5, 9, map::CMD_WAIT as i32), addi(A0, 0, 0), RET]].concat());
-            bench.program(0, &words);
-            bench.tasks.push_back(Task {
-                fields: vec![("frame", 7), ("context", 3)],
-                packet: Some(vec![0x55; 200]),
-                context: Context { scratch_size: 2048, ..Context::default() },
-            });
-            bench.run_until(bench.done.len() + 1);
             let what = format!("operation {high:#x}, {length} bytes from {source:#x} to {to:#x}");
-            let cause = bench.done.last().expect("it is done").cause;
+            let cause = bench.cause_of(&words);
             assert_eq!(cause, if legal { 0 } else { map::FAULT_COMMAND }, "{what}");
             if !legal {
                 let [_, _, address, _] = bench.faults.pop().expect("a fault is reported");

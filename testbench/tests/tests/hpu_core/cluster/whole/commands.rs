@@ -174,15 +174,8 @@ fn commands_without_a_right_fault() {
         for (source, length, offset, opcode, legal) in cases {
             let words =
                 handler(&[issue(source, length, offset, opcode), vec![lw(5, 9, map::CMD_WAIT as i32), RET]].concat());
-            bench.program(0, &words);
-            bench.tasks.push_back(Task {
-                fields: vec![("frame", 7), ("context", 3)],
-                packet: Some(vec![0x55; 200]),
-                context: Context { scratch_size: 2048, ..Context::default() },
-            });
-            bench.run_until(bench.done.len() + 1);
             let what = format!("opcode {opcode:#x}, {length} bytes from {source:#x} to offset {offset:#x}");
-            let cause = bench.done.last().expect("it is done").cause;
+            let cause = bench.cause_of(&words);
             assert_eq!(cause, if legal { 0 } else { map::FAULT_COMMAND }, "{what}");
             let out = bench.egress.len() + bench.transfers.len() + bench.places.len();
             assert_eq!(out, usize::from(legal), "{what}");

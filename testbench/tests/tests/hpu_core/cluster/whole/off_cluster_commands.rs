@@ -352,20 +352,12 @@ fn without_a_right_they_fault() {
             (0, 0, 0, command::COMPLETE, false),
         ];
         for (source, length, offset, opcode, legal) in cases {
-            bench.program(
-                0,
-                &handler(&[issue(source, length, offset, opcode), vec![lw(5, 9, map::CMD_WAIT as i32), RET]].concat()),
-            );
-            bench.tasks.push_back(Task {
-                fields: vec![("frame", 7), ("context", 3)],
-                packet: Some(vec![0x55; 200]),
-                context: Context { scratch_size: 2048, ..Context::default() },
-            });
+            let words =
+                handler(&[issue(source, length, offset, opcode), vec![lw(5, 9, map::CMD_WAIT as i32), RET]].concat());
             let counts = |bench: &Bench| (bench.far.puts.len(), bench.far.atomics.len(), bench.far.reads);
             let before = counts(&bench);
-            bench.run_until(bench.done.len() + 1);
             let what = format!("opcode {opcode}, {length} bytes, source {source:#x}, offset {offset:#x}");
-            let cause = bench.done.last().expect("it is done").cause;
+            let cause = bench.cause_of(&words);
             assert_eq!(cause, if legal { 0 } else { map::FAULT_COMMAND }, "{what}");
             assert!(legal || before == counts(&bench), "{what}");
         }

@@ -69,6 +69,8 @@ pub struct SourceLookupSource {
     pub present: Signal<In, Bit>,
     /// with this IPv4 address.
     pub ip: Signal<In, Bits<32>>,
+    /// The node must use the ICRC.
+    pub requires: Signal<In, Bit>,
 }
 
 /// A frame that the packet buffer has stored, one pulse per frame.

@@ -185,6 +185,9 @@ impl PacketEngine {
         self.psn_filter.early_peer.next = self.parser.early_peer.val();
         self.psn_filter.early_row.next = self.parser.early_row.val();
         self.parser.parsed.join(&mut self.psn_filter.parsed);
+        self.psn_filter.bad_icrc.next = self.parser.bad_icrc.val();
+        self.header_matcher.bad_icrc.next = self.parser.bad_icrc.val();
+        self.initiator.bad_icrc.next = self.parser.bad_icrc.val();
         self.psn_filter.enable.next = self.registers.settings.val().psn_control_filter;
         self.registers.peer_query.join(&mut self.psn_filter.peer_query);
         self.ingress_join.verdict.next = self.psn_filter.verdict.val();

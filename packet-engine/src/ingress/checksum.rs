@@ -1,5 +1,5 @@
 //! The sum that the UDP or ICMP checksum of a frame covers, made while the frame arrives. How sums are kept:
-//! [`spindle_blocks::checksum`].
+//! [`spindle_blocks::checksum`]. The bytes that are summed go on to the check of the ICRC.
 
 use spindle_blocks::checksum::{Compressor, BEAT_WORDS};
 use spindle_contract::params::BEAT_BYTES;
@@ -25,6 +25,7 @@ const _: () = assert!(BEAT_BYTES - 13 == 51 && BEAT_BYTES - 17 == 47);
 /// | parser (input registers) | in `data`, `valid`, `first` (of a frame), `vlan` (of the frame, with the first beat); no ready |
 /// | header check | out `ip_end` 1 cycle after the first beat: index in the frame of the last byte that IPv4 claims |
 /// | header check | out `sum`, `carry` 2 cycles after a beat: everything up to it |
+/// | ICRC check | out `counted`, `counted_first`, `counted_vlan` 1 cycle after a beat: its bytes that the sum has, the others 0 |
 ///
 /// The sum begins after a 20-byte IP header and ends by the total length; padding does not count. For UDP the pseudo header
 /// is in it. It means nothing for other frames. Never stalls.
@@ -44,11 +45,18 @@ pub struct TransportSum {
     pub sum: Signal<Out, Bits<16>>,
     /// Second half of the sum.
     pub carry: Signal<Out, Bits<16>>,
+    /// Bytes of a beat that are in the IPv4 packet; of a first beat none before the addresses.
+    pub counted: Pulse<Bits<512>>,
+    /// The beat is the first one of its frame.
+    pub counted_first: Signal<Out, Bit>,
+    /// Its frame has a VLAN tag.
+    pub counted_vlan: Signal<Out, Bit>,
     tree: Compressor<34>,
     // Stage 1: the bytes of the beat that count, and where they end.
     words: DFF<Bits<512>>,
     stage_valid: DFF<Bit>,
     stage_first: DFF<Bit>,
+    tagged: DFF<Bit>,
     udp: DFF<Bit>,
     total: DFF<Bits<16>>,
     stop: DFF<Bits<17>>,
@@ -108,6 +116,7 @@ impl TransportSum {
             self.whole.d.next = whole;
             self.empty.d.next = empty;
             if first {
+                self.tagged.d.next = vlan;
                 self.udp.d.next = is_udp;
                 self.total.d.next = total_raw;
                 self.stop.d.next = stop;
@@ -117,6 +126,9 @@ impl TransportSum {
             }
         }
         self.ip_end.next = self.stop.q.val();
+        self.counted.offer(self.stage_valid.q.val() & !self.empty.q.val(), self.words.q.val());
+        self.counted_first.next = self.stage_first.q.val();
+        self.counted_vlan.next = self.tagged.q.val();
 
         // Stage 2.
         for i in 0..BEAT_WORDS {

@@ -5,7 +5,7 @@
 //! | header window | in `header`, `valid` |
 //! | parser | in `vlan`, `bad_frame`, `disabled`, `frame_end`, `frame`, `stamp`, `ip_end`: with `valid` |
 //! | transport sum | in `transport_sum`, `transport_carry`: of that frame, 1 cycle later |
-//! | node table | in `source_present`, `source_ip`: the entry of the frame's source, with `valid` |
+//! | node table | in `source_present`, `source_ip`, `source_requires`: the entry of the frame's source, with `valid` |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: 1 cycle after `valid` |
 //! | header matcher | out `parsed_flags` 1 cycle, `parsed` 2 cycles after `valid` |
 //!
@@ -58,6 +58,8 @@ pub struct Facts {
     get: Bit,
     /// The node table has the source with another address, or not at all.
     stranger: Bit,
+    /// The source must use the ICRC, and the frame has none.
+    bare: Bit,
 }
 
 /// Layers that a frame has and that are parsed.
@@ -101,6 +103,8 @@ pub struct HeaderCheck {
     pub source_present: Signal<In, Bit>,
     /// with this IPv4 address.
     pub source_ip: Signal<In, Bits<32>>,
+    /// and that node must use the ICRC.
+    pub source_requires: Signal<In, Bit>,
     /// Descriptor, and the decision to drop the frame.
     pub parsed: FrameDescSource,
     /// Flags of the rule language, flag 0 lowest, of the frame whose descriptor comes in the next cycle.
@@ -151,8 +155,8 @@ impl HeaderCheck {
         let sp_flags = spindle_flags(header);
         let sp_words = spindle_words(header);
         let header_and_udp = if get { bits::<7>(72) } else { bits::<7>(56) };
-        let overhead =
-            header_and_udp | (bits::<4>(0), (sp_flags & bits::<16>(flag::ICRC)).any(), bits::<2>(0)).cat::<7>();
+        let has_icrc = (sp_flags & bits::<16>(flag::ICRC)).any();
+        let overhead = header_and_udp | (bits::<4>(0), has_icrc, bits::<2>(0)).cat::<7>();
         let shortest = (ip, vlan).cat::<2>();
         self.facts.d.next = Facts {
             frame: self.frame.val(),
@@ -189,6 +193,7 @@ impl HeaderCheck {
             get,
             stranger: self.check_source.val()
                 & (!self.source_present.val() | ne(self.source_ip.val(), ipv4_src(header))),
+            bare: self.source_present.val() & self.source_requires.val() & !has_icrc,
         };
         self.facts_valid.d.next = self.valid.val();
         self.kept_header.d.next = header;
@@ -214,6 +219,7 @@ impl HeaderCheck {
         let bad_icmp_checksum = icmp & !transport_intact;
         let bad_transport = spindle & (!f.transport_good | (f.announced != zext::<17, 16>(udp_len)));
         let bad_source = spindle & f.stranger;
+        let icrc_missing = spindle & f.bare;
         self.reason.d.next = if f.disabled {
             bits::<6>(reasons::RX_DISABLED)
         } else if f.bad_frame {
@@ -234,8 +240,10 @@ impl HeaderCheck {
             bits::<6>(reasons::BAD_ICMP_CHECKSUM)
         } else if bad_transport {
             bits::<6>(reasons::BAD_TRANSPORT)
-        } else {
+        } else if bad_source {
             bits::<6>(reasons::BAD_SOURCE)
+        } else {
+            bits::<6>(reasons::ICRC_MISSING)
         };
         self.drop.d.next = f.disabled
             | f.bad_frame
@@ -247,7 +255,8 @@ impl HeaderCheck {
             | bad_udp_checksum
             | bad_icmp_checksum
             | bad_transport
-            | bad_source;
+            | bad_source
+            | icrc_missing;
         self.done.d.next = self.facts_valid.q.val();
         self.early_spindle.next = self.facts_valid.q.val() & spindle & f.beats;
         self.early_peer.next = spindle_src_nid(h).get_bits::<8>(0);

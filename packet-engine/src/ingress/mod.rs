@@ -6,6 +6,7 @@ pub mod cell_reader;
 pub mod checksum;
 pub mod header_check;
 pub mod header_matcher;
+pub mod icrc_check;
 pub mod ingress_join;
 pub mod packet_buffer;
 pub mod parser;

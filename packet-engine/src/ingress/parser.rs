@@ -6,6 +6,7 @@
 //! | packet buffer, header matcher | out `beat`: the stream [`BEAT_LATENCY`] cycle later, 0 after the end of the frame; no ready |
 //! | header matcher | out `parsed`: one pulse per frame, in frame order, also for malformed frames; no ready |
 //! | header matcher | out `parsed_flags`: one cycle before `parsed` |
+//! | PSN filter, header matcher, sender | out `bad_icrc`: one cycle after the `parsed` of a frame whose ICRC is wrong |
 //! | PSN filter | out `early_spindle`, `early_peer`, `early_row`: of the frame whose `parsed` comes in the next cycle |
 //! | node table | out/in `source`: reads the source of each frame with its first beat on `beat`; the answer comes 2 cycles later |
 //! | trace | out `started`: pulse with the first beat on `beat` |
@@ -15,7 +16,8 @@
 //! frames at one frame per cycle.
 //!
 //! A frame is dropped for the first of these that holds: RX_DISABLED (nothing else is checked), then in the order of
-//! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`, then BAD_SOURCE. What is checked:
+//! their numbers BAD_FRAME to BAD_TRANSPORT of `spindle_contract::reasons`, then BAD_SOURCE, ICRC_MISSING, and BAD_ICRC, which
+//! comes a cycle later, on `bad_icrc`. What is checked:
 //!
 //! * RUNT: less than an Ethernet header, than the tag it announces, or than an IPv4 header after EtherType 0x0800.
 //! * IPv4: version 4 and a header length of at least 5; the total length covers the header (and 8 bytes of UDP or ICMP) and does
@@ -26,18 +28,30 @@
 //!   ICRC fill the datagram exactly.
 //! * BAD_SOURCE, while `check_source` is set: the node table has the node that the low 8 bits of `src_nid` name, with the
 //!   frame's IPv4 source address. The table is read while the frame's second beat arrives, so the check adds no cycle.
+//! * ICRC_MISSING: the node table does not require that node to use the ICRC, or the frame has the flag ICRC.
+//! * BAD_ICRC, of a Spindle packet with the flag ICRC: the last four bytes are the CRC-32C of all bytes from the Spindle header to
+//!   them ([`IcrcCheck`]).
+//!
+//! | cycle | of a last beat |
+//! |---|---|
+//! | 0 | on `rx` |
+//! | 1 | on `beat`; which of its bytes are in the IPv4 packet |
+//! | 2 | header window, complete; words of the transport checksum; lanes of the CRC |
+//! | 3 | verdict; the CRC's register |
+//! | 4 | `parsed`; the CRC is compared |
+//! | 5 | `bad_icrc` |
 //!
 //! Header fields that a frame does not have are 0. `length` of a frame beyond the limit saturates at 16320. Of a dropped
 //! frame only `version`, `frame`, `stamp` and `length` mean something.
 
 use crate::{
     bundles::{FrameDescSource, ParserBeatSource, SourceLookupSource},
-    ingress::{checksum::TransportSum, header_check::HeaderCheck},
+    ingress::{checksum::TransportSum, header_check::HeaderCheck, icrc_check::IcrcCheck},
 };
 use spindle_blocks::bundles::RxSink;
 use spindle_contract::{
     params::BEAT_BYTES,
-    wire::{spindle, ETHERTYPE_VLAN, VLAN_BYTES},
+    wire::{flag, spindle, ETHERTYPE_VLAN, VLAN_BYTES},
 };
 use spindle_verilog::prelude::*;
 
@@ -83,6 +97,8 @@ pub struct Parser {
     pub parsed: FrameDescSource,
     /// Flags of the rule language (`spindle_contract::descriptors::MATCH_FIELDS`), one cycle before the rest.
     pub parsed_flags: Signal<Out, Bits<5>>,
+    /// The frame whose `parsed` came in the last cycle was not dropped there, and its ICRC is wrong.
+    pub bad_icrc: Signal<Out, Bit>,
     /// The next frame goes to the Spindle port and has at least two beats.
     pub early_spindle: Signal<Out, Bit>,
     /// Low bits of its source.
@@ -93,6 +109,8 @@ pub struct Parser {
     pub started: Pulse<Bits<16>>,
     transport: TransportSum,
     check: HeaderCheck,
+    icrc: IcrcCheck,
+    icrc_wrong: Reg<Bit>,
     cycle: Reg<Bits<32>>,
     in_frame: Reg<Bit>,
     next_frame: Reg<Bits<16>>,
@@ -189,6 +207,7 @@ impl Parser {
         self.check.check_source.next = self.check_source.val();
         self.check.source_present.next = self.source.present.val();
         self.check.source_ip.next = self.source.ip.val();
+        self.check.source_requires.next = self.source.requires.val();
 
         // Header window and transport checksum.
         if self.valid.q.val() & self.first.q.val() {
@@ -208,6 +227,10 @@ impl Parser {
         self.transport.valid.next = self.valid.q.val();
         self.transport.first.next = self.first.q.val();
         self.transport.vlan.next = self.vlan.q.val();
+        self.transport.counted.join(&mut self.icrc.beat);
+        self.icrc.first.next = self.transport.counted_first.val();
+        self.icrc.vlan.next = self.transport.counted_vlan.val();
+        self.icrc.end.next = self.transport.ip_end.val().get_bits::<6>(0);
         self.done.d.next = self.valid.q.val() & self.last.q.val();
         self.done_vlan.d.next = self.vlan.q.val();
         self.done_bad.d.next = self.user.q.val();
@@ -232,6 +255,11 @@ impl Parser {
         self.early_spindle.next = self.check.early_spindle.val();
         self.early_peer.next = self.check.early_peer.val();
         self.early_row.next = self.check.early_row.val();
+        let parsed = self.check.parsed.val();
+        let has_icrc = parsed.is_spindle & (parsed.flags & bits(flag::ICRC)).any();
+        self.icrc_wrong.d.next =
+            self.check.parsed.valid.val() & !self.check.parsed.drop.val() & has_icrc & self.icrc.wrong.val();
+        self.bad_icrc.next = self.icrc_wrong.q.val();
         self.check.parsed.join(&mut self.parsed);
         self.parsed_flags.next = self.check.parsed_flags.val();
     }

@@ -1,4 +1,4 @@
-//! Egress: sends frames to the wire.
+//! Egress: sends frames to the wire, with the ICRC of those that get one.
 //!
 //! | ports | neighbour |
 //! |---|---|
@@ -9,10 +9,12 @@
 //!
 //! A MAC must not see a gap inside a frame. The array guarantees one beat in every cycle from the first beat of a frame to its
 //! last (it reads them from L1 with the highest priority), and segments of host memory are offered as a whole, so a frame may
-//! start at once: a [`Slice`] passes on beats, one per cycle, and adds no gaps. Latency 1 cycle; `tx_ready` reaches no further
-//! than the registers in front of the initiator. Padding to 60 bytes is the MAC's task.
+//! start at once: a [`Slice`] passes on beats, one per cycle, and adds no gaps. After the slice, the [`IcrcInserter`] appends the ICRC.
+//! Latency 1 cycle; of frames with ICRC, and of frames that follow them without a pause, 5 cycles more. `tx_ready` reaches no
+//! further than the registers in front of the initiator. Padding to 60 bytes is the MAC's task.
 
 use crate::traffic::Traffic;
+use crate::transmit::icrc_inserter::IcrcInserter;
 use spindle_blocks::{FrameSource, Slice};
 use spindle_verilog::prelude::*;
 
@@ -27,6 +29,8 @@ pub struct EgressBeat {
     pub last: Bit,
     /// Frame sequence number of the packet that caused it.
     pub frame: Bits<16>,
+    /// The frame gets an ICRC.
+    pub icrc: Bit,
 }
 
 /// See the head of this file.
@@ -47,6 +51,7 @@ pub struct Egress {
     /// Which frame.
     pub frame: Signal<Out, Bits<16>>,
     stage: Slice<EgressBeat>,
+    icrc: IcrcInserter,
     traffic: Traffic,
     in_frame: Reg<Bit>,
 }
@@ -55,14 +60,15 @@ pub struct Egress {
 impl Egress {
     fn update(&mut self) {
         self.beat.join(&mut self.stage.write);
+        self.stage.read.join(&mut self.icrc.write);
 
-        let beat = self.stage.read.val();
-        let moves = self.stage.read.valid.val() & self.tx.ready.val();
-        self.stage.read.ready.next = self.tx.ready.val();
+        let beat = self.icrc.read.val();
+        let moves = self.icrc.read.valid.val() & self.tx.ready.val();
+        self.icrc.read.ready.next = self.tx.ready.val();
         self.tx.data.next = beat.data;
         self.tx.keep.next = beat.keep;
         self.tx.last.next = beat.last;
-        self.tx.valid.next = self.stage.read.valid.val();
+        self.tx.valid.next = self.icrc.read.valid.val();
 
         self.traffic.keep.next = beat.keep;
         self.traffic.last.next = beat.last;

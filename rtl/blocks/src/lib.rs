@@ -11,6 +11,7 @@
 //! | [`arbiter`] | round robin, and N streams into one |
 //! | [`aligner`] | moves a stream from one byte alignment to another |
 //! | [`checksum`] | sums of Internet checksums, a beat per cycle |
+//! | [`crc`] | the matrices of cyclic redundancy checks; CRC-32C, a beat per cycle |
 //! | [`csr`] | AXI4-Lite slave in front of the register pages |
 //! | [`pages`] | register pages |
 //! | [`headers`] | extractors of header fields |
@@ -27,6 +28,7 @@ pub mod bundles;
 pub mod checksum;
 pub mod count_memory;
 pub mod counter;
+pub mod crc;
 pub mod crossing;
 pub mod csr;
 pub mod desc;
@@ -44,6 +46,7 @@ pub use async_fifo::AsyncFifo;
 pub use bundles::*;
 pub use count_memory::CountMemory;
 pub use counter::CounterBank;
+pub use crc::{BeatCrc, CrcEnd};
 pub use crossing::{ClearPair, GrayCount, Level};
 pub use csr::CsrBlock;
 pub use desc::*;

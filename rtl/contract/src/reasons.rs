@@ -39,6 +39,8 @@ reasons! {
     CLOSED 30 "closed" "the mailbox is being closed";
     STALE_EPOCH 31 "stale_epoch" "the epoch is over, or the buffer was taken back";
     BAD_SOURCE 32 "bad_source" "the IPv4 source of a Spindle packet is not the address that the node table has for its source node";
+    BAD_ICRC 33 "bad_icrc" "the ICRC of a Spindle packet is not the CRC-32C of its header and payload";
+    ICRC_MISSING 34 "icrc_missing" "a Spindle packet of a node that must use the ICRC has none";
 }
 /// Number of reasons.
 pub const DROP_COUNT: usize = DROP_REASONS.len();

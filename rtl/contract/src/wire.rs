@@ -32,6 +32,13 @@ pub const SPINDLE_VERSION: u8 = 1;
 pub const SPINDLE_BYTES: usize = spindle::BYTES;
 /// Bytes of the header of a GET (8 words of 8 bytes): the Spindle header and the reply.
 pub const SPINDLE_GET_BYTES: usize = SPINDLE_BYTES + get_reply::BYTES;
+/// Bytes of the ICRC, which follows the payload of a Spindle packet with the flag ICRC.
+///
+/// The ICRC is the CRC-32C (polynomial 0x1EDC6F41, reflected, register and result inverted: `123456789` gives 0xE3069283) of all bytes
+/// from the first one of the Spindle header to the last one of the payload, of a GET with its reply address. Its lowest byte is sent
+/// first, as Ethernet, iSCSI and SCTP send theirs. IPv4 and UDP lengths count it. No bit is masked: nothing that it covers changes on
+/// the way.
+pub const ICRC_BYTES: usize = 4;
 /// Bytes of a frame without VLAN tag up to the payload of a PUT.
 pub const HEADER_BYTES: usize = spindle::START + SPINDLE_BYTES;
 
@@ -151,7 +158,7 @@ codes! {
         MANAGED 1 << 3, "the receiver chooses the offset";
         RETX 1 << 4, "the packet is a retransmission";
         ECN_ECHO 1 << 5, "reserved for the echo of congestion marks; not built yet: the flag is neither set nor read";
-        ICRC 1 << 6, "4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked";
+        ICRC 1 << 6, "4 bytes follow the payload, which `payload_len` does not count: the CRC-32C of Spindle header and payload";
         ACTIVE 1 << 7, "GET: reads the oldest buffer that is not complete, instead of the buffer completed last";
     }
     /// NACK codes: below 16 the sender tries again, from 16 on the operation has failed.

@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | parser | in `beat`; in `parsed`, and `parsed_flags` one cycle before; no ready |
+//! | parser | in `beat`; in `parsed`, `parsed_flags` one cycle before, `bad_icrc` one cycle after; no ready |
 //! | ingress join | out `matched`: one pulse per `parsed`, [`LATENCY`] cycles later, with the fields of the rule's action; no ready |
 //! | registers | in `word_*`, `term_*`, `rule_*`: a pulse of `*_write` puts an entry into a slot, without effect yet |
 //! | registers | in `host_window`, `host_unmatched`: effective for the frames whose `matched` comes in this cycle |
@@ -64,6 +64,8 @@ pub struct HeaderMatcher {
     pub parsed_flags: Signal<In, Bits<5>>,
     /// Frame from the parser.
     pub parsed: FrameDescSink,
+    /// The frame that the parser passed in the last cycle is dropped as BAD_ICRC.
+    pub bad_icrc: Signal<In, Bit>,
     /// Frame with its rule.
     pub matched: FrameDescSource,
     /// Extracted word to stage.
@@ -263,7 +265,12 @@ impl HeaderMatcher {
                 Candidate { desc: self.parsed.val(), drop: self.parsed.drop.val(), reason: self.parsed.reason.val() };
         }
         self.line_valid[0].d.next = self.parsed.valid.val();
-        self.line[1].load(self.line_valid[0].q.val(), self.line[0].q.val());
+        let mut compared: Candidate = self.line[0].q.val();
+        if self.bad_icrc.val() {
+            compared.drop = true;
+            compared.reason = bits::<6>(reasons::BAD_ICRC);
+        }
+        self.line[1].load(self.line_valid[0].q.val(), compared);
         self.line_valid[1].d.next = self.line_valid[0].q.val();
         let candidate = self.line[1].q.val();
         let ruled = self.found[1].q.val();

@@ -3,7 +3,7 @@
 //! | ports | neighbour |
 //! |---|---|
 //! | in `early_spindle`, `early_peer`, `early_row` | parser: the frame whose `parsed` comes in the next cycle; at most every second cycle |
-//! | in `parsed` | parser |
+//! | in `parsed`, `bad_icrc` | parser |
 //! | out `verdict` | ingress join: with `matched_valid`, 2 cycles after `parsed_valid`; zero if the frame passes untouched |
 //! | in `ingress_commit` | ingress join: a pulse for a control packet that took its number, and for a held packet that was dropped there |
 //! | in `scheduler_commit` | scheduler: a pulse for every other held packet |
@@ -144,6 +144,8 @@ pub struct PsnFilter {
     pub early_row: Signal<In, Bits<4>>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
+    /// The ICRC of the frame whose headers came in the last cycle is wrong: it passes untouched, to be dropped.
+    pub bad_icrc: Signal<In, Bit>,
     /// What becomes of it.
     pub verdict: Signal<Out, PsnVerdict>,
     /// Commit of a packet that ended in the ingress join.
@@ -322,7 +324,7 @@ impl PsnFilter {
         let in_window = !claim.distance.get_bits::<22>(10).any();
         let below = claim.distance.get_bit(31);
         let fresh = claim.level == judged.lap;
-        let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE);
+        let arrives = self.judging.q.val() & (judged.kind == SEEN_ARRIVE) & !self.bad_icrc.val();
         let counts = arrives & claim.sequenced;
         let opens = arrives & claim.open;
         let responds = arrives & claim.response;

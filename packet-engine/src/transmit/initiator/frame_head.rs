@@ -21,6 +21,10 @@ pub const GET_BYTES: usize = wire::SPINDLE_GET_BYTES - wire::SPINDLE_BYTES;
 pub const IP_OVERHEAD: usize = HEADER_BYTES - wire::ETH_BYTES;
 /// What a UDP datagram has besides the payload.
 pub const UDP_OVERHEAD: usize = wire::UDP_BYTES + wire::SPINDLE_BYTES;
+/// The two, of a packet with ICRC.
+pub const IP_WITH_ICRC: u64 = (IP_OVERHEAD + wire::ICRC_BYTES) as u64;
+/// See [`IP_WITH_ICRC`].
+pub const UDP_WITH_ICRC: u64 = (UDP_OVERHEAD + wire::ICRC_BYTES) as u64;
 /// Payload bytes of a full segment.
 pub const SEGMENT: u64 = SEGMENT_BYTES as u64;
 
@@ -48,6 +52,8 @@ pub struct NodeEntry {
     pub ip: Bits<32>,
     /// Its UDP port for Spindle transport.
     pub port: Bits<16>,
+    /// Frames for it get an ICRC.
+    pub icrc: Bit,
 }
 
 /// A row of the node table.
@@ -55,8 +61,8 @@ pub struct NodeEntry {
 pub struct NodeRow {
     /// The node.
     pub entry: NodeEntry,
-    /// Sum of the halves of its IPv4 address: its share of header checksums.
-    pub sum: Bits<17>,
+    /// Sum of the halves of its IPv4 address, and of the bytes of the ICRC if it gets one: its share of header checksums.
+    pub sum: Bits<18>,
 }
 
 /// What the parser needs of an entry of the node table.
@@ -66,6 +72,8 @@ pub struct SourceEntry {
     pub present: Bit,
     /// Its IPv4 address.
     pub ip: Bits<32>,
+    /// It must use the ICRC.
+    pub requires: Bit,
 }
 
 /// Who we are.
@@ -188,6 +196,18 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
     }
 }
 
+/// IPv4 total length of a packet with a payload of `size` bytes.
+#[hdl_fn]
+pub fn ip_length(size: Bits<11>, icrc: Bit) -> Bits<11> {
+    size + if icrc { bits::<11>(IP_WITH_ICRC) } else { bits::<11>(IP_OVERHEAD as u64) }
+}
+
+/// UDP length of a packet with a payload of `size` bytes.
+#[hdl_fn]
+pub fn udp_length_of(size: Bits<11>, icrc: Bit) -> Bits<11> {
+    size + if icrc { bits::<11>(UDP_WITH_ICRC) } else { bits::<11>(UDP_OVERHEAD as u64) }
+}
+
 /// The IPv4 header checksum of headers whose 16-bit words have this sum.
 #[hdl_fn]
 pub fn header_checksum(sum: Bits<19>) -> Bits<16> {
@@ -221,7 +241,8 @@ pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
         spindle_version: bits::<4>(wire::SPINDLE_VERSION),
         spindle_words: if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) },
         spindle_opcode: head.opcode,
-        spindle_flags: head.flags,
+        spindle_flags: (head.flags & !bits::<16>(flag::ICRC))
+            | (bits::<16>(flag::ICRC) & repeat::<16>(head.node.icrc)),
         spindle_psn: head.psn,
         spindle_src_nid: own.nid,
         spindle_src_pid: head.src_pid,

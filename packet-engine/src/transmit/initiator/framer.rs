@@ -12,6 +12,8 @@
 //! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
 //! | out `lost` | sender: the frame of a send record cannot be made |
 //!
+//! A frame for a node with which the ICRC is used leaves with `icrc` set; egress appends the ICRC, which the lengths in its headers count.
+//!
 //! Latency 0: the next register is egress's. One beat per cycle. A frame of the array passes unchanged. Frames of puts begin with a
 //! beat of headers; the second beat has 26 more header bytes and 38 of the payload, so each payload beat is spread over two beats:
 //! a fixed rotation, wires. Frames of the array and of the host side take turns when both wait; a reply, two beats, goes before
@@ -209,6 +211,7 @@ impl Framer {
         let mut keep: Bits<64> = bytes_kept(kept) | repeat::<64>(!ends);
         let mut last: Bit = ends;
         let mut frame: Bits<16> = choice.head.issuer.frame;
+        let icrc = choice.head.node.icrc & !frame_passes;
         if choice.raw {
             keep = raw_keep;
             last = self.data.val().last;
@@ -226,7 +229,7 @@ impl Framer {
         self.held_host.d.next = choice.takes_host;
         self.held_reply.d.next = choice.takes_reply;
         let passes = (between & choice.takes_frame) | ((state == Framing::Pass) & self.array.valid.val()) | choice.raw;
-        self.beat.offer(passes | begins | sends, EgressBeat { data, keep, last, frame });
+        self.beat.offer(passes | begins | sends, EgressBeat { data, keep, last, frame, icrc });
 
         // What is taken.
         let array_payload = wants & !host_bytes & !gets & (second | body);

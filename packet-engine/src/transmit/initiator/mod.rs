@@ -18,7 +18,7 @@
 //! | in `put` | array: a device put, before the first beat of its payload and in the order of the payloads |
 //! | in `host_put` | array: a put from host memory or of context memory, or a get |
 //! | in `frame` | RVMA engine: host memory that is a frame, at most 8 KiB |
-//! | in `parsed` | parser: acknowledgements and refusals for the sender |
+//! | in `parsed`, `bad_icrc` | parser: acknowledgements and refusals for the sender, with a right ICRC if they have one |
 //! | in `source` | parser: reads the node table |
 //! | out `send` | PSN filter: acknowledgements and refusals go no further |
 //! | out `put_event` | RVMA engine: ends of puts of the host |
@@ -126,6 +126,8 @@ pub struct Initiator {
     pub csr_answer: Signal<Out, CsrResponse>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
+    /// The ICRC of the frame whose headers came in the last cycle is wrong.
+    pub bad_icrc: Signal<In, Bit>,
     /// Source of a frame, and its address.
     pub source: SourceLookupSink,
     /// Puts are sequenced: acknowledgements and refusals go no further.
@@ -178,6 +180,7 @@ impl Initiator {
         self.host.from_host.next = true;
         self.host_put.join(&mut self.sender.put);
         self.parsed.join(&mut self.sender.parsed);
+        self.sender.bad_icrc.next = self.bad_icrc.val();
         self.source.join(&mut self.nodes.source);
         self.framer.lost.join(&mut self.sender.lost);
         self.sender.put_event.join(&mut self.put_event);
@@ -247,6 +250,7 @@ impl Initiator {
             keep: self.egress.keep.val(),
             last: self.egress.last.val(),
             frame: self.egress.frame.val(),
+            icrc: false,
         };
         self.packet_sums.write.next =
             ArrayBeat { beat, put: self.egress.put.val(), segment: self.egress.segment.val() };

@@ -20,13 +20,16 @@ use super::frame_head::*;
 use crate::bundles::SourceLookupSink;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{CsrRequest, CsrResponse, NodePage, NodeStatus, NodeStored};
-use spindle_contract::wire::NODE_TABLE_ENTRIES;
+use spindle_contract::wire::{ICRC_BYTES, NODE_TABLE_ENTRIES};
 use spindle_verilog::prelude::*;
 
 /// Planners that look up nodes.
 pub const PLANNERS: usize = 3;
 /// Words of the IPv4 header that never change, and what the packet's length has besides the payload.
 const FIXED_SUM: u64 = IP_FIRST + IP_FRAGMENT + IP_PROTOCOL + IP_OVERHEAD as u64;
+/// Bits by which one is shifted to give the bytes of the ICRC.
+const ICRC_SHIFT: usize = ICRC_BYTES.trailing_zeros() as usize;
+const _: () = assert!(1 << ICRC_SHIFT == ICRC_BYTES);
 
 /// See the head of this file.
 #[block(no_default)]
@@ -122,12 +125,17 @@ impl Nodes {
             ip: stored.node_ip,
             port: stored.node_port_port,
             present: stored.node_port_present,
+            icrc: stored.node_port_use_icrc,
         };
 
         // The table. The sum follows the address by a cycle, as the commit follows the write of its register.
         self.node_sum.d.next = bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(0))
             + bit_cast::<17, 16>(stored.node_ip.get_bits::<16>(16));
-        let row = NodeRow { entry: staged, sum: self.node_sum.q.val() };
+        let tail = (staged.icrc, bits::<ICRC_SHIFT>(0)).cat::<{ ICRC_SHIFT + 1 }>();
+        let row = NodeRow {
+            entry: staged,
+            sum: bit_cast::<18, 17>(self.node_sum.q.val()) + bit_cast::<18, { ICRC_SHIFT + 1 }>(tail),
+        };
         let empties = !self.emptied.q.val();
         self.empty_at.d.next = self.empty_at.q.val() + 1;
         self.emptied.load(self.empty_at.q.val().all(), true);
@@ -143,7 +151,7 @@ impl Nodes {
         self.sources.write(
             self.commit.q.val(),
             self.commit_index.q.val(),
-            SourceEntry { present: staged.present, ip: staged.ip },
+            SourceEntry { present: staged.present, ip: staged.ip, requires: stored.node_port_require_icrc },
         );
         if empties {
             self.sources.write(true, self.empty_at.q.val(), SourceEntry::default());
@@ -151,6 +159,7 @@ impl Nodes {
         self.sources.read(self.source.read.val(), self.source.node.val());
         self.source.present.next = self.sources.read_data.val().present;
         self.source.ip.next = self.sources.read_data.val().ip;
+        self.source.requires.next = self.sources.read_data.val().requires;
 
         // Our share of the checksum: two adds, in two cycles; it changes with the driver's configuration only.
         self.partial.d.next = bit_cast::<18, 16>(own.ip.get_bits::<16>(16))

@@ -20,8 +20,6 @@ use spindle_blocks::{FrameJob, HostRead};
 use spindle_contract::descriptors::client;
 use spindle_verilog::prelude::*;
 
-const IP_EXTRA: u64 = IP_OVERHEAD as u64;
-const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
 const GET_EXTRA: u64 = GET_BYTES as u64;
 
 /// What the planner does.
@@ -74,8 +72,8 @@ pub struct Planner {
     first: DFF<Bit>,
     ip_len: DFF<Bits<16>>,
     udp_len: DFF<Bits<16>>,
-    node_sum: DFF<Bits<17>>,
-    share: DFF<Bits<18>>,
+    node_sum: DFF<Bits<18>>,
+    share: DFF<Bits<19>>,
     sum: DFF<Bits<19>>,
     checksum: DFF<Bits<16>>,
     number: Reg<Bits<31>>,
@@ -128,8 +126,9 @@ impl Planner {
             self.state.d.next = Planning::Lengths;
         }
         if state == Planning::Lengths {
-            self.ip_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + IP_EXTRA;
-            self.udp_len.d.next = bit_cast::<16, 11>(self.size.q.val()) + UDP_EXTRA;
+            let icrc = if self.first.q.val() { self.node.val().entry.icrc } else { entry.icrc };
+            self.ip_len.d.next = bit_cast::<16, 11>(ip_length(self.size.q.val(), icrc));
+            self.udp_len.d.next = bit_cast::<16, 11>(udp_length_of(self.size.q.val(), icrc));
             if self.first.q.val() {
                 self.entry.d.next = self.node.val().entry;
                 self.state.d.next = Planning::Share;
@@ -139,11 +138,11 @@ impl Planner {
         }
         self.node_sum.d.next = self.node.val().sum;
         if state == Planning::Share {
-            self.share.d.next = bit_cast::<18, 17>(self.node_sum.q.val()) + bit_cast::<18, 17>(self.own_sum.val());
+            self.share.d.next = bit_cast::<19, 18>(self.node_sum.q.val()) + bit_cast::<19, 17>(self.own_sum.val());
             self.state.d.next = Planning::Sum;
         }
         if state == Planning::Sum {
-            self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 11>(self.size.q.val());
+            self.sum.d.next = self.share.q.val() + bit_cast::<19, 11>(self.size.q.val());
             self.state.d.next = Planning::Checksum;
         }
         if state == Planning::Checksum {

@@ -10,8 +10,8 @@
 //! | cycle | of a segment |
 //! |---|---|
 //! | 0 | the put is taken with its first segment; the node is looked up |
-//! | 1 | lengths; the size is added to `own_sum` |
-//! | 2 | the row is there; the sum of the header |
+//! | 1 | the size is added to `own_sum` |
+//! | 2 | the row is there; lengths, the sum of the header |
 //! | 3 | the checksum |
 //! | 4 | the head is offered |
 //!
@@ -23,9 +23,6 @@ use super::frame_head::*;
 use spindle_blocks::{CommandIssuer, LutFifo, PutDesc};
 use spindle_contract::wire::{flag, opcode};
 use spindle_verilog::prelude::*;
-
-const IP_EXTRA: u64 = IP_OVERHEAD as u64;
-const UDP_EXTRA: u64 = UDP_OVERHEAD as u64;
 
 /// What the heads of a put have in common.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -100,11 +97,11 @@ pub struct PutPlanner {
     rest_node: DFF<Bits<8>>,
     entered: Reg<Bit>,
     segment: DFF<Segment>,
-    measured: Reg<Bit>,
-    lengths: DFF<MeasuredSegment>,
+    shared: Reg<Bit>,
+    shared_segment: DFF<Segment>,
     share: DFF<Bits<18>>,
     summed: Reg<Bit>,
-    summed_lengths: DFF<MeasuredSegment>,
+    lengths: DFF<MeasuredSegment>,
     sum: DFF<Bits<19>>,
     entry: DFF<NodeEntry>,
     puts: LutFifo<TakenPut, 3>,
@@ -165,19 +162,23 @@ impl PutPlanner {
     /// Lengths and checksum.
     fn add(&mut self) {
         let segment = self.segment.q.val();
-        let ip_len = segment.size + IP_EXTRA;
-        self.measured.d.next = self.entered.q.val();
-        self.lengths.d.next = MeasuredSegment { segment, ip_len, udp_len: segment.size + UDP_EXTRA };
+        self.shared.d.next = self.entered.q.val();
+        self.shared_segment.d.next = segment;
         self.share.d.next = bit_cast::<18, 17>(self.own_sum.val()) + bit_cast::<18, 11>(segment.size);
 
         let row = self.node.val();
-        self.summed.d.next = self.measured.q.val();
-        self.summed_lengths.d.next = self.lengths.q.val();
-        self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 17>(row.sum);
+        let shared = self.shared_segment.q.val();
+        self.summed.d.next = self.shared.q.val();
+        self.lengths.d.next = MeasuredSegment {
+            segment: shared,
+            ip_len: ip_length(shared.size, row.entry.icrc),
+            udp_len: udp_length_of(shared.size, row.entry.icrc),
+        };
+        self.sum.d.next = bit_cast::<19, 18>(self.share.q.val()) + bit_cast::<19, 18>(row.sum);
         self.entry.d.next = row.entry;
 
         let entry = self.entry.q.val();
-        let summed = self.summed_lengths.q.val();
+        let summed = self.lengths.q.val();
         // A put without a node has one head.
         let drops = summed.segment.second & !entry.present;
         self.segments.write.offer(

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | in `put` | array, RVMA engine: puts from host memory, gets and answers to gets |
 //! | out `job` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
-//! | in `parsed` | parser: all frames, of which acknowledgements and refusals are taken |
+//! | in `parsed`, `bad_icrc` | parser: all frames, of which acknowledgements and refusals are taken, a cycle later if their ICRC is not wrong |
 //! | in `lost` | framer: the data of a segment cannot be read, or its node does not exist |
 //! | out `done` | array: a put is over |
 //! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |
@@ -63,6 +63,8 @@ pub struct Sender {
     pub job: Source<FrameJob>,
     /// Headers of a frame.
     pub parsed: HeadersSink,
+    /// The ICRC of the frame whose headers came in the last cycle is wrong.
+    pub bad_icrc: Signal<In, Bit>,
     /// Record whose frame cannot be made.
     pub lost: PulseSink<Bits<10>>,
     /// A put is over, for its issuer.
@@ -94,6 +96,9 @@ pub struct Sender {
     entries: SdpMemory<PutEntry, 6>,
     puts: LutMemory<PutState, 6>,
     free: BlockFifo<Bits<10>, 10>,
+    /// The response of the last cycle, whose ICRC is compared now.
+    arrived: Reg<Bit>,
+    arrival: DFF<Response>,
     responses: Fifo<Response, 4>,
     state: Reg<Sending>,
     /// State in which a detour began.
@@ -274,12 +279,13 @@ impl Sender {
         let parsed = self.parsed.val();
         let is_response =
             parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
-        self.responses.write.next = response_of(parsed);
-        self.responses.write.valid.next = self.parsed.valid.val()
+        self.arrival.d.next = response_of(parsed);
+        self.arrived.d.next = self.parsed.valid.val()
             & !self.parsed.drop.val()
             & is_response
             & !(parsed.flags & bits(flag::UNSEQ)).any()
             & self.enable.val();
+        self.responses.write.offer(self.arrived.q.val() & !self.bad_icrc.val(), self.arrival.q.val());
         if self.lost.valid.val() {
             self.lost_pending.d.next = true;
             self.lost_at.d.next = self.lost.val();

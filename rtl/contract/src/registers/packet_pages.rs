@@ -105,6 +105,8 @@ registers! {
     stage NODE_IP 0x018 "IPv4 address of a node";
     stage NODE_PORT 0x01C "UDP port of a node" {
         port 15:0 "UDP port";
+        use_icrc 16 "Spindle packets to the node have the ICRC";
+        require_icrc 17 "Spindle packets of the node that have no ICRC are dropped";
         present 31 "the node exists"
     }
     commit NODE_COMMIT 0x020 "writes the staged node to the table; the number written is the node's number" { node 31:0 "node" }

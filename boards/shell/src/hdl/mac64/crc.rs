@@ -8,83 +8,22 @@
 //! zero bytes ([`residue_after`]). The transmitter takes the zero bytes back ([`back_4`], [`back_1`], [`back_2`],
 //! [`back_3`]): the register's step is invertible. Neither costs a cycle of the loop.
 
+use spindle_blocks::crc::{advance, residue, rows, word_rows, CRC32};
 use spindle_verilog::prelude::*;
 
-/// The polynomial, bit 31 for x^0.
-const POLYNOMIAL: u32 = 0xEDB8_8320;
-
-/// The state after a frame and its FCS: complemented, the constant of the standard.
-const RESIDUE: u32 = 0xDEBB_20E3;
-
-/// The state after `bytes` zero bytes.
-const fn advance(mut state: u32, bytes: usize) -> u32 {
-    let mut i = 0;
-    while i < 8 * bytes {
-        let out = state & 1 == 1;
-        state >>= 1;
-        if out {
-            state ^= POLYNOMIAL;
-        }
-        i += 1;
-    }
-    state
-}
-
-/// The state before `bytes` zero bytes: bit 31 shows whether the polynomial was added.
-const fn back(mut state: u32, bytes: usize) -> u32 {
-    let mut i = 0;
-    while i < 8 * bytes {
-        let added = state >> 31;
-        if added == 1 {
-            state ^= POLYNOMIAL;
-        }
-        state = state << 1 | added;
-        i += 1;
-    }
-    state
-}
-
-/// For each bit of the new state, the bits of the old one that it sums.
-const fn rows(forward: bool, bytes: usize) -> [u64; 32] {
-    let mut rows = [0; 32];
-    let mut column = 0;
-    while column < 32 {
-        let image = if forward { advance(1 << column, bytes) } else { back(1 << column, bytes) };
-        let mut row = 0;
-        while row < 32 {
-            rows[row] |= ((image >> row & 1) as u64) << column;
-            row += 1;
-        }
-        column += 1;
-    }
-    rows
-}
-
-/// For each bit of the state, the bits of a word that it sums: the first four bytes step eight bytes, the others four.
-const fn word_rows() -> [u64; 32] {
-    let (low, high) = (rows(true, 8), rows(true, 4));
-    let mut both = [0; 32];
-    let mut row = 0;
-    while row < 32 {
-        both[row] = high[row] << 32 | low[row];
-        row += 1;
-    }
-    both
-}
-
-const WORD: [u64; 32] = word_rows();
-const ADVANCE_8: [u64; 32] = rows(true, 8);
-const BACK_1: [u64; 32] = rows(false, 1);
-const BACK_2: [u64; 32] = rows(false, 2);
-const BACK_3: [u64; 32] = rows(false, 3);
-const BACK_4: [u64; 32] = rows(false, 4);
+const WORD: [u64; 32] = word_rows(CRC32, 0);
+const ADVANCE_8: [u64; 32] = rows(CRC32, true, 8);
+const BACK_1: [u64; 32] = rows(CRC32, false, 1);
+const BACK_2: [u64; 32] = rows(CRC32, false, 2);
+const BACK_3: [u64; 32] = rows(CRC32, false, 3);
+const BACK_4: [u64; 32] = rows(CRC32, false, 4);
 
 /// The residue after so many zero bytes, 1 to 8.
 const fn residues() -> [u64; 9] {
     let mut all = [0; 9];
     let mut bytes = 0;
     while bytes < 9 {
-        all[bytes] = advance(RESIDUE, bytes) as u64;
+        all[bytes] = advance(CRC32, residue(CRC32), bytes) as u64;
         bytes += 1;
     }
     all
@@ -173,7 +112,7 @@ mod tests {
         for byte in bytes {
             for i in 0..8 {
                 let out = (state ^ u32::from(*byte >> i)) & 1;
-                state = state >> 1 ^ if out == 1 { POLYNOMIAL } else { 0 };
+                state = state >> 1 ^ if out == 1 { CRC32 } else { 0 };
             }
         }
         state

@@ -88,7 +88,7 @@ pub use events::{Arrived, Event, EventKind, EventRing, Outcome};
 pub use frames::{Frames, ReceivedFrame};
 pub use image::Image;
 pub use moderation::InterruptOptions;
-pub use nodes::Node;
+pub use nodes::{Icrc, Node};
 pub use print::Print;
 pub use put::{Kind, Put, Reply, Stream, Target};
 pub use receive_map::{ReceiveMap, Received};

@@ -16,6 +16,21 @@ pub struct Node {
     pub port: u16,
 }
 
+/// How the ICRC, the CRC-32C of Spindle header and payload, is used with a node. The default is not at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Icrc {
+    /// Spindle packets to the node have an ICRC: puts, gets and their answers, acknowledgements and refusals, and their repetitions.
+    pub sends: bool,
+    /// Spindle packets of the node that have none are dropped as `icrc_missing`. Without that, who clears the flag in a packet and
+    /// cuts the four bytes off switches the check off.
+    pub requires: bool,
+}
+
+impl Icrc {
+    /// Both directions have the ICRC.
+    pub const BOTH: Icrc = Icrc { sends: true, requires: true };
+}
+
 impl Node {
     /// The addresses that a node has by its number, where the network has no other plan: 02:00:00:00:01:n and 10.78.0.n.
     pub fn numbered(number: u8) -> Node {
@@ -54,11 +69,25 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         Ok((nid, [a, b, c, d, e, f], ip.to_be_bytes()))
     }
 
-    /// Enters a node into the node table, or takes it out: handlers name it by this number.
+    /// Enters a node into the node table, or takes it out: handlers name it by this number. Packets to it have no ICRC, and packets
+    /// of it need none; a packet with an ICRC is checked all the same.
     ///
     /// # Errors
     /// The number is beyond the table.
     pub fn set_node(&mut self, number: usize, entry: Option<Node>) -> Result<()> {
+        self.enter_node(number, entry, Icrc::default())
+    }
+
+    /// Enters a node with which the ICRC is used. Both nodes of a pair are set alike, the one that requires the ICRC after the one
+    /// that sends it, or packets are dropped meanwhile.
+    ///
+    /// # Errors
+    /// The number is beyond the table.
+    pub fn set_checked_node(&mut self, number: usize, entry: Node, icrc: Icrc) -> Result<()> {
+        self.enter_node(number, Some(entry), icrc)
+    }
+
+    fn enter_node(&mut self, number: usize, entry: Option<Node>, icrc: Icrc) -> Result<()> {
         if number >= NODE_TABLE_ENTRIES {
             return Err(Error::Argument(format!(
                 "there is no node {number}; the node table has numbers 0 to {}",
@@ -66,6 +95,7 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
             )));
         }
         let port = node::NodePort::ZERO.with_present(entry.is_some());
+        let port = port.with_use_icrc(icrc.sends).with_require_icrc(icrc.requires);
         let entry = entry.unwrap_or(Node { mac: [0; 6], ip: [0; 4], port: 0 });
         let (low, high) = halves(entry.mac);
         for (register, value) in [

@@ -153,6 +153,12 @@ RVMA_Nic *RVMA_Open_node(RVMA_Network *network, int node, int process);
 RVMA_Status RVMA_Shutdown(RVMA_Network *network);
 /* Enters a node into the card's table of nodes, or takes it out (NULL). Holds for all processes of the card. */
 RVMA_Status RVMA_Set_node(RVMA_Nic *nic, uint16_t nid, const RVMA_Node *node);
+/* Packets to the node carry the CRC-32C of their header and payload. */
+#define RVMA_ICRC_SEND 1u
+/* Packets of the node that carry none are dropped. A packet that carries one is always checked. */
+#define RVMA_ICRC_REQUIRE 2u
+/* Enters a node with which the CRC is used: `icrc` is a sum of the two above. Both cards of a pair are to be set alike. */
+RVMA_Status RVMA_Set_checked_node(RVMA_Nic *nic, uint16_t nid, const RVMA_Node *node, unsigned icrc);
 /* The addresses that node `nid`, 0 to 255, has where the program names no others: 02:00:00:00:01:nid, 10.78.0.nid. */
 RVMA_Status RVMA_Node_address(uint16_t nid, RVMA_Node *node);
 /* Limits the time in which puts and gets of the card of `nic` find no buffer. A put or get that is refused for lack

@@ -6,8 +6,8 @@ use crate::failure::{argument, given, guard, small, status};
 use crate::handles::{self, NetworkHandle, NicHandle};
 use crate::process::Nic;
 use anyhow::Result;
-use spindle::Node;
-use std::ffi::{c_char, c_int, c_void, CStr};
+use spindle::{Icrc, Node};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::ops::Range;
 
 /// `RVMA_Node`.
@@ -115,6 +115,34 @@ pub unsafe extern "C" fn RVMA_Set_node(nic: *mut NicHandle, nid: u16, address: *
         // SAFETY: as the caller promises.
         let address = unsafe { address.as_ref() }.map(|address| Node::from(*address));
         nic.nic.node().set_peer(nid.into(), address)
+    })
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `address` points to an address.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Set_checked_node(
+    nic: *mut NicHandle,
+    nid: u16,
+    address: *const NodeAddress,
+    icrc: c_uint,
+) -> c_int {
+    /// `RVMA_ICRC_SEND` and `RVMA_ICRC_REQUIRE`.
+    const SEND: c_uint = 1;
+    const REQUIRE: c_uint = 2;
+    status(|| {
+        let nic = handles::nic(nic)?;
+        // SAFETY: as the caller promises.
+        let Some(address) = (unsafe { address.as_ref() }) else {
+            return Err(argument("the address of the node is NULL; RVMA_Set_node takes a node out"));
+        };
+        if icrc & !(SEND | REQUIRE) != 0 {
+            return Err(argument(format!("{icrc} is no use of the ICRC; add RVMA_ICRC_SEND and RVMA_ICRC_REQUIRE")));
+        }
+        let icrc = Icrc { sends: icrc & SEND != 0, requires: icrc & REQUIRE != 0 };
+        nic.nic.node().set_checked_peer(nid.into(), Node::from(*address), icrc)
     })
 }
 

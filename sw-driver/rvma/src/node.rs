@@ -7,7 +7,7 @@ use crate::process::Process;
 use crate::program::ProgramMemory;
 use anyhow::Result;
 use spindle::rule_table::Action;
-use spindle::{ContextId, Device, Error, Node as Address, Rule, SharedCard};
+use spindle::{ContextId, Device, Error, Icrc, Node as Address, Rule, SharedCard};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -152,6 +152,18 @@ impl Node {
         self.driver().set_node(number, address)?;
         if let Some(known) = lock(&self.peers).0.get_mut(number) {
             *known = address.is_some();
+        }
+        Ok(())
+    }
+
+    /// Enters a node with which the ICRC is used.
+    ///
+    /// # Errors
+    /// The number is beyond the table.
+    pub fn set_checked_peer(&self, number: usize, address: Address, icrc: Icrc) -> Result<()> {
+        self.driver().set_checked_node(number, address, icrc)?;
+        if let Some(known) = lock(&self.peers).0.get_mut(number) {
+            *known = true;
         }
         Ok(())
     }

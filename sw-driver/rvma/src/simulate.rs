@@ -75,7 +75,8 @@ fn wire_options(wire: &Wire) -> Result<WireOptions> {
     if longest > u64::from(u32::MAX) {
         return Err(argument(format!("the longest path takes {longest} cycles; give fewer paths or a smaller step")));
     }
-    Ok(WireOptions { loss: wire.loss, duplication: wire.duplication, routing, paths, latency, step, seed: wire.seed })
+    let (loss, duplication, seed) = (wire.loss, wire.duplication, wire.seed);
+    Ok(WireOptions { loss, duplication, routing, paths, latency, step, seed, ..WireOptions::default() })
 }
 
 /// See `rvma_sim.h`.

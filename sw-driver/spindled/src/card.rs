@@ -4,7 +4,7 @@ use rustix::io::Errno;
 use spindle::peer::Responses;
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{Device, Error, Node, Result, Rule, SharedCard};
+use spindle::{Device, Error, Icrc, Node, Result, Rule, SharedCard};
 use spindle_contract::registers::{doorbell, PAGE};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub struct Card {
     /// Who the card is; `None`: not set yet.
     pub station: Option<Station>,
     /// Nodes that were entered, by their numbers.
-    pub nodes: std::collections::BTreeMap<usize, Node>,
+    pub nodes: std::collections::BTreeMap<usize, (Node, bool)>,
     /// Memory of clients at their own addresses, outside of all windows.
     own: Vec<(usize, Range<u64>)>,
     failure: Option<Error>,
@@ -93,10 +93,11 @@ impl Card {
         Ok(())
     }
 
-    /// Enters a node that processes can put to.
-    pub fn set_node(&mut self, number: usize, node: Node) -> Result<()> {
-        self.device.set_node(number, Some(node))?;
-        self.nodes.insert(number, node);
+    /// Enters a node that processes can put to; with `icrc`, packets in both directions have the ICRC.
+    pub fn set_node(&mut self, number: usize, node: Node, icrc: bool) -> Result<()> {
+        let uses = if icrc { Icrc::BOTH } else { Icrc::default() };
+        self.device.set_checked_node(number, node, uses)?;
+        self.nodes.insert(number, (node, icrc));
         Ok(())
     }
 

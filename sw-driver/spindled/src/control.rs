@@ -8,7 +8,7 @@
 //! | `{"request":"nodes"}` | the nodes that processes can put to |
 //! | `{"request":"stats"}` | counters of the engines that all processes share |
 //! | `{"request":"set_station","nid":1,"mac":"02:…:01","ip":"10.0.0.1"}` | `{}` |
-//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2"}` | `{}`; `port`, if it is not that of the contract |
+//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2"}` | `{}`; `port`, if it is not that of the contract; `"icrc":true`: packets in both directions have the ICRC |
 //! | `{"request":"evict","process":3}` | `{}`; the connection of the client ends |
 //!
 //! An answer is `{"ok":…}` or `{"error":"a sentence"}`. A client gets a process by connecting to `card.sock`, and gives it back by closing
@@ -77,6 +77,9 @@ pub enum Request {
         /// UDP port of its Spindle transport.
         #[serde(default = "spindle_port")]
         port: u16,
+        /// Packets in both directions have the ICRC.
+        #[serde(default)]
+        icrc: bool,
     },
     /// Ends the connection of a client.
     Evict {
@@ -193,9 +196,9 @@ impl Connection {
             Request::Identify => Ok(identify(card)),
             Request::Processes => Ok(slots.iter().map(describe).collect()),
             Request::Nodes => {
-                let node = |(number, node): (&usize, &Node)| {
+                let node = |(number, (node, icrc)): (&usize, &(Node, bool))| {
                     let Node { mac, ip, port } = *node;
-                    json!({ "number": number, "mac": mac_text(mac), "ip": ip_text(ip), "port": port })
+                    json!({ "number": number, "mac": mac_text(mac), "ip": ip_text(ip), "port": port, "icrc": icrc })
                 };
                 Ok(card.nodes.iter().map(node).collect())
             }
@@ -211,9 +214,9 @@ impl Connection {
                 let station = Station { nid, mac: parse_mac(&mac)?, ip: parse_ip(&ip)? };
                 done(card.set_station(station, round_trip))
             }
-            Request::SetNode { number, mac, ip, port } => {
+            Request::SetNode { number, mac, ip, port, icrc } => {
                 let node = Node { mac: parse_mac(&mac)?, ip: parse_ip(&ip)?, port };
-                done(card.set_node(number, node))
+                done(card.set_node(number, node, icrc))
             }
             Request::Evict { process } => {
                 let slot = slots.iter_mut().find(|slot| slot.client.process == process);

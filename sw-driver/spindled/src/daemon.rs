@@ -109,7 +109,7 @@ impl Daemon {
         let vectors = (0..count).map(|vector| card.lock().interrupt(vector)).collect::<spindle::Result<_>>()?;
         let mut card = Card::open(card)?;
         for (number, node) in &options.nodes {
-            card.set_node(*number, *node)?;
+            card.set_node(*number, *node, false)?;
         }
         if let Some(station) = options.station {
             card.set_station(station, options.round_trip)?;

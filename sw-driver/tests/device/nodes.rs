@@ -3,7 +3,7 @@
 use crate::card::{refused, Handle};
 use spindle::peer::{Peer, Responses};
 use spindle::reliable::{Reliability, LONGEST_PUT_LIMIT};
-use spindle::Node;
+use spindle::{Icrc, Node};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, packet};
 
@@ -43,9 +43,19 @@ fn a_node_is_staged_before_it_is_entered() {
     assert_eq!(handle.writes(), entered(0x0405_0607, 0x0203, 0x0102_0304, 0x8000_FFFF, 0));
     device.set_node(255, None).unwrap();
     assert_eq!(handle.writes(), entered(0, 0, 0, 0, 255));
+    let node = Node { mac: [2, 3, 4, 5, 6, 7], ip: [1, 2, 3, 4], port: 0xFFFF };
+    for (icrc, flags) in [
+        (Icrc { sends: true, requires: false }, 0x1_0000),
+        (Icrc { sends: false, requires: true }, 0x2_0000),
+        (Icrc::BOTH, 0x3_0000),
+    ] {
+        device.set_checked_node(9, node, icrc).unwrap();
+        assert_eq!(handle.writes(), entered(0x0405_0607, 0x0203, 0x0102_0304, 0x8000_FFFF | flags, 9));
+    }
     for number in [256, usize::MAX] {
         let sentence = refused(device.set_node(number, None));
         assert_eq!(sentence, format!("there is no node {number}; the node table has numbers 0 to 255"));
+        assert_eq!(refused(device.set_checked_node(number, node, Icrc::BOTH)), sentence);
     }
     assert_eq!(handle.steps(), vec![]);
 }

@@ -3,6 +3,7 @@
 //! `etherparse` builds the headers and their checksums; only the Spindle header is laid out here, from the offsets in the
 //! contract.
 
+use crate::icrc;
 use etherparse::PacketBuilder;
 use spindle_contract::wire;
 
@@ -170,10 +171,11 @@ impl SpindleHeader {
     }
 }
 
-/// A Spindle frame; the UDP checksum is sent as 0, as `wire.md` says.
+/// A Spindle frame, with its ICRC if the header has the flag; the UDP checksum is sent as 0, as `wire.md` says.
 pub fn spindle(ends: &Ends, src_port: u16, spindle_port: u16, header: &SpindleHeader, payload: &[u8]) -> Vec<u8> {
     let mut datagram = header.to_bytes().to_vec();
     datagram.extend_from_slice(payload);
+    icrc::seal(&mut datagram);
     udp_without_checksum(ends, src_port, spindle_port, &datagram)
 }
 

@@ -8,6 +8,7 @@ pub mod checksums;
 pub mod combine;
 pub mod frames;
 pub mod handlers;
+pub mod icrc;
 pub mod jobs;
 pub mod packet_engine;
 pub mod rvma_lut;

@@ -1,4 +1,4 @@
-//! Several simulated NICs on one wire that loses, doubles, delays and reorders frames.
+//! Several simulated NICs on one wire that loses, doubles, corrupts, delays and reorders frames.
 //!
 //! All NICs count the same cycles. A register access takes time on its own NIC only; the others catch up before it returns,
 //! so a program that drives one of them sees all of them go on. Everything is deterministic: the same designs, accesses and
@@ -27,6 +27,8 @@ pub struct WireOptions {
     pub loss: f64,
     /// Share of the frames that arrive twice.
     pub duplication: f64,
+    /// Share of the frames of which one byte arrives changed.
+    pub corruption: f64,
     /// How a path is chosen.
     pub routing: Routing,
     /// Paths, at least one.
@@ -45,6 +47,7 @@ impl Default for WireOptions {
         WireOptions {
             loss: 0.0,
             duplication: 0.0,
+            corruption: 0.0,
             routing: Routing::Ordered,
             paths: 1,
             latency: 250,
@@ -63,6 +66,8 @@ pub struct WireCounts {
     pub lost: u64,
     /// Arrived a second time.
     pub doubled: u64,
+    /// Arrived with a byte changed; of a frame that arrives twice, each time for itself.
+    pub corrupted: u64,
     /// To an address that no NIC has.
     pub astray: u64,
     /// Handed to the NICs, doubles included.
@@ -97,7 +102,12 @@ impl Wire {
         self.fly(to, bytes, cycle);
     }
 
-    fn fly(&mut self, to: usize, bytes: Vec<u8>, cycle: u64) {
+    fn fly(&mut self, to: usize, mut bytes: Vec<u8>, cycle: u64) {
+        if self.options.corruption > 0.0 && self.random.random_bool(self.options.corruption) {
+            let at = self.random.random_range(0..bytes.len());
+            bytes[at] ^= self.random.random_range(1..=u8::MAX);
+            self.counts.corrupted += 1;
+        }
         let path = match self.options.routing {
             Routing::Ordered => 0,
             Routing::Adaptive => self.random.random_range(0..self.options.paths),

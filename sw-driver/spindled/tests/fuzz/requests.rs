@@ -63,6 +63,9 @@ fn request(source: &mut Source) -> (Value, bool, bool) {
             if source.chance(2) {
                 request["port"] = (source.word() as u16).into();
             }
+            if source.chance(3) {
+                request["icrc"] = source.chance(2).into();
+            }
             (request, true, number < NODE_TABLE_ENTRIES as u64)
         }
         _ => (json!({ "request": "evict", "process": source.number() }), true, false),

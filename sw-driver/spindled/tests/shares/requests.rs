@@ -3,6 +3,7 @@
 use crate::setup::{soon, Setup};
 use serde_json::{json, Value};
 use spindle::{open, Bar, Device, Node};
+use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::registers::{doorbell, global, node, rvma, PAGE};
 use spindled::Quota;
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +35,14 @@ fn questions_are_answered_and_the_card_is_set_up() {
     let other = json!({ "request": "set_node", "number": 2, "mac": "02:00:00:00:00:02", "ip": "10.0.0.2" });
     assert_eq!(ask(&control, &other), json!({ "ok": {} }));
     assert_eq!(ask(&control, &json!({ "request": "identify" }))["ok"]["station"]["ip"], "10.0.0.5");
-    assert_eq!(ask(&control, &json!({ "request": "nodes" }))["ok"][0]["number"], 2);
+    let checked = json!({ "request": "set_node", "number": 3, "mac": "02:00:00:00:00:03", "ip": "10.0.0.3", "icrc": true });
+    let port = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::NODE_PORT)).copied();
+    soon("the first node has no ICRC", || port() == Some(0x8000_0000 | u32::from(SPINDLE_PORT)));
+    assert_eq!(ask(&control, &checked), json!({ "ok": {} }));
+    soon("the second one has", || port() == Some(0x8003_0000 | u32::from(SPINDLE_PORT)));
+    let nodes = ask(&control, &json!({ "request": "nodes" }));
+    let shown = [0, 1].map(|n| (nodes["ok"][n]["number"].clone(), nodes["ok"][n]["icrc"].clone()));
+    assert_eq!(shown, [(json!(2), json!(false)), (json!(3), json!(true))]);
     let local = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::LOCAL_NID)).copied();
     soon("the card has its number: writes are posted", || local() == Some(5));
     assert!(ask(&control, &json!({ "request": "stats" }))["ok"]["mailboxes"].is_u64());

@@ -1,5 +1,6 @@
 //! What the parser says of a frame, written byte by byte as the standards do.
 
+use crate::icrc;
 use spindle_contract::params::{MAX_FRAME, MIN_FRAME};
 use spindle_contract::reasons;
 use spindle_contract::wire::*;
@@ -73,12 +74,47 @@ pub fn ones_complement_sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// Parses a frame that the MAC delivered as good; `spindle_port` is the UDP port of Spindle transport.
+/// What the node table has for the source of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceEntry {
+    /// Address of the node, if the table has the node.
+    pub ip: Option<u32>,
+    /// The node must use the ICRC.
+    pub requires: bool,
+}
+
+/// Parses a frame that the MAC delivered as good; `spindle_port` is the UDP port of Spindle transport. The node table is empty, and
+/// sources are not checked.
 pub fn parse(frame: &[u8], spindle_port: u16) -> Verdict {
-    match examine(frame, spindle_port) {
+    parse_of(frame, spindle_port, SourceEntry::default(), false)
+}
+
+/// The same with an entry of the node table for the frame's source, which is checked if `check` is set.
+pub fn parse_of(frame: &[u8], spindle_port: u16, source: SourceEntry, check: bool) -> Verdict {
+    match examine(frame, spindle_port).and_then(|parsed| integrity(frame, parsed, source, check)) {
         Ok(parsed) => Verdict::Accept(Box::new(parsed)),
         Err(reason) => Verdict::Drop(reason),
     }
+}
+
+/// The source and the ICRC of a Spindle packet that is well formed.
+fn integrity(frame: &[u8], p: Parsed, source: SourceEntry, check: bool) -> Result<Parsed, usize> {
+    if !p.is_spindle {
+        return Ok(p);
+    }
+    if check && source.ip != Some(p.ip_src) {
+        return Err(reasons::BAD_SOURCE);
+    }
+    let has_icrc = p.flags & flag::ICRC != 0;
+    if source.ip.is_some() && source.requires && !has_icrc {
+        return Err(reasons::ICRC_MISSING);
+    }
+    let start = p.l3_offset + IPV4_BYTES + UDP_BYTES;
+    let end = p.payload_offset + usize::from(p.payload_len) + if has_icrc { ICRC_BYTES } else { 0 };
+    if has_icrc && !icrc::intact(&frame[start..end]) {
+        return Err(reasons::BAD_ICRC);
+    }
+    Ok(p)
 }
 
 fn examine(frame: &[u8], spindle_port: u16) -> Result<Parsed, usize> {
@@ -183,7 +219,7 @@ fn transport(s: &[u8], p: &mut Parsed) -> Result<(), usize> {
     }
     let spindle = Spindle::parse(s);
     let header = if spindle.opcode == opcode::GET { SPINDLE_GET_BYTES } else { SPINDLE_BYTES };
-    let icrc = if spindle.flags & flag::ICRC != 0 { 4 } else { 0 };
+    let icrc = if spindle.flags & flag::ICRC != 0 { ICRC_BYTES } else { 0 };
     if (spindle.version, usize::from(spindle.words)) != (SPINDLE_VERSION, header / 8)
         || !(1..=LAST_OPCODE).contains(&spindle.opcode)
         || header + usize::from(spindle.payload_len) + icrc != s.len()

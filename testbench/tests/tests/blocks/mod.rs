@@ -6,6 +6,7 @@ pub mod async_fifo;
 pub mod common;
 pub mod count_memory;
 pub mod counter;
+pub mod crc;
 pub mod csr;
 pub mod desc;
 pub mod differential;

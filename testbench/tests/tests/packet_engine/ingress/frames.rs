@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::RxSinkPorts;
 use spindle_contract::params::MAX_FRAME;
 use spindle_contract::wire::*;
+use spindle_model::icrc;
 use spindle_model::packet_engine::parser::ones_complement_sum;
 
 pub const PORT: u16 = 4795;
@@ -83,9 +84,13 @@ fn transport(rng: &mut ChaCha8Rng) -> Vec<u8> {
     let payload = if op == opcode::GET { 0 } else { length(rng, 9000) };
     header[spindle::VERSION] = SPINDLE_VERSION << 4 | (header.len() / 8) as u8;
     header[spindle::OPCODE] = op;
-    let icrc = if header[spindle::FLAGS + 1] & flag::ICRC as u8 != 0 { 4 } else { 0 };
     put16(&mut header, spindle::PAYLOAD_LEN, payload as u16);
-    header.extend_from_slice(&bytes(rng, payload + icrc));
+    header.extend_from_slice(&bytes(rng, payload));
+    icrc::seal(&mut header);
+    if rng.random_bool(0.1) {
+        let at = rng.random_range(0..header.len());
+        header[at] ^= 1 << rng.random_range(0..8);
+    }
     let at = header.len();
     match rng.random_range(0..24) {
         0 => header[spindle::VERSION] = rng.random(),

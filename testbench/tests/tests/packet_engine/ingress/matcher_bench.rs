@@ -107,6 +107,8 @@ struct Parsed {
     flags: u32,
     desc: Vec<u8>,
     drop: Option<usize>,
+    /// The parser says a cycle later that its ICRC is wrong.
+    spoilt: bool,
 }
 
 /// A frame that is being received.
@@ -128,6 +130,8 @@ pub struct Bench {
     pub committed: Option<RuleSet>,
     incoming: Option<Incoming>,
     parsed: VecDeque<Parsed>,
+    /// The frame whose `parsed` came in the last cycle has a wrong ICRC.
+    spoilt: bool,
     expected: VecDeque<Expected>,
     pub seen: HashMap<String, usize>,
     /// Host window, and frames without a rule to it.
@@ -150,6 +154,7 @@ impl Bench {
             committed: None,
             incoming: None,
             parsed: VecDeque::new(),
+            spoilt: false,
             expected: VecDeque::new(),
             seen: HashMap::new(),
         }
@@ -201,6 +206,7 @@ impl Bench {
 
     fn received(&mut self, incoming: &Incoming) {
         let drop = self.rng.random_bool(0.05).then(|| self.rng.random_range(0..9usize));
+        let spoilt = drop.is_none() && self.rng.random_bool(0.05);
         let mut desc = packed("packet_desc");
         let last = desc.len() - 1;
         self.rng.fill(&mut desc[..last]);
@@ -213,7 +219,9 @@ impl Bench {
         let set = RuleSet { host_window, host_unmatched, ..incoming.set.clone() };
         let headers = Headers { frame: &incoming.frame, vlan: incoming.flags & 1 == 1, flags: incoming.flags };
         let result = match (drop, matches(&set, &headers)) {
-            (Some(reason), _) | (None, Match::Drop(reason)) => Err(reason),
+            (Some(reason), _) => Err(reason),
+            _ if spoilt => Err(reasons::BAD_ICRC),
+            (None, Match::Drop(reason)) => Err(reason),
             (None, Match::Unmatched) => Ok(vec![("action", action::HOST.into())]),
             (None, Match::Rule { number, message_id, ends }) => {
                 let rule = &set.rules[number];
@@ -240,7 +248,7 @@ impl Bench {
         *self.seen.entry(what).or_default() += 1;
         let at = self.cycle + PARSED;
         self.expected.push_back(Expected { due: at + LATENCY as u64, desc: desc.clone(), result });
-        self.parsed.push_back(Parsed { at, flags: incoming.flags, desc, drop });
+        self.parsed.push_back(Parsed { at, flags: incoming.flags, desc, drop, spoilt });
     }
 
     /// Ends the cycle: the parser's side, then what comes out.
@@ -249,8 +257,10 @@ impl Bench {
         self.dut.parsed_flags.set(flags);
         let now = self.parsed.front().is_some_and(|p| p.at == self.cycle);
         self.dut.parsed.valid.set(now);
+        self.dut.bad_icrc.set(std::mem::take(&mut self.spoilt));
         if now {
             let parsed = self.parsed.pop_front().expect("checked");
+            self.spoilt = parsed.spoilt;
             self.dut.parsed.set_bytes(&parsed.desc);
             self.dut.parsed.drop.set(parsed.drop.is_some());
             self.dut.parsed.reason.set(parsed.drop.unwrap_or(31));

@@ -5,9 +5,9 @@ use crate::packet_engine::ingress::frames::{any, drive_beat, PORT};
 use packet_engine::ingress::parser::{Parser, BEAT_LATENCY, LATENCY};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use spindle_contract::{params::MAX_FRAME, reasons, VERSION};
+use spindle_contract::{params::MAX_FRAME, reasons, wire::flag, VERSION};
 use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
-use spindle_model::packet_engine::parser::{parse, Parsed, Verdict};
+use spindle_model::packet_engine::parser::{parse_of, Parsed, SourceEntry, Verdict};
 use std::collections::{HashMap, VecDeque};
 
 /// What must come out for a frame.
@@ -37,6 +37,11 @@ fn compare(dut: &Dut<Parser>, e: &Expected) {
         assert_eq!(field("length"), e.length as u64);
     }
     let p: &Parsed = match &e.verdict {
+        // That comes a cycle later.
+        Verdict::Drop(reasons::BAD_ICRC) => {
+            assert!(!dut.parsed.drop.is_high(), "frame {} is dropped before its ICRC is compared", e.frame);
+            return;
+        }
         Verdict::Drop(reason) => {
             assert!(
                 dut.parsed.drop.is_high(),
@@ -110,8 +115,7 @@ fn compare(dut: &Dut<Parser>, e: &Expected) {
 struct Source {
     /// Number of the node that the parser must name.
     node: u8,
-    /// Address of the node, if the table has it.
-    ip: Option<u32>,
+    entry: SourceEntry,
 }
 
 impl Source {
@@ -124,7 +128,8 @@ impl Source {
             (Some(own), 2..) => Some(own),
             _ => None,
         };
-        Source { node: frame.get(53 + tag).copied().unwrap_or(0), ip }
+        let entry = SourceEntry { ip, requires: rng.random_bool(0.3) };
+        Source { node: frame.get(53 + tag).copied().unwrap_or(0), entry }
     }
 }
 
@@ -135,8 +140,8 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
     let dut = parser(wave);
     dut.check_source.set(check);
     // Sources of the frames whose first beat has not come out, and answers of the node table with their cycles.
-    let (mut sources, mut answers) = (VecDeque::<Source>::new(), VecDeque::<(u64, Option<u32>)>::new());
-    let mut source = Source { node: 0, ip: None };
+    let (mut sources, mut answers) = (VecDeque::<Source>::new(), VecDeque::<(u64, SourceEntry)>::new());
+    let mut source = Source { node: 0, entry: SourceEntry::default() };
     let mut expected: VecDeque<Expected> = VecDeque::new();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut beats: VecDeque<(u64, Vec<u8>, bool)> = VecDeque::new();
@@ -145,6 +150,8 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
     let (mut first, mut enabled) = (0, true);
     // Of the beats that come out: bytes of the frame so far, and whether the next one begins a frame.
     let (mut place, mut new) = (0, true);
+    // The frame whose `parsed` came in the last cycle has a wrong ICRC.
+    let mut wrong = false;
     while sent < frames || current.is_some() || !expected.is_empty() {
         if current.is_none() && sent < frames && (busy || rng.random_bool(0.7)) {
             let frame = any(&mut rng);
@@ -173,15 +180,13 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
                     } else if *bad {
                         Verdict::Drop(reasons::BAD_FRAME)
                     } else {
-                        match parse(frame, PORT) {
-                            Verdict::Accept(p) if check && p.is_spindle && source.ip != Some(p.ip_src) => {
-                                Verdict::Drop(reasons::BAD_SOURCE)
-                            }
-                            verdict => verdict,
-                        }
+                        parse_of(frame, PORT, source.entry, check)
                     };
                     let what = match &verdict {
                         Verdict::Drop(r) => reasons::DROP_REASONS[*r].0.to_string(),
+                        Verdict::Accept(p) if p.is_spindle && p.flags & flag::ICRC != 0 => {
+                            format!("vlan {} with ICRC", p.is_vlan)
+                        }
                         Verdict::Accept(p) => format!(
                             "vlan {} spindle {} udp {} icmp {} ipv4 {}",
                             p.is_vlan, p.is_spindle, p.is_udp, p.is_icmp, p.is_ipv4
@@ -205,15 +210,16 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
             }
         }
         if answers.front().is_some_and(|(due, _)| *due == cycle) {
-            let ip = answers.pop_front().expect("checked").1;
+            let SourceEntry { ip, requires } = answers.pop_front().expect("checked").1;
             dut.source.present.set(ip.is_some());
             dut.source.ip.set(ip.unwrap_or_else(|| rng.random()));
+            dut.source.requires.set(requires);
         }
         dut.eval();
         if dut.source.read.is_high() {
-            let Source { node, ip } = sources.pop_front().expect("one read for each frame");
+            let Source { node, entry } = sources.pop_front().expect("one read for each frame");
             assert_eq!(dut.source.node.number(), u64::from(node), "node whose address is read in cycle {cycle}");
-            answers.push_back((cycle + 2, ip));
+            answers.push_back((cycle + 2, entry));
         }
         // Flags come one cycle before the rest.
         if let Some(Expected { verdict: Verdict::Accept(p), frame, .. }) = expected.iter().find(|e| e.due == cycle + 1)
@@ -235,6 +241,8 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
             assert_eq!(dut.beat.data.bytes(), &bytes[..], "0 after the end of the frame");
             assert_eq!(dut.beat.last.is_high(), last);
         }
+        assert_eq!(dut.bad_icrc.is_high(), wrong, "bad_icrc in cycle {cycle}");
+        wrong = false;
         let due = expected.front().is_some_and(|e| e.due == cycle);
         assert_eq!(dut.parsed.valid.is_high(), due, "parsed_valid in cycle {cycle}");
         if due {
@@ -243,6 +251,7 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
             let base = *stamp_base.get_or_insert(dut.parsed.get().stamp.to_u64().wrapping_sub(e.stamp));
             e.stamp = e.stamp.wrapping_add(base);
             compare(&dut, &e);
+            wrong = e.verdict == Verdict::Drop(reasons::BAD_ICRC);
         }
         dut.tick();
         cycle += 1;
@@ -251,7 +260,8 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
     println!("{seen:#?}");
     if frames >= 1000 {
         // Each reason of the parser and each kind of frame must have been met.
-        let checked = if check { vec![reasons::BAD_SOURCE] } else { vec![] };
+        let mut checked = vec![reasons::BAD_ICRC, reasons::ICRC_MISSING];
+        checked.extend(check.then_some(reasons::BAD_SOURCE));
         for reason in (reasons::BAD_FRAME..=reasons::BAD_TRANSPORT).chain([reasons::RX_DISABLED]).chain(checked) {
             let name = reasons::DROP_REASONS[reason].0;
             assert!(seen.contains_key(name), "no frame was dropped for {name}; the test is blind there");
@@ -263,6 +273,7 @@ fn run(wave: &WaveContext, name: &str, frames: usize, busy: bool, check: bool) {
                 "spindle false udp false icmp true ipv4 true",
                 "spindle false udp false icmp false ipv4 true",
                 "spindle false udp false icmp false ipv4 false",
+                "with ICRC",
             ] {
                 let what = format!("vlan {vlan} {kind}");
                 assert!(seen.get(&what).is_some_and(|n| *n >= 10), "too few frames: {what}");

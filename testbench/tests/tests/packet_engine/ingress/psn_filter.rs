@@ -29,6 +29,8 @@ struct Packet {
     key: u32,
     /// The parser drops it.
     malformed: bool,
+    /// The parser says a cycle after the headers that the ICRC is wrong.
+    spoilt: bool,
 }
 
 impl Packet {
@@ -115,6 +117,7 @@ impl Bench {
         self.dut.parsed.set_bytes(&parsed);
         self.dut.parsed.valid.set(self.line[0].is_some());
         self.dut.parsed.drop.set(self.line[0].is_some_and(|p| p.malformed));
+        self.dut.bad_icrc.set(self.line[1].is_some_and(|p| p.spoilt));
         for (port, commit) in [(&self.dut.scheduler_commit, scheduler), (&self.dut.ingress_commit, ingress)] {
             let (node, psn, accepted) = commit.unwrap_or_default();
             port.set(PsnCommit { accepted, peer: bits(node & 255), psn: bits(psn & 0x7ff) });
@@ -293,6 +296,9 @@ fn one_at_a_time() {
                         Packet { opcode: opcode::ACK, ..Packet::put(node, psn) },
                         Packet { opcode: opcode::NACK, ..Packet::put(node, psn) },
                         Packet { malformed: true, ..Packet::put(node, psn) },
+                        Packet { spoilt: true, ..Packet::put(node, psn) },
+                        Packet { spoilt: true, ..Packet::nop(node, psn) },
+                        Packet { spoilt: true, ..Packet::open(node, rng.random()) },
                         Packet { msg_id: 77, ..Packet::nop(node, psn) },
                     ];
                     assert_eq!(bench.send(*untouched.choose(&mut rng).expect("some")), Answer::Untouched);
@@ -601,7 +607,9 @@ fn answers_are_taken() {
             let wanted = if takes { Answer::Dropped(reasons::CONTROL) } else { Answer::Untouched };
             for packet in answers {
                 assert_eq!(bench.send(packet), wanted, "{packet:?}");
-                assert_eq!(bench.send(Packet { malformed: true, ..packet }), Answer::Untouched, "{packet:?}");
+                for packet in [Packet { malformed: true, ..packet }, Packet { spoilt: true, ..packet }] {
+                    assert_eq!(bench.send(packet), Answer::Untouched, "{packet:?}");
+                }
             }
             let put = bench.send(Packet::put(4, 0));
             if enable {

@@ -15,6 +15,7 @@ use spindle_contract::wire::{self, flag, opcode};
 use spindle_harness::{near, random_bits, run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::checksums;
 use spindle_model::frames::{spindle, udp_without_checksum, Ends, SpindleHeader};
+use spindle_model::icrc;
 use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
@@ -38,11 +39,15 @@ struct Node {
     mac: [u8; 6],
     ip: [u8; 4],
     port: u16,
+    /// Frames for it get an ICRC, frames of it need one.
+    icrc: bool,
+    requires: bool,
 }
 
 impl Node {
     fn random(rng: &mut ChaCha8Rng) -> Self {
-        Node { nid: rng.random(), mac: rng.random(), ip: rng.random(), port: rng.random() }
+        let (icrc, requires) = (rng.random(), rng.random());
+        Node { nid: rng.random(), mac: rng.random(), ip: rng.random(), port: rng.random(), icrc, requires }
     }
 
     /// MAC address as its two registers have it, low and high.
@@ -65,6 +70,7 @@ impl Network {
         let nodes = NODES.iter().map(|place| (*place, Node::random(rng))).collect();
         let mut network = Network { own, nodes };
         let at = NODES.iter().position(|place| *place == CARRIES).expect("it exists");
+        network.nodes[at].1.icrc = false;
         network.nodes[at].1.ip = [192, 168, 0, 0];
         let segment = spindle(&network.ends(at), 0, 0, &SpindleHeader::default(), &[0; SEGMENT_BYTES]);
         let words = segment[14..34].chunks(2).enumerate().filter(|(i, _)| *i != 5);
@@ -86,10 +92,40 @@ impl Network {
     }
 
     /// A frame to the node at this place.
-    fn frame(&self, place: u64, header: &SpindleHeader, payload: &[u8]) -> Option<Vec<u8>> {
+    fn frame(&self, place: u64, header: &SpindleHeader, payload: &[u8]) -> Option<Frame> {
         let at = self.find(place)?;
-        let header = SpindleHeader { src_nid: self.own.nid, ..*header };
-        Some(spindle(&self.ends(at), source_port(header.msg_id), self.nodes[at].1.port, &header, payload))
+        let flags = self.flags(at, header.flags);
+        let header = SpindleHeader { src_nid: self.own.nid, flags, ..*header };
+        let frame = spindle(&self.ends(at), source_port(header.msg_id), self.nodes[at].1.port, &header, payload);
+        Some(without_icrc(frame))
+    }
+
+    /// The flags of a packet to the node at this place of the list: the node table alone decides about the ICRC.
+    fn flags(&self, at: usize, flags: u16) -> u16 {
+        flags & !flag::ICRC | if self.nodes[at].1.icrc { flag::ICRC } else { 0 }
+    }
+}
+
+/// What the initiator makes of a frame: egress appends the ICRC, which is counted in the headers.
+fn without_icrc(mut frame: Vec<u8>) -> Frame {
+    let icrc = icrc::has_icrc(&frame[wire::spindle::START..]);
+    if icrc {
+        frame.truncate(frame.len() - wire::ICRC_BYTES);
+    }
+    Frame { bytes: frame, icrc }
+}
+
+/// A frame as it leaves the initiator.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Frame {
+    bytes: Vec<u8>,
+    /// Egress is to append the ICRC.
+    icrc: bool,
+}
+
+impl From<Vec<u8>> for Frame {
+    fn from(bytes: Vec<u8>) -> Self {
+        Frame { bytes, icrc: false }
     }
 }
 
@@ -112,7 +148,7 @@ struct Job {
 }
 
 /// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
-fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
+fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Frame, u64)> {
     let desc = &job.desc;
     let Some(at) = network.find(desc.node.to_u64()) else { return vec![] };
     let (place, tag) = (desc.node.to_u64(), desc.frame.to_u64());
@@ -123,7 +159,7 @@ fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
             put_op::GET_RESP => opcode::GET_RESP,
             _ => opcode::PUT,
         },
-        flags: desc.flags.to_u64() as u16 | flag::UNSEQ,
+        flags: network.flags(at, desc.flags.to_u64() as u16 | flag::UNSEQ),
         psn: 0,
         src_nid: network.own.nid,
         src_pid: desc.src_pid.to_u64() as u16,
@@ -144,8 +180,10 @@ fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
         datagram.extend(desc.reply_addr.to_u64().to_be_bytes());
         datagram.extend((desc.reply_off.to_u64() as u32).to_be_bytes());
         datagram.extend((desc.reply_key.to_u64() as u32).to_be_bytes());
+        icrc::seal(&mut datagram);
         let port = network.nodes[at].1.port;
-        return vec![(udp_without_checksum(&network.ends(at), source_port(msg_id), port, &datagram), tag)];
+        let frame = udp_without_checksum(&network.ends(at), source_port(msg_id), port, &datagram);
+        return vec![(without_icrc(frame), tag)];
     }
     if job.payload.is_empty() {
         return network.frame(place, &header, &[]).map(|bytes| (bytes, tag)).into_iter().collect();
@@ -163,7 +201,7 @@ fn frames(network: &Network, job: &Job, msg_id: u32) -> Vec<(Vec<u8>, u64)> {
 }
 
 /// The frame of a reply, if its node exists.
-fn reply_frame(network: &Network, job: &FrameJob) -> Option<(Vec<u8>, u64)> {
+fn reply_frame(network: &Network, job: &FrameJob) -> Option<(Frame, u64)> {
     let header = SpindleHeader {
         opcode: job.opcode.to_u64() as u8,
         flags: job.flags.to_u64() as u16,
@@ -262,9 +300,9 @@ struct Bench {
     segments: usize,
     /// Puts whose first segments cannot be read and the last one can, and the reverse.
     partly: [usize; 2],
-    expected_array: VecDeque<(Vec<u8>, u64)>,
-    expected_host: VecDeque<(Vec<u8>, u64)>,
-    expected_replies: VecDeque<(Vec<u8>, u64)>,
+    expected_array: VecDeque<(Frame, u64)>,
+    expected_host: VecDeque<(Frame, u64)>,
+    expected_replies: VecDeque<(Frame, u64)>,
     /// In no particular order.
     expected_done: Vec<PutDone>,
     /// Numbers of messages, and puts and gets so far that succeed, that fail.
@@ -275,6 +313,7 @@ struct Bench {
     /// Frames that wanted checksums and have none of their transport.
     unsummed: u32,
     now: Vec<u8>,
+    now_icrc: bool,
     /// Cycles in which a first beat, a last beat was taken.
     firsts: Vec<u64>,
     lasts: Vec<u64>,
@@ -314,6 +353,7 @@ impl Bench {
             pulses: [0; 3],
             unsummed: 0,
             now: vec![],
+            now_icrc: false,
             firsts: vec![],
             lasts: vec![],
             puts_taken: vec![],
@@ -345,7 +385,8 @@ impl Bench {
         self.write(node::NODE_MAC_LO, low);
         self.write(node::NODE_MAC_HI, high);
         self.write(node::NODE_IP, u32::from_be_bytes(node.ip));
-        self.write(node::NODE_PORT, u32::from(present) << 31 | u32::from(node.port));
+        let port = node::NodePort::ZERO.with_port(node.port.into()).with_present(present);
+        self.write(node::NODE_PORT, port.with_use_icrc(node.icrc).with_require_icrc(node.requires).0);
         self.write(node::NODE_COMMIT, place as u32);
     }
 
@@ -386,7 +427,7 @@ impl Bench {
     }
 
     fn frame(&mut self, bytes: Vec<u8>, tag: u64) {
-        self.expected_array.push_back((bytes.clone(), tag));
+        self.expected_array.push_back((bytes.clone().into(), tag));
         self.stream.push_back(Item::Frame(bytes, tag, false));
     }
 
@@ -394,7 +435,7 @@ impl Bench {
     fn summed_frame(&mut self, bytes: Vec<u8>, tag: u64) {
         let mut sent = bytes.clone();
         self.unsummed += u32::from(!checksums::send(&mut sent));
-        self.expected_array.push_back((sent, tag));
+        self.expected_array.push_back((sent.into(), tag));
         self.stream.push_back(Item::Frame(bytes, tag, true));
     }
 
@@ -585,16 +626,19 @@ impl Bench {
             let last = beat[72] & 1 == 1;
             assert!(last || count == 64, "cycle {}: a hole inside a frame", self.cycle);
             let tag = (u64::from(beat[72]) | u64::from(beat[73]) << 8 | u64::from(beat[74]) << 16) >> 1 & 0xFFFF;
+            let icrc = beat[74] >> 1 & 1 == 1;
             if self.now.is_empty() {
                 self.firsts.push(self.cycle);
+                self.now_icrc = icrc;
             }
+            assert_eq!(icrc, self.now_icrc, "cycle {}: a frame with and without ICRC", self.cycle);
             self.now.extend(&beat[..count]);
             if last {
                 self.lasts.push(self.cycle);
-                let frame = (std::mem::take(&mut self.now), tag);
+                let frame = (Frame { bytes: std::mem::take(&mut self.now), icrc }, tag);
                 if self.expected_array.front() == Some(&frame) {
                     self.expected_array.pop_front();
-                } else if tag == 0 && self.expected_raw.front() == Some(&frame.0) {
+                } else if tag == 0 && !icrc && self.expected_raw.front() == Some(&frame.0.bytes) {
                     assert!(beat[count..64].iter().all(|byte| *byte == 0), "cycle {}: bytes after the end", self.cycle);
                     self.expected_raw.pop_front();
                 } else if self.expected_replies.front() == Some(&frame) {

@@ -162,6 +162,8 @@ struct Bench {
     timeout_at: u16,
     expires_at: u16,
     era: u16,
+    /// The response of the cycle before, whose ICRC is compared.
+    arrived: Option<Response>,
     responses: VecDeque<Response>,
     lost: Option<usize>,
     due: bool,
@@ -195,6 +197,7 @@ impl Bench {
             timeout_at: 0,
             expires_at: 0,
             era: 0,
+            arrived: None,
             responses: VecDeque::new(),
             lost: None,
             due: false,
@@ -381,6 +384,8 @@ impl Bench {
             self.dut.parsed.set(*packet);
             self.dut.parsed.drop.set(*drop);
         }
+        let spoilt = self.percent(5);
+        self.dut.bad_icrc.set(spoilt);
         let lost = if self.rng.random_range(0..1000) < self.phase.losses { self.random_record() } else { None };
         self.dut.lost.valid.set(lost.is_some());
         if let Some(at) = lost {
@@ -426,8 +431,10 @@ impl Bench {
         }
 
         // What the coming clock edge takes.
-        if let Some((_, _, Some(response))) = response {
-            if self.responses.len() < RESPONSES {
+        if let Some(response) = std::mem::replace(&mut self.arrived, response.and_then(|(.., taken)| taken)) {
+            if spoilt {
+                self.saw("responses with a wrong ICRC");
+            } else if self.responses.len() < RESPONSES {
                 self.responses.push_back(response);
             } else {
                 self.saw("responses lost");

@@ -6,7 +6,7 @@ use anyhow::{ensure, Result};
 use spindle::peer::Responses;
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{Device, HostMemory, Kind, Rule, Target};
+use spindle::{Device, HostMemory, Icrc, Kind, Rule, Target};
 use spindle_contract::params::{Config, SEGMENT_BYTES};
 use spindle_contract::wire::status;
 use spindle_harness::Source;
@@ -24,9 +24,10 @@ pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 2] = [
     ("RVMA against RDMA", rvma_vs_rdma::KEYS, rvma_vs_rdma::compare),
 ];
 
-const LOSS_KEYS: [&str; 3] = ["rvma.goodput_at_loss.0", "rvma.goodput_at_loss.0_1", "rvma.goodput_at_loss.1"];
-/// Shares of the frames that are lost, in the order of the keys.
-const LOSSES: [f64; 3] = [0.0, 0.001, 0.01];
+const LOSS_KEYS: [&str; 4] =
+    ["rvma.goodput_at_loss.0", "rvma.goodput_at_loss.0_1", "rvma.goodput_at_loss.1", "rvma.goodput_at_loss.1_icrc"];
+/// Shares of the frames that are lost, and whether all frames have the ICRC, in the order of the keys.
+const LOSSES: [(f64, bool); 4] = [(0.0, false), (0.001, false), (0.01, false), (0.01, true)];
 /// Bits of payload per cycle when full-size segments follow each other on the wire without a gap.
 pub const WIRE_LIMIT: f64 = SEGMENT_BYTES as f64 * 8.0 / 24.0;
 const KEY: u32 = 0x5EED;
@@ -67,11 +68,11 @@ pub fn pair(
 }
 
 fn goodput_at_loss(source: &Source, config: &Config) -> Result<Vec<Figure>> {
-    LOSS_KEYS.iter().zip(LOSSES).map(|(key, loss)| goodput(source, config, key, loss)).collect()
+    LOSS_KEYS.iter().zip(LOSSES).map(|(key, (loss, icrc))| goodput(source, config, key, loss, icrc)).collect()
 }
 
 /// Puts to several mailboxes at once, from the first register access to the last record.
-fn goodput(source: &Source, config: &Config, key: &'static str, loss: f64) -> Result<Figure> {
+fn goodput(source: &Source, config: &Config, key: &'static str, loss: f64, icrc: bool) -> Result<Figure> {
     const PUT: usize = 1 << 20;
     const PUTS: usize = 8;
     const PATIENCE: u64 = 2_000_000;
@@ -80,6 +81,10 @@ fn goodput(source: &Source, config: &Config, key: &'static str, loss: f64) -> Re
     let wire = WireOptions { loss, ..WireOptions::default() };
     let sending = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0 };
     let [mut sender, mut receiver] = pair(source, config, wire, ACK_EVERY, sending)?;
+    if icrc {
+        sender.set_checked_node(1, address(1), Icrc::BOTH)?;
+        receiver.set_checked_node(0, address(0), Icrc::BOTH)?;
+    }
     let mut posted = Vec::new();
     let mut data = Vec::new();
     for number in 0..PUTS as u64 {
@@ -109,9 +114,10 @@ fn goodput(source: &Source, config: &Config, key: &'static str, loss: f64) -> Re
     let rate = (8 * PUT * PUTS) as f64 / (end - start) as f64;
     let how = format!(
         "{PUTS} puts of {PUT} bytes to as many mailboxes, register access of the first to record of the last: {rate:.1} bits per cycle of \
-         {WIRE_LIMIT:.1}; {} of {} frames lost, {resent} segments sent again; wire of {} cycles, timeout {}, hole time {} cycles",
+         {WIRE_LIMIT:.1}; {} of {} frames lost, {} ICRC, {resent} segments sent again; wire of {} cycles, timeout {}, hole time {} cycles",
         counts.lost,
         counts.sent,
+        if icrc { "with" } else { "without" },
         wire.latency,
         64 * u32::from(sending.timeout),
         64 * u32::from(sending.hole_time),

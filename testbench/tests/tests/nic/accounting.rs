@@ -151,7 +151,7 @@ fn too_old(nic: &mut Nic) {
     nic.device.set_message_timeout(0).unwrap();
 }
 
-/// The reasons of the PSN filter and of the check of sources, which are off otherwise.
+/// The reasons of the PSN filter, of the check of sources and of the ICRC, which are off otherwise.
 fn sequence_numbers(nic: &mut Nic) {
     let nop = |psn, src_nid| {
         let header = SpindleHeader { opcode: opcode::CTRL, msg_id: control::NOP, psn, src_nid, ..Default::default() };
@@ -166,6 +166,12 @@ fn sequence_numbers(nic: &mut Nic) {
     provoke(nic, DUPLICATE, nop(0, 1));
     provoke(nic, PSN_WINDOW, nop(5000, 1));
     provoke(nic, NO_PEER, nop(0, other));
+    nic.requires_icrc(1);
+    provoke(nic, ICRC_MISSING, nop(1, 1));
+    let header = SpindleHeader { opcode: opcode::CTRL, flags: flag::ICRC, psn: 1, ..Default::default() };
+    let mut wrong = spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &[]);
+    wrong[UDP_HEADERS + wire::spindle::ADDR] ^= 1;
+    provoke(nic, BAD_ICRC, at_once(&[wrong]));
     nic.device.set_sequence_filter(false).unwrap();
 }
 

@@ -5,7 +5,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
 use spindle::stats::Stats;
-use spindle::{ContextId, ContextOptions, Device, Image, Rule};
+use spindle::{ContextId, ContextOptions, Device, Icrc, Image, Rule};
 use spindle_contract::params::{Config, SPINDLE_PORT};
 use spindle_contract::reasons::{DROP_COUNT, DROP_REASONS, T_EGRESS_FIRST, T_FIRST_BEAT};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
@@ -156,9 +156,18 @@ impl Nic {
 
     /// Enters a node into the node table, with the address from which frames of the tests come.
     pub fn knows(&mut self, node: u32) {
+        self.enter(node, Icrc::default());
+    }
+
+    /// The same, and packets of the node need an ICRC.
+    pub fn requires_icrc(&mut self, node: u32) {
+        self.enter(node, Icrc { sends: false, requires: true });
+    }
+
+    fn enter(&mut self, node: u32, icrc: Icrc) {
         let Ends { src_mac: mac, src_ip: ip, .. } = Ends::default();
         let entry = spindle::Node { mac, ip, port: SPINDLE_PORT };
-        self.device.set_node((node % NODE_TABLE_ENTRIES as u32) as usize, Some(entry)).unwrap();
+        self.device.set_checked_node((node % NODE_TABLE_ENTRIES as u32) as usize, entry, icrc).unwrap();
     }
 
     /// Installs an example handler without activating it.

@@ -17,6 +17,7 @@ pub mod faults;
 pub mod frames;
 pub mod from_host;
 pub mod gets;
+pub mod icrc;
 pub mod interrupts;
 pub mod mailboxes;
 pub mod network;

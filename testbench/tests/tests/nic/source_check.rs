@@ -12,11 +12,11 @@ use spindle_contract::wire::{control, flag, nack, opcode, status, NODE_TABLE_ENT
 use spindle_model::frames::{spindle, Ends, SpindleHeader};
 use spindle_sim::{address, WireFrame, WireOptions};
 
-const ADDRESS: u64 = 0x77;
-const KEY: u32 = 9;
+pub(super) const ADDRESS: u64 = 0x77;
+pub(super) const KEY: u32 = 9;
 const PROCESS: usize = 2;
 /// Length of a put: three segments.
-const LENGTH: usize = 3000;
+pub(super) const LENGTH: usize = 3000;
 /// Segments of a put.
 const SEGMENTS: u32 = LENGTH.div_ceil(1408) as u32;
 /// Cycles in which a frame takes effect, its answer included.
@@ -50,19 +50,17 @@ fn put(nodes: &mut [Node], n: usize, value: u8) -> Put {
     nodes[0].put(PROCESS, buffer, LENGTH as u32, &target).unwrap()
 }
 
-/// Everything that frames change: all counters but those of arrival and of BAD_SOURCE, the peer, the window's bytes.
-fn state(node: &mut Node, posted: Option<&Posted>) -> (Vec<(String, u64)>, Option<Peer>, Vec<u8>) {
+/// Everything that frames change: all counters but those of arrival and of these drops, the peer, and every byte of host memory that
+/// is not 0.
+pub(super) fn state(node: &mut Node, except: &[usize]) -> (Vec<(String, u64)>, Option<Peer>, Vec<(u64, u8)>) {
     let counters = node.counters().unwrap();
     let arrival = ["frames_in", "bytes_in"];
     let values = counters.counters.iter().filter(|counter| !arrival.contains(&counter.name.as_str()));
     let mut values: Vec<(String, u64)> =
         values.map(|counter| (format!("{}.{}", counter.page, counter.name), counter.value)).collect();
-    let drops = counters.drop_reasons().filter(|(name, _)| *name != DROP_REASONS[BAD_SOURCE].0);
+    let drops = counters.drop_reasons().filter(|(name, _)| except.iter().all(|reason| *name != DROP_REASONS[*reason].0));
     values.extend(drops.map(|(name, count)| (name.to_owned(), count.into())));
-    let mut bytes = vec![0; 2 * LENGTH];
-    if let Some(posted) = posted {
-        node.memory.read(posted.buffer, &mut bytes).unwrap();
-    }
+    let bytes = node.memory.card().sim().memory().memory.nonzero();
     (values, node.peer(0).unwrap(), bytes)
 }
 
@@ -70,8 +68,9 @@ fn bad_sources(node: &mut Node) -> u32 {
     node.stats().unwrap().drops[BAD_SOURCE]
 }
 
-/// Frames that anyone can send: in the name of the first NIC to the second (`to` 1), and of the second to the first.
-fn forged(to: usize, ends: &Ends) -> Vec<(&'static str, Vec<u8>)> {
+/// Frames that anyone can send: in the name of the first NIC to the second (`to` 1), and of the second to the first; all with these
+/// flags.
+pub(super) fn forged(to: usize, ends: &Ends, flags: u16) -> Vec<(&'static str, Vec<u8>)> {
     let data = [0xEE; 40];
     let header = SpindleHeader {
         src_nid: 1 - to as u32,
@@ -80,7 +79,7 @@ fn forged(to: usize, ends: &Ends) -> Vec<(&'static str, Vec<u8>)> {
         addr: ADDRESS,
         key: KEY,
         msg_id: 0xBAD,
-        flags: 0,
+        flags,
         psn: SEGMENTS,
         msg_len: data.len() as u32,
         payload_len: data.len() as u16,
@@ -92,9 +91,9 @@ fn forged(to: usize, ends: &Ends) -> Vec<(&'static str, Vec<u8>)> {
     match to {
         1 => vec![
             ("put in the window", frame(&header, &data)),
-            ("put without a number", frame(&SpindleHeader { flags: flag::UNSEQ, ..header }, &data)),
+            ("put without a number", frame(&SpindleHeader { flags: flags | flag::UNSEQ, ..header }, &data)),
             ("put of an old number", frame(&SpindleHeader { psn: 0, ..header }, &data)),
-            ("put with a request", frame(&SpindleHeader { flags: flag::ACK_REQ, psn: 1, ..header }, &data)),
+            ("put with a request", frame(&SpindleHeader { flags: flags | flag::ACK_REQ, psn: 1, ..header }, &data)),
             ("answer to a get", frame(&SpindleHeader { opcode: opcode::GET_RESP, ..header }, &data)),
             ("opening", control(control::OPEN, INCARNATION + 7)),
             ("number given up", control(control::NOP, 0)),
@@ -120,18 +119,18 @@ fn forged(to: usize, ends: &Ends) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// From where a frame to a NIC comes.
-fn ends(to: usize, src_ip: [u8; 4], vlan: Option<u16>) -> Ends {
+pub(super) fn ends(to: usize, src_ip: [u8; 4], vlan: Option<u16>) -> Ends {
     let (other, own) = (address(1 - to), address(to));
     Ends { src_mac: other.mac, dst_mac: own.mac, src_ip, dst_ip: own.ip, vlan }
 }
 
-fn inject(node: &Node, bytes: Vec<u8>) {
+pub(super) fn inject(node: &Node, bytes: Vec<u8>) {
     node.memory.card().sim().inject(WireFrame { bytes, gap: 0, bad: false });
     node.memory.network().run(SETTLED);
 }
 
 /// The first put has arrived, the second is under way: its frames are lost.
-fn between_two_puts() -> (Vec<Node>, Posted, Put) {
+pub(super) fn between_two_puts() -> (Vec<Node>, Posted, Put) {
     let (mut nodes, posted) = open();
     let first = put(&mut nodes, 0, 1);
     nodes[0].wait_put(&first, 100_000).unwrap();
@@ -147,14 +146,13 @@ fn a_frame_of_another_address_changes_a_counter_and_nothing_else() {
     let (mut nodes, posted, second) = between_two_puts();
     let mut rejected = [0, 0];
     for to in [1, 0] {
-        let posted = (to == 1).then_some(&posted);
         let own = u32::from_be_bytes(address(1 - to).ip);
         let elsewhere = [(own ^ 1, None), (own ^ 1 << 31, Some(5)), (own ^ 1 << 16, None), (0, None), (!own, Some(9))];
         for (ip, vlan) in elsewhere {
-            for (what, frame) in forged(to, &ends(to, ip.to_be_bytes(), vlan)) {
-                let before = state(&mut nodes[to], posted);
+            for (what, frame) in forged(to, &ends(to, ip.to_be_bytes(), vlan), 0) {
+                let before = state(&mut nodes[to], &[BAD_SOURCE]);
                 inject(&nodes[to], frame);
-                assert_eq!(state(&mut nodes[to], posted), before, "{what} to {to} from {ip:#x}");
+                assert_eq!(state(&mut nodes[to], &[BAD_SOURCE]), before, "{what} to {to} from {ip:#x}");
                 rejected[to] += 1;
                 assert_eq!(bad_sources(&mut nodes[to]), rejected[to], "{what} to {to}");
             }
@@ -179,14 +177,13 @@ fn each_of_those_frames_takes_effect_if_sources_are_not_checked() {
         for check in [true, false] {
             let own = address(1 - to).ip;
             let ip = if check { own } else { [1, 2, 3, 4] };
-            for n in 0..forged(to, &ends(to, ip, None)).len() {
-                let (mut nodes, posted, second) = between_two_puts();
+            for n in 0..forged(to, &ends(to, ip, None), 0).len() {
+                let (mut nodes, _, second) = between_two_puts();
                 nodes[to].set_source_check(check).unwrap();
-                let (what, frame) = forged(to, &ends(to, ip, None)).swap_remove(n);
-                let posted = (to == 1).then_some(&posted);
-                let before = state(&mut nodes[to], posted);
+                let (what, frame) = forged(to, &ends(to, ip, None), 0).swap_remove(n);
+                let before = state(&mut nodes[to], &[BAD_SOURCE]);
                 inject(&nodes[to], frame);
-                assert_ne!(state(&mut nodes[to], posted), before, "{what} to {to}");
+                assert_ne!(state(&mut nodes[to], &[BAD_SOURCE]), before, "{what} to {to}");
                 assert_eq!(bad_sources(&mut nodes[to]), 0);
                 if what == "acknowledgement" {
                     assert!(nodes[0].put_is_over(&second).unwrap(), "it ends a put whose bytes were lost");
@@ -199,16 +196,16 @@ fn each_of_those_frames_takes_effect_if_sources_are_not_checked() {
 /// Every other entry of the table is empty: its node has no address, not even 0.
 #[test]
 fn a_node_that_the_table_does_not_have_is_refused() {
-    let (mut nodes, posted) = open();
+    let (mut nodes, _) = open();
     nodes[1].set_node(7, Some(address(7))).unwrap();
     nodes[1].set_node(7, None).unwrap();
     let mut frames = 0;
     for nid in (2..NODE_TABLE_ENTRIES as u32).step_by(23).chain([7, 255]) {
         for ip in [address(0).ip, address(nid as usize).ip, [0; 4]] {
             let header = SpindleHeader { src_nid: nid, addr: ADDRESS, key: KEY, ..SpindleHeader::default() };
-            let before = state(&mut nodes[1], Some(&posted));
+            let before = state(&mut nodes[1], &[BAD_SOURCE]);
             inject(&nodes[1], spindle(&ends(1, ip, None), 50_000, SPINDLE_PORT, &header, &[]));
-            assert_eq!(state(&mut nodes[1], Some(&posted)), before, "node {nid}");
+            assert_eq!(state(&mut nodes[1], &[BAD_SOURCE]), before, "node {nid}");
             frames += 1;
         }
     }

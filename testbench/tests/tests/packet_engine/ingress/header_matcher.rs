@@ -83,7 +83,7 @@ fn run(wave: &WaveContext, rules: usize, style: RamStyle, sets: usize, host: (bo
     }
     bench.drain();
     println!("{:#?}", bench.seen);
-    for what in ["no_rule", "rule_drop", "runt"] {
+    for what in ["no_rule", "rule_drop", "runt", "bad_icrc"] {
         assert!(bench.seen.contains_key(what), "{what} never happened; the test is blind there");
     }
     assert_eq!(bench.seen.contains_key("unmatched"), host == (true, true));

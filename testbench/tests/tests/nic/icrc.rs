@@ -12,7 +12,7 @@ use spindle::rvma::Posted;
 use spindle::{HostMemory, Icrc, Kind, Put, Reply, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{BAD_FRAME, BAD_ICRC, BAD_SOURCE, BAD_TRANSPORT, DROP_COUNT, ICRC_MISSING, NO_RULE};
-use spindle_contract::wire::{flag, spindle, status};
+use spindle_contract::wire::{self, flag, status};
 use spindle_harness::{seed_of_run, seeded_rng, share, with_seeds};
 use spindle_model::packet_engine::parser::{parse_of, SourceEntry, Verdict};
 use spindle_sim::{address, Routing, WireFrame, WireOptions};
@@ -31,7 +31,7 @@ fn early() -> Vec<usize> {
 
 /// What becomes of a frame of NIC `from` at a NIC that has one rule, for Spindle packets; `None`: it goes on.
 fn fate(frame: &[u8], from: usize, requires: bool) -> Option<usize> {
-    let source = frame.get(spindle::START + spindle::SRC_NID + 3).copied().unwrap_or(0);
+    let source = frame.get(wire::spindle::START + wire::spindle::SRC_NID + 3).copied().unwrap_or(0);
     let known = usize::from(source) < 2;
     let ip = known.then(|| u32::from_be_bytes(address(source.into()).ip));
     let entry = SourceEntry { ip, requires: requires && usize::from(source) == from };
@@ -182,7 +182,7 @@ fn traffic(wire: WireOptions, rounds: usize) -> (Vec<Vec<(u64, u8)>>, Vec<Node>)
         for from in [0, 1] {
             let to = 1 - from;
             let address = ADDRESS + round;
-            let target = |offset| Target { node: to as u16, process: 1, address, key: KEY, offset, kind: Kind::Bound };
+            let target = |offset| Target { node: to as u8, process: 1, address, key: KEY, offset, kind: Kind::Bound };
             let data: Vec<u8> = (0..SIZE).map(|_| rng.random()).collect();
             let window = nodes[to].init_window(1, address, KEY, SIZE as u32).unwrap();
             let posted = nodes[to].post_buffer(window, SIZE as u32).unwrap();

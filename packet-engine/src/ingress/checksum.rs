@@ -56,7 +56,7 @@ pub struct TransportSum {
     words: DFF<Bits<512>>,
     stage_valid: DFF<Bit>,
     stage_first: DFF<Bit>,
-    tagged: DFF<Bit>,
+    has_tag: DFF<Bit>,
     udp: DFF<Bit>,
     total: DFF<Bits<16>>,
     stop: DFF<Bits<17>>,
@@ -116,7 +116,7 @@ impl TransportSum {
             self.whole.d.next = whole;
             self.empty.d.next = empty;
             if first {
-                self.tagged.d.next = vlan;
+                self.has_tag.d.next = vlan;
                 self.udp.d.next = is_udp;
                 self.total.d.next = total_raw;
                 self.stop.d.next = stop;
@@ -128,7 +128,7 @@ impl TransportSum {
         self.ip_end.next = self.stop.q.val();
         self.counted.offer(self.stage_valid.q.val() & !self.empty.q.val(), self.words.q.val());
         self.counted_first.next = self.stage_first.q.val();
-        self.counted_vlan.next = self.tagged.q.val();
+        self.counted_vlan.next = self.has_tag.q.val();
 
         // Stage 2.
         for i in 0..BEAT_WORDS {

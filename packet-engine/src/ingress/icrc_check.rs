@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | transport sum | in `beat` (pulse), `first`, `vlan`: the bytes of a beat that are in the IPv4 packet, the others 0 |
-//! | transport sum | in `end`: with `beat`, index in its beat of the packet's last byte |
+//! | transport sum | in `packet_end`: with `beat`, index in its beat of the packet's last byte |
 //! | parser | out `wrong`: [`LATENCY`] cycles after the last beat, for one cycle |
 //!
 //! | cycle | |
@@ -57,7 +57,7 @@ pub struct IcrcCheck {
     /// The frame has a VLAN tag.
     pub vlan: Signal<In, Bit>,
     /// Where the packet ends in its last beat.
-    pub end: Signal<In, Bits<6>>,
+    pub packet_end: Signal<In, Bits<6>>,
     /// The CRC-32C of the bytes from the Spindle header on is another one.
     pub wrong: Signal<Out, Bit>,
     crc: BeatCrc,
@@ -81,7 +81,7 @@ impl IcrcCheck {
         self.crc.start.next = if vlan { bits::<32>(TAGGED_BEGUN) } else { bits::<32>(BEGUN) };
         self.crc.moves.next = true;
 
-        self.ended.d.next = self.end.val();
+        self.ended.d.next = self.packet_end.val();
         let mut good: Bits<32> = bits::<32>(0);
         for i in 0..32 {
             good = good.replace_bit(i, bits::<64>(RESIDUES[i]).get_bit(self.ended.q.val().index()));

@@ -230,7 +230,7 @@ impl Parser {
         self.transport.counted.join(&mut self.icrc.beat);
         self.icrc.first.next = self.transport.counted_first.val();
         self.icrc.vlan.next = self.transport.counted_vlan.val();
-        self.icrc.end.next = self.transport.ip_end.val().get_bits::<6>(0);
+        self.icrc.packet_end.next = self.transport.ip_end.val().get_bits::<6>(0);
         self.done.d.next = self.valid.q.val() & self.last.q.val();
         self.done_vlan.d.next = self.vlan.q.val();
         self.done_bad.d.next = self.user.q.val();

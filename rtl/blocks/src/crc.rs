@@ -162,7 +162,7 @@ pub struct BeatCrc {
     summed: DFF<Bit>,
     summed_first: DFF<Bit>,
     summed_start: DFF<Bits<32>>,
-    register: DFF<Bits<32>>,
+    kept: DFF<Bits<32>>,
 }
 
 #[hdl]
@@ -182,16 +182,16 @@ impl BeatCrc {
         self.summed_first.load(moves, self.first.val());
         self.summed_start.load(moves, self.start.val());
 
-        let register = self.register.q.val();
+        let kept = self.kept.q.val();
         let mut later: Bits<32> = bits::<32>(0);
         for i in 0..32 {
-            later = later.replace_bit(i, (register & bits::<32>(ADVANCE_BEAT[i])).xor());
+            later = later.replace_bit(i, (kept & bits::<32>(ADVANCE_BEAT[i])).xor());
         }
         let carried = if self.summed_first.q.val() { self.summed_start.q.val() } else { later };
         let lanes = (self.lanes[0].q.val() ^ self.lanes[1].q.val() ^ self.lanes[2].q.val() ^ self.lanes[3].q.val())
             ^ (self.lanes[4].q.val() ^ self.lanes[5].q.val() ^ self.lanes[6].q.val() ^ self.lanes[7].q.val());
-        self.register.load(moves & self.summed.q.val(), lanes ^ carried);
-        self.state.next = register;
+        self.kept.load(moves & self.summed.q.val(), lanes ^ carried);
+        self.state.next = kept;
     }
 }
 
@@ -227,11 +227,11 @@ impl CrcEnd {
         let mut state: Bits<32> = self.state.val();
         for s in 0..STEPS - LATE_STEPS {
             let step = STEPS - 1 - s;
-            let mut before: Bits<32> = bits::<32>(0);
+            let mut earlier: Bits<32> = bits::<32>(0);
             for i in 0..32 {
-                before = before.replace_bit(i, (state & bits::<32>(BACK_ROWS[32 * (STEPS - 1 - s) + i])).xor());
+                earlier = earlier.replace_bit(i, (state & bits::<32>(BACK_ROWS[32 * (STEPS - 1 - s) + i])).xor());
             }
-            state = if zeros.get_bit(step) { before } else { state };
+            state = if zeros.get_bit(step) { earlier } else { state };
         }
         self.early.load(moves, state);
         self.early_zeros.load(moves, zeros.get_bits::<LATE_STEPS>(0));
@@ -239,11 +239,11 @@ impl CrcEnd {
         let mut rest: Bits<32> = self.early.q.val();
         for s in 0..LATE_STEPS {
             let step = LATE_STEPS - 1 - s;
-            let mut before: Bits<32> = bits::<32>(0);
+            let mut earlier: Bits<32> = bits::<32>(0);
             for i in 0..32 {
-                before = before.replace_bit(i, (rest & bits::<32>(BACK_ROWS[32 * (LATE_STEPS - 1 - s) + i])).xor());
+                earlier = earlier.replace_bit(i, (rest & bits::<32>(BACK_ROWS[32 * (LATE_STEPS - 1 - s) + i])).xor());
             }
-            rest = if self.early_zeros.q.val().get_bit(step) { before } else { rest };
+            rest = if self.early_zeros.q.val().get_bit(step) { earlier } else { rest };
         }
         self.late.load(moves, !rest);
         self.crc.next = self.late.q.val();

@@ -73,7 +73,7 @@ pub struct SourceEntry {
     /// Its IPv4 address.
     pub ip: Bits<32>,
     /// It must use the ICRC.
-    pub requires: Bit,
+    pub requires_icrc: Bit,
 }
 
 /// Who we are.

@@ -151,7 +151,7 @@ impl Nodes {
         self.sources.write(
             self.commit.q.val(),
             self.commit_index.q.val(),
-            SourceEntry { present: staged.present, ip: staged.ip, requires: stored.node_port_require_icrc },
+            SourceEntry { present: staged.present, ip: staged.ip, requires_icrc: stored.node_port_require_icrc },
         );
         if empties {
             self.sources.write(true, self.empty_at.q.val(), SourceEntry::default());
@@ -159,7 +159,7 @@ impl Nodes {
         self.sources.read(self.source.read.val(), self.source.node.val());
         self.source.present.next = self.sources.read_data.val().present;
         self.source.ip.next = self.sources.read_data.val().ip;
-        self.source.requires.next = self.sources.read_data.val().requires;
+        self.source.requires.next = self.sources.read_data.val().requires_icrc;
 
         // Our share of the checksum: two adds, in two cycles; it changes with the driver's configuration only.
         self.partial.d.next = bit_cast::<18, 16>(own.ip.get_bits::<16>(16))

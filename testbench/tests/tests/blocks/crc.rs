@@ -13,8 +13,8 @@ fn every_beat_of_frames() {
     run_with_wave_on_failure("crc_every_beat_of_frames", |wave| {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, BeatCrc::default(), "beat_crc");
-        // What the register is after each cycle in which the stages moved, the newest first.
-        let mut line: VecDeque<Option<u32>> = VecDeque::from([None; BEAT_CRC_LATENCY]);
+        // What the register will be after beats that it does not have yet, the newest first.
+        let mut line: VecDeque<Option<u32>> = VecDeque::from([None; BEAT_CRC_LATENCY - 1]);
         let (mut frame, mut at, mut start) = (vec![], 0, 0);
         let mut known = None;
         let (mut compared, mut starts, mut ends) = (0, [false; 64], [false; 64]);

@@ -205,8 +205,10 @@ impl Bench {
     }
 
     fn received(&mut self, incoming: &Incoming) {
-        let drop = self.rng.random_bool(0.05).then(|| self.rng.random_range(0..9usize));
-        let spoilt = drop.is_none() && self.rng.random_bool(0.05);
+        // The parser drops it, for the last of these a cycle later.
+        let all = [(0..reasons::BAD_TRANSPORT).collect(), vec![reasons::BAD_ICRC]].concat();
+        let drop = self.rng.random_bool(0.05).then(|| all[self.rng.random_range(0..all.len())]);
+        let spoilt = drop == Some(reasons::BAD_ICRC);
         let mut desc = packed("packet_desc");
         let last = desc.len() - 1;
         self.rng.fill(&mut desc[..last]);
@@ -219,9 +221,7 @@ impl Bench {
         let set = RuleSet { host_window, host_unmatched, ..incoming.set.clone() };
         let headers = Headers { frame: &incoming.frame, vlan: incoming.flags & 1 == 1, flags: incoming.flags };
         let result = match (drop, matches(&set, &headers)) {
-            (Some(reason), _) => Err(reason),
-            _ if spoilt => Err(reasons::BAD_ICRC),
-            (None, Match::Drop(reason)) => Err(reason),
+            (Some(reason), _) | (None, Match::Drop(reason)) => Err(reason),
             (None, Match::Unmatched) => Ok(vec![("action", action::HOST.into())]),
             (None, Match::Rule { number, message_id, ends }) => {
                 let rule = &set.rules[number];
@@ -248,7 +248,7 @@ impl Bench {
         *self.seen.entry(what).or_default() += 1;
         let at = self.cycle + PARSED;
         self.expected.push_back(Expected { due: at + LATENCY as u64, desc: desc.clone(), result });
-        self.parsed.push_back(Parsed { at, flags: incoming.flags, desc, drop, spoilt });
+        self.parsed.push_back(Parsed { at, flags: incoming.flags, desc, drop: drop.filter(|_| !spoilt), spoilt });
     }
 
     /// Ends the cycle: the parser's side, then what comes out.

@@ -380,6 +380,24 @@ impl Bench {
         self.commit(GONE, &nodes[0].1, false);
     }
 
+    /// What the parser is given of each node that the table has, or had.
+    fn check_sources(&mut self) {
+        for place in NODES.into_iter().chain([GONE]) {
+            self.dut.source.node.set(place);
+            self.dut.source.read.set(true);
+            self.dut.tick();
+            self.dut.source.read.set(false);
+            self.dut.tick();
+            self.dut.eval();
+            assert_eq!(self.dut.source.present.is_high(), place != GONE, "node {place}");
+            if let Some(at) = self.network.find(place) {
+                let node = &self.network.nodes[at].1;
+                assert_eq!(self.dut.source.ip.number(), u64::from(u32::from_be_bytes(node.ip)), "node {place}");
+                assert_eq!(self.dut.source.requires.is_high(), node.requires, "node {place}");
+            }
+        }
+    }
+
     fn commit(&mut self, place: u64, node: &Node, present: bool) {
         let (low, high) = node.mac();
         self.write(node::NODE_MAC_LO, low);
@@ -812,6 +830,7 @@ fn random_traffic() {
             }
             bench.drain(&mut rng);
             assert!(bench.transfers.is_empty(), "round {round}: host memory was read and not used");
+            bench.check_sources();
             bench.network = Network::random(&mut rng);
             bench.configure();
         }

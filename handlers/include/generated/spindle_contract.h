@@ -240,7 +240,7 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_FLAG_RETX         16           /* the packet is a retransmission */
 /* reserved for the echo of congestion marks; not built yet: the flag is neither set nor read */
 #define SPIN_TRANSPORT_FLAG_ECN_ECHO     32
-/* 4 bytes follow the payload, reserved for a CRC-32C; not built yet: the bytes are neither computed nor checked */
+/* 4 bytes follow the payload, which `payload_len` does not count: the CRC-32C of Spindle header and payload */
 #define SPIN_TRANSPORT_FLAG_ICRC         64
 /* GET: reads the oldest buffer that is not complete, instead of the buffer completed last */
 #define SPIN_TRANSPORT_FLAG_ACTIVE       128

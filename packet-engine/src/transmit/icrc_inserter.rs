@@ -159,10 +159,10 @@ impl IcrcInserter {
         let spills = self.spills.q.val();
         let mut data: Bits<512> = leaving.beat.data;
         for b in 0..BEAT_BYTES {
-            let byte = leaving.beat.data.get_bits::<8>(8 * b);
+            let sent = leaving.beat.data.get_bits::<8>(8 * b);
             let inserted = leaving.icrc.get_bits::<8>(8 * (b % ICRC_BYTES));
             let fills = if b < ICRC_BYTES { leaving.fill.get_bit(b) | spills } else { leaving.fill.get_bit(b) };
-            let kept = if b < ICRC_BYTES { byte & repeat::<8>(!spills) } else { byte };
+            let kept = if b < ICRC_BYTES { sent & repeat::<8>(!spills) } else { sent };
             data.set_bits::<8>(8 * b, kept | (inserted & repeat::<8>(fills)));
         }
         let mut beat: EgressBeat = leaving.beat;

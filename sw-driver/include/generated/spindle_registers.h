@@ -446,6 +446,11 @@
 #define SPINDLE_NODE_NODE_PORT           0x01cu       /* rw, stage: UDP port of a node */
 #define SPINDLE_NODE_NODE_PORT_PORT_MASK 0x0000ffffu  /* UDP port */
 #define SPINDLE_NODE_NODE_PORT_PORT_SHIFT 0            /* lowest bit of port */
+#define SPINDLE_NODE_NODE_PORT_USE_ICRC_MASK 0x00010000u  /* Spindle packets to the node have the ICRC */
+#define SPINDLE_NODE_NODE_PORT_USE_ICRC_SHIFT 16           /* lowest bit of use_icrc */
+/* Spindle packets of the node that have no ICRC are dropped */
+#define SPINDLE_NODE_NODE_PORT_REQUIRE_ICRC_MASK 0x00020000u
+#define SPINDLE_NODE_NODE_PORT_REQUIRE_ICRC_SHIFT 17           /* lowest bit of require_icrc */
 #define SPINDLE_NODE_NODE_PORT_PRESENT_MASK 0x80000000u  /* the node exists */
 #define SPINDLE_NODE_NODE_PORT_PRESENT_SHIFT 31           /* lowest bit of present */
 /* wo, commit: writes the staged node to the table; the number written is the node's number */
@@ -824,6 +829,9 @@
 #define SPINDLE_DROP_STALE_EPOCH         31           /* the epoch is over, or the buffer was taken back */
 /* the IPv4 source of a Spindle packet is not the address that the node table has for its source node */
 #define SPINDLE_DROP_BAD_SOURCE          32
+/* the ICRC of a Spindle packet is not the CRC-32C of its header and payload */
+#define SPINDLE_DROP_BAD_ICRC            33
+#define SPINDLE_DROP_ICRC_MISSING        34           /* a Spindle packet of a node that must use the ICRC has none */
 
 /* Completion record in host memory, little-endian. */
 #define SPINDLE_RECORD_LENGTH            0            /* offset of the length, u32 */

@@ -382,6 +382,9 @@ impl Bench {
 
     /// What the parser is given of each node that the table has, or had.
     fn check_sources(&mut self) {
+        for pulse in [&self.dut.acks.sent, &self.dut.acks.nack_sent, &self.dut.acks.nack_withheld] {
+            pulse.set(false);
+        }
         for place in NODES.into_iter().chain([GONE]) {
             self.dut.source.node.set(place);
             self.dut.source.read.set(true);

@@ -444,7 +444,7 @@ fn a_put_without_a_buffer_ends_at_the_limit() {
 fn windows_are_opened() {
     run_with_wave_on_failure("sender_open", |wave| {
         let mut rng = wave.rng();
-        let mut bench = Bench::new(wave, Network { loss: 500, twice: 0, delay: 20 }, (10, 4), 15, 0xABCD_0000);
+        let mut bench = Bench::new(wave, Network { loss: 400, twice: 0, delay: 20 }, (10, 4), 15, 0xABCD_0000);
         for node in 0..4 {
             // The receiver has been spoken to before.
             let filter = bench.receivers.entry(node).or_insert_with(|| PsnFilter::new(1));
@@ -492,28 +492,34 @@ fn lost_data_and_puts_that_are_not_sequenced() {
             let from = bench.jobs.len();
             let desc =
                 PutDesc { op: bits(0), from_host: true, length: bits(5000), flags: bits(flags), ..PutDesc::default() };
-            bench.dut.put.set(desc);
-            bench.dut.put.valid.set(true);
-            bench.dut.eval();
-            while !bench.dut.put.ready.is_high() {
-                bench.dut.tick();
+            let mut measured = vec![];
+            for _ in 0..32 {
+                bench.dut.put.set(desc);
+                bench.dut.put.valid.set(true);
                 bench.dut.eval();
-            }
-            bench.dut.tick();
-            bench.dut.put.valid.set(false);
-            bench.dut.job.ready.set(true);
-            let mut cycles = 1;
-            bench.dut.eval();
-            while !bench.dut.job.valid.is_high() {
+                while !bench.dut.put.ready.is_high() {
+                    bench.dut.tick();
+                    bench.dut.eval();
+                }
                 bench.dut.tick();
+                bench.dut.put.valid.set(false);
+                bench.dut.job.ready.set(true);
+                let mut cycles = 1;
                 bench.dut.eval();
-                cycles += 1;
+                while !bench.dut.job.valid.is_high() {
+                    bench.dut.tick();
+                    bench.dut.eval();
+                    cycles += 1;
+                }
+                measured.push(cycles);
+                let job = bench.dut.job.get();
+                bench.dut.ticks(rng.random_range(1..8));
+                assert_eq!((job.left.to_u64(), job.single, job.numbered, job.tracked), (5000, false, false, false));
+                assert_eq!(job.flags.to_u64(), u64::from(flag::UNSEQ));
             }
-            assert_eq!(cycles, 5, "cycles from a put that passes to its job");
-            let job = bench.dut.job.get();
-            bench.dut.tick();
-            assert_eq!((job.left.to_u64(), job.single, job.numbered, job.tracked), (5000, false, false, false));
-            assert_eq!(job.flags.to_u64(), u64::from(flag::UNSEQ));
+            let (least, most) = (measured.iter().min(), measured.iter().max());
+            assert_eq!(least, Some(&5), "cycles from a put that passes to its job");
+            assert!(most <= Some(&7), "a timer that is checked takes two cycles: {measured:?}");
             assert_eq!(bench.jobs.len(), from);
         }
     });

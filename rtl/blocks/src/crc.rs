@@ -137,7 +137,7 @@ const fn back_rows() -> [u64; 32 * STEPS] {
 /// | in `beat` (pulse), `first` | a beat of a frame; bytes that do not count, before and after those that do, are 0 |
 /// | in `start` | with `first`: [`begun`] of the byte at which the frame begins |
 /// | in `moves` | the stages move; while `moves` is low, all of them hold |
-/// | out `state` | the register, with the zeros after the last byte; of a beat [`BEAT_CRC_LATENCY`] cycles in which the stages moved later |
+/// | out `state` | the register, with the zeros after the last byte: of a beat after [`BEAT_CRC_LATENCY`] cycles in which the stages moved |
 ///
 /// | cycle | |
 /// |---|---|
@@ -201,7 +201,7 @@ impl BeatCrc {
 /// |---|---|
 /// | in `state`, `zeros` | the register after a last beat with so many zero bytes at its end |
 /// | in `moves` | the stages move, else they hold |
-/// | out `crc` | its CRC, [`CRC_END_LATENCY`] cycles in which the stages moved later; the byte in bits 7:0 is sent first |
+/// | out `crc` | its CRC, after [`CRC_END_LATENCY`] cycles in which the stages moved; the byte in bits 7:0 is sent first |
 ///
 /// The first cycle takes 32, 16 and 8 bytes back, the second one 4, 2 and 1. One register per cycle.
 #[block(no_reset)]

@@ -8,7 +8,7 @@
 //! | `{"request":"nodes"}` | the nodes that processes can put to |
 //! | `{"request":"stats"}` | counters of the engines that all processes share |
 //! | `{"request":"set_station","nid":1,"mac":"02:…:01","ip":"10.0.0.1"}` | `{}` |
-//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2"}` | `{}`; `port`, if it is not that of the contract; `"icrc":true`: packets in both directions have the ICRC |
+//! | `{"request":"set_node","number":2,"mac":"02:…:02","ip":"10.0.0.2"}` | `{}`; also `port`, `"icrc":true` |
 //! | `{"request":"evict","process":3}` | `{}`; the connection of the client ends |
 //!
 //! An answer is `{"ok":…}` or `{"error":"a sentence"}`. A client gets a process by connecting to `card.sock`, and gives it back by closing

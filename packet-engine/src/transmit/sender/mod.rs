@@ -4,7 +4,7 @@
 //! |---|---|
 //! | in `put` | array, RVMA engine: puts from host memory, gets and answers to gets |
 //! | out `job` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
-//! | in `parsed`, `bad_icrc` | parser: all frames, of which acknowledgements and refusals are taken, a cycle later if their ICRC is not wrong |
+//! | in `parsed`, `bad_icrc` | parser: all frames; acknowledgements and refusals are taken a cycle later, if their ICRC is not wrong |
 //! | in `lost` | framer: the data of a segment cannot be read, or its node does not exist |
 //! | out `done` | array: a put is over |
 //! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |

@@ -172,6 +172,7 @@ fn sequence_numbers(nic: &mut Nic) {
     let mut wrong = spindle(&Ends::default(), 50_000, SPINDLE_PORT, &header, &[]);
     wrong[UDP_HEADERS + wire::spindle::ADDR] ^= 1;
     provoke(nic, BAD_ICRC, at_once(&[wrong]));
+    nic.knows(1);
     nic.device.set_sequence_filter(false).unwrap();
 }
 

@@ -147,10 +147,8 @@ impl IcrcInserter {
         leaving.last = beat.last & !rest.any();
         let place = bytes_kept(keep).get_bits::<2>(0);
         self.leaves.load(moves, self.line.q.val().get_bit(STORED - 1));
-        self.leaving.load(
-            moves,
-            Leaving { beat: leaving, fill: after, rest, icrc: turned(self.crc_end.crc.val(), place) },
-        );
+        self.leaving
+            .load(moves, Leaving { beat: leaving, fill: after, rest, icrc: turned(self.crc_end.crc.val(), place) });
     }
 
     /// What is at `read`.

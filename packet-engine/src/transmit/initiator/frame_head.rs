@@ -241,8 +241,7 @@ pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
         spindle_version: bits::<4>(wire::SPINDLE_VERSION),
         spindle_words: if head.get { bits::<4>(GET_WORDS) } else { bits::<4>(PUT_WORDS) },
         spindle_opcode: head.opcode,
-        spindle_flags: (head.flags & !bits::<16>(flag::ICRC))
-            | (bits::<16>(flag::ICRC) & repeat::<16>(head.node.icrc)),
+        spindle_flags: (head.flags & !bits::<16>(flag::ICRC)) | (bits::<16>(flag::ICRC) & repeat::<16>(head.node.icrc)),
         spindle_psn: head.psn,
         spindle_src_nid: own.nid,
         spindle_src_pid: head.src_pid,

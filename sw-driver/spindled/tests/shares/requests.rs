@@ -35,7 +35,8 @@ fn questions_are_answered_and_the_card_is_set_up() {
     let other = json!({ "request": "set_node", "number": 2, "mac": "02:00:00:00:00:02", "ip": "10.0.0.2" });
     assert_eq!(ask(&control, &other), json!({ "ok": {} }));
     assert_eq!(ask(&control, &json!({ "request": "identify" }))["ok"]["station"]["ip"], "10.0.0.5");
-    let checked = json!({ "request": "set_node", "number": 3, "mac": "02:00:00:00:00:03", "ip": "10.0.0.3", "icrc": true });
+    let checked =
+        json!({ "request": "set_node", "number": 3, "mac": "02:00:00:00:00:03", "ip": "10.0.0.3", "icrc": true });
     let port = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::NODE_PORT)).copied();
     soon("the first node has no ICRC", || port() == Some(0x8000_0000 | u32::from(SPINDLE_PORT)));
     assert_eq!(ask(&control, &checked), json!({ "ok": {} }));

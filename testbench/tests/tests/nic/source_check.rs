@@ -58,7 +58,8 @@ pub(super) fn state(node: &mut Node, except: &[usize]) -> (Vec<(String, u64)>, O
     let values = counters.counters.iter().filter(|counter| !arrival.contains(&counter.name.as_str()));
     let mut values: Vec<(String, u64)> =
         values.map(|counter| (format!("{}.{}", counter.page, counter.name), counter.value)).collect();
-    let drops = counters.drop_reasons().filter(|(name, _)| except.iter().all(|reason| *name != DROP_REASONS[*reason].0));
+    let drops =
+        counters.drop_reasons().filter(|(name, _)| except.iter().all(|reason| *name != DROP_REASONS[*reason].0));
     values.extend(drops.map(|(name, count)| (name.to_owned(), count.into())));
     let bytes = node.memory.card().sim().memory().memory.nonzero();
     (values, node.peer(0).unwrap(), bytes)

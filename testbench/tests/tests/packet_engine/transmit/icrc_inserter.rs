@@ -52,6 +52,8 @@ struct Bench {
     cycle: u64,
     waiting: VecDeque<Frame>,
     at: usize,
+    /// The beat at `write` was not taken: it stays.
+    offered: bool,
     expected: VecDeque<Frame>,
     now: Vec<u8>,
     /// Cycles in which the first beat of each frame entered and left, and its last beat left.
@@ -67,7 +69,7 @@ impl Bench {
         let dut = Dut::new(wave, IcrcInserter::default(), "icrc_inserter");
         let (waiting, expected, now) = Default::default();
         let (entered, left, ended) = Default::default();
-        Bench { dut, rng: wave.rng(), cycle: 0, waiting, at: 0, expected, now, entered, left, ended, stalls: 0 }
+        Bench { dut, rng: wave.rng(), cycle: 0, waiting, at: 0, offered: false, expected, now, entered, left, ended, stalls: 0 }
     }
 
     fn add(&mut self, icrc: bool, length: usize) {
@@ -78,7 +80,7 @@ impl Bench {
 
     /// A cycle; `begins`: a frame may begin. Inside a frame there is a beat in every cycle, as the framer promises.
     fn step(&mut self, begins: bool, ready: bool) {
-        let offers = !self.waiting.is_empty() && (begins || self.at > 0);
+        let offers = !self.waiting.is_empty() && (begins || self.offered || self.at > 0);
         let beat = self.waiting.front().filter(|_| offers).map(|frame| {
             let part = &frame.bytes[self.at..frame.bytes.len().min(self.at + 64)];
             let mut data = frame.junk;
@@ -108,7 +110,9 @@ impl Bench {
                     self.waiting.pop_front();
                     self.at = 0;
                 }
+                self.offered = false;
             } else {
+                self.offered = true;
                 self.stalls += 1;
             }
         }
@@ -129,7 +133,14 @@ impl Bench {
                 self.ended.push(self.cycle);
                 let sent = std::mem::take(&mut self.now);
                 let frame = self.expected.pop_front().expect("it is there");
-                assert_eq!(sent, frame.sent(), "cycle {}: {} bytes, icrc {}", self.cycle, frame.bytes.len(), frame.icrc);
+                assert_eq!(
+                    sent,
+                    frame.sent(),
+                    "cycle {}: {} bytes, icrc {}",
+                    self.cycle,
+                    frame.bytes.len(),
+                    frame.icrc
+                );
             }
         }
         self.dut.tick();

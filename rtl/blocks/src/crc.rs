@@ -137,7 +137,7 @@ const fn back_rows() -> [u64; 32 * STEPS] {
 /// | in `beat` (pulse), `first` | a beat of a frame; bytes that do not count, before and after those that do, are 0 |
 /// | in `start` | with `first`: [`begun`] of the byte at which the frame begins |
 /// | in `moves` | the stages move; while `moves` is low, all of them hold |
-/// | out `state` | the register, with the zeros after the last byte: of a beat after [`BEAT_CRC_LATENCY`] cycles in which the stages moved |
+/// | out `state` | the register, with the zeros of a last beat; of a beat after [`BEAT_CRC_LATENCY`] cycles in which the stages moved |
 ///
 /// | cycle | |
 /// |---|---|

@@ -50,9 +50,11 @@ fn put(nodes: &mut [Node], n: usize, value: u8) -> Put {
     nodes[0].put(PROCESS, buffer, LENGTH as u32, &target).unwrap()
 }
 
-/// Everything that frames change: all counters but those of arrival and of these drops, the peer, and every byte of host memory that
-/// is not 0.
-pub(super) fn state(node: &mut Node, except: &[usize]) -> (Vec<(String, u64)>, Option<Peer>, Vec<(u64, u8)>) {
+/// Counters by name, the peer, and every byte of host memory that is not 0.
+pub(super) type State = (Vec<(String, u64)>, Option<Peer>, Vec<(u64, u8)>);
+
+/// Everything that frames change: all counters but those of arrival and of these drops, the peer, and host memory.
+pub(super) fn state(node: &mut Node, except: &[usize]) -> State {
     let counters = node.counters().unwrap();
     let arrival = ["frames_in", "bytes_in"];
     let values = counters.counters.iter().filter(|counter| !arrival.contains(&counter.name.as_str()));

@@ -69,7 +69,20 @@ impl Bench {
         let dut = Dut::new(wave, IcrcInserter::default(), "icrc_inserter");
         let (waiting, expected, now) = Default::default();
         let (entered, left, ended) = Default::default();
-        Bench { dut, rng: wave.rng(), cycle: 0, waiting, at: 0, offered: false, expected, now, entered, left, ended, stalls: 0 }
+        Bench {
+            dut,
+            rng: wave.rng(),
+            cycle: 0,
+            waiting,
+            at: 0,
+            offered: false,
+            expected,
+            now,
+            entered,
+            left,
+            ended,
+            stalls: 0,
+        }
     }
 
     fn add(&mut self, icrc: bool, length: usize) {

@@ -1,13 +1,11 @@
 //! `IcrcInserter` against frames with a CRC that goes bit by bit over their bytes.
 
-use packet_engine::transmit::egress::EgressBeat;
 use packet_engine::transmit::icrc_inserter::{IcrcInserter, LATENCY};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::wire::{spindle, HEADER_BYTES, ICRC_BYTES};
 use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::icrc::crc32c;
-use spindle_verilog::prelude::bits;
 use std::collections::VecDeque;
 
 /// A frame on its way.
@@ -94,32 +92,27 @@ impl Bench {
     /// A cycle; `begins`: a frame may begin. Inside a frame there is a beat in every cycle, as the framer promises.
     fn step(&mut self, begins: bool, ready: bool) {
         let offers = !self.waiting.is_empty() && (begins || self.offered || self.at > 0);
-        let beat = self.waiting.front().filter(|_| offers).map(|frame| {
+        let frame = self.waiting.front().filter(|_| offers);
+        let last = frame.is_some_and(|frame| self.at + 64 >= frame.bytes.len());
+        if let Some(frame) = frame {
             let part = &frame.bytes[self.at..frame.bytes.len().min(self.at + 64)];
-            let mut data = frame.junk;
-            data[..part.len()].copy_from_slice(part);
-            let mut beat = EgressBeat {
-                keep: bits(u64::MAX >> (64 - part.len())),
-                last: self.at + 64 >= frame.bytes.len(),
-                frame: bits(frame.tag),
-                icrc: frame.icrc,
-                ..EgressBeat::default()
-            };
-            for (i, byte) in data.iter().enumerate() {
-                beat.data.set_bits::<8>(8 * i, bits(*byte));
-            }
-            beat
-        });
-        self.dut.write.offer(beat);
+            let mut beat = frame.junk.to_vec();
+            beat[..part.len()].copy_from_slice(part);
+            beat.extend((u64::MAX >> (64 - part.len())).to_le_bytes());
+            let flags = u32::from(last) | u32::from(frame.tag) << 1 | u32::from(frame.icrc) << 17;
+            beat.extend(&flags.to_le_bytes()[..3]);
+            self.dut.write.set_bytes(&beat);
+        }
+        self.dut.write.valid.set(offers);
         self.dut.read.ready.set(ready);
         self.dut.eval();
-        if let Some(beat) = beat {
+        if offers {
             if self.dut.write.moves() {
                 if self.at == 0 {
                     self.entered.push(self.cycle);
                 }
                 self.at += 64;
-                if beat.last {
+                if last {
                     self.waiting.pop_front();
                     self.at = 0;
                 }
@@ -132,28 +125,23 @@ impl Bench {
         let valid = self.dut.read.valid.is_high();
         assert!(valid || self.now.is_empty(), "cycle {}: a gap inside a frame", self.cycle);
         if valid && ready {
-            let beat = self.dut.read.get();
+            let beat = self.dut.read.bytes();
             let frame = self.expected.front().expect("a frame that no one sent");
-            let count = beat.keep.to_u64().trailing_ones() as usize;
-            assert_eq!(beat.keep.to_u64(), u64::MAX >> (64 - count), "cycle {}", self.cycle);
-            assert!(beat.last || count == 64, "cycle {}: a hole inside a frame", self.cycle);
-            assert_eq!(beat.frame.to_u64(), u64::from(frame.tag), "cycle {}", self.cycle);
+            let keep = u64::from_le_bytes(beat[64..72].try_into().expect("eight bytes"));
+            let flags = u32::from_le_bytes([beat[72], beat[73], beat[74], 0]);
+            let (count, last) = (keep.trailing_ones() as usize, flags & 1 == 1);
+            assert_eq!(keep, u64::MAX >> (64 - count), "cycle {}", self.cycle);
+            assert!(last || count == 64, "cycle {}: a hole inside a frame", self.cycle);
+            assert_eq!(flags >> 1 & 0xFFFF, u32::from(frame.tag), "cycle {}", self.cycle);
             if self.now.is_empty() {
                 self.left.push(self.cycle);
             }
-            self.now.extend((0..count).map(|i| beat.data.get_bits::<8>(8 * i).to_u64() as u8));
-            if beat.last {
+            self.now.extend(&beat[..count]);
+            if last {
                 self.ended.push(self.cycle);
                 let sent = std::mem::take(&mut self.now);
                 let frame = self.expected.pop_front().expect("it is there");
-                assert_eq!(
-                    sent,
-                    frame.sent(),
-                    "cycle {}: {} bytes, icrc {}",
-                    self.cycle,
-                    frame.bytes.len(),
-                    frame.icrc
-                );
+                assert_eq!(sent, frame.sent(), "cycle {}: {} bytes, icrc {}", self.cycle, frame.bytes.len(), frame.icrc);
             }
         }
         self.dut.tick();

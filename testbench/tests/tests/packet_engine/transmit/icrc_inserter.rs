@@ -141,7 +141,14 @@ impl Bench {
                 self.ended.push(self.cycle);
                 let sent = std::mem::take(&mut self.now);
                 let frame = self.expected.pop_front().expect("it is there");
-                assert_eq!(sent, frame.sent(), "cycle {}: {} bytes, icrc {}", self.cycle, frame.bytes.len(), frame.icrc);
+                assert_eq!(
+                    sent,
+                    frame.sent(),
+                    "cycle {}: {} bytes, icrc {}",
+                    self.cycle,
+                    frame.bytes.len(),
+                    frame.icrc
+                );
             }
         }
         self.dut.tick();

@@ -1,4 +1,4 @@
-//! Host writer: writes bytes read from host memory to the L1 of the cluster that read them, or to L2; and bytes read
+//! Host writer: writes bytes read from host memory to the L1 of the cluster that read them, or to L2; and rows read
 //! from L2 to the stage of a cluster.
 //!
 //! | neighbour | ports |
@@ -6,12 +6,12 @@
 //! | off-cluster unit | in `target`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | RVMA engine | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
-//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_valid` / out `copy_ready`: a beat for L1; out `of_l2_copy`: the bus carries it |
+//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_last`, `copy_tail`, `copy_valid` / out `copy_ready`: a row for L1; out `of_l2_copy`: the bus carries it |
 //! | | out `store_valid`, `beat` / in `store_ready`: the host's beat is for L2; out `store_from`, `store_end`: its bytes |
 //! | completions | out `done` |
 //!
 //! The host has a bus of 64 bytes to the clusters; in a cluster its beats and those of packets take turns. A transfer
-//! needs one cycle before its first beat; each beat of the L2 copy is a transfer. Bytes for L2 do not use the bus. `keep`
+//! needs one cycle before its first beat; the rows of a copy from L2 are one transfer, and host and L2 copy take turns. Bytes for L2 do not use the bus. `keep`
 //! covers the requested bytes, which begin in the first beat at the read's `offset`; bytes of a failed read are written
 //! as well.
 
@@ -42,11 +42,15 @@ pub struct HostWriter {
     pub keep: Signal<Out, Bits<64>>,
     /// The cluster takes the beat.
     pub ready: Vec<Signal<In, Bit>>,
-    /// Cluster of the L2 copy's beat.
+    /// Cluster of the L2 copy's row.
     pub copy_cluster: Signal<In, Bits<3>>,
     /// Beat of L1.
     pub copy_beat: Signal<In, Bits<10>>,
-    /// The L2 copy's beat is offered.
+    /// The row is the last of its copy.
+    pub copy_last: Signal<In, Bit>,
+    /// Bytes of the row that are written, the lowest ones; 0 = all.
+    pub copy_tail: Signal<In, Bits<6>>,
+    /// The L2 copy's row is offered.
     pub copy_valid: Signal<In, Bit>,
     /// The beat is taken.
     pub copy_ready: Signal<Out, Bit>,
@@ -78,7 +82,7 @@ pub struct HostWriter {
     tail: DFF<Bits<6>>,
     on_bus: Reg<Bit>,
     /// The last transfer was the L2 copy's.
-    copy_last: Reg<Bit>,
+    copied_last: Reg<Bit>,
     done_reg: DFF<OffClusterDone>,
     done_reg_valid: Reg<Bit>,
     moves: Signal<Local, Bit>,
@@ -113,11 +117,10 @@ impl HostWriter {
         let is_copy = self.is_copy.q.val();
         let to_l2 = self.to_l2.q.val();
         let by_host = self.host_valid.val() & self.targets.read.valid.val() & !done_reg_valid;
-        let by_copy = self.copy_valid.val() & !(by_host & self.copy_last.q.val());
+        let by_copy = self.copy_valid.val() & !(by_host & self.copied_last.q.val());
         let begins = !active & (by_copy | by_host);
         if begins & by_copy {
             self.cluster.d.next = bits::<8>(1) << self.copy_cluster.val();
-            self.write_beat.d.next = bit_cast::<14, 10>(self.copy_beat.val());
             self.to_l2.d.next = false;
             self.first.d.next = bits::<6>(0);
         } else if begins {
@@ -130,7 +133,7 @@ impl HostWriter {
         self.targets.read.ready.next = begins & !by_copy;
         if begins {
             self.is_copy.d.next = by_copy;
-            self.copy_last.d.next = by_copy;
+            self.copied_last.d.next = by_copy;
         }
 
         // A beat goes over the bus to a cluster, or word by word to L2. `takes` does not depend on whether a beat is
@@ -145,7 +148,7 @@ impl HostWriter {
         }
         let takes = active & ((on_bus & room) | (to_l2 & self.store_ready.val()));
         self.moves.next = offered & takes;
-        let ends = self.moves.val() & (is_copy | self.host_last.val());
+        let ends = self.moves.val() & (if is_copy { self.copy_last.val() } else { self.host_last.val() });
         self.active.d.next = begins | (active & !ends);
         if self.moves.val() {
             self.write_beat.d.next = self.write_beat.q.val() + 1;
@@ -155,14 +158,16 @@ impl HostWriter {
         self.copy_ready.next = self.moves.val() & is_copy;
         self.store_valid.next = offered & to_l2;
         self.of_l2_copy.next = is_copy;
-        self.beat.next = self.write_beat.q.val();
+        self.beat.next =
+            if is_copy { bit_cast::<14, 10>(self.copy_beat.val()) } else { self.write_beat.q.val() };
         let first = self.first.q.val();
         let tail = self.tail.q.val();
-        let cut = !is_copy & self.host_last.val() & tail.any();
+        let cut = self.host_last.val() & tail.any();
         self.store_from.next = first;
         self.store_end.next = if cut { tail } else { bits::<6>(0) };
         let from = repeat::<64>(true) << first;
-        let upto = if cut { !(repeat::<64>(true) << tail) } else { repeat::<64>(true) };
+        let kept = if is_copy { self.copy_tail.val() } else { tail & repeat::<6>(cut) };
+        let upto = if kept.any() { !(repeat::<64>(true) << kept) } else { repeat::<64>(true) };
         self.keep.next = from & upto;
 
         // The bus.

@@ -1,6 +1,6 @@
 //! Context memory (L2): shared by all clusters and the host.
 
-use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS};
+use crate::array::l2_bank::{L2Answer, L2Bank, L2Request, HARTS, LR, REQUESTERS, ROW_WORDS};
 use crate::bundles::L2PortSink;
 use spindle_blocks::{replicate, LutFifo};
 use spindle_verilog::prelude::*;
@@ -14,6 +14,7 @@ const BANKS: usize = 4;
 /// |---|---|
 /// | clusters | `port[i]` |
 /// | registers (the host) and L2 copy | `port[i]` with the highest `i` |
+/// | L2 copy | in `beat`: a beat that is read; out `beat_data`, `beat_answered`: its bytes, 3 cycles after it was taken, not registered |
 ///
 /// Data are right-aligned both ways: the bytes of a store are rotated to the lanes of its address, the word of a load
 /// back. Of a request that crosses its word, the bytes in that word are written; the bytes after it are the second
@@ -22,16 +23,31 @@ const BANKS: usize = 4;
 ///
 /// Latency: a request is in front of its bank one cycle after it was taken, and is answered 4 cycles after the bank's
 /// grant: 5 cycles from request to answer without contention. The answers of a requester come in the order of its
-/// requests. Each requester may send one request per cycle. Worst case in front of a bank: every other cluster once and
-/// the host between any two, each 1 cycle, or 4 with an AMO.
+/// requests. Each requester may send one request per cycle.
+///
+/// **Beats** for the L2 copy: all banks read a row in one cycle, and grant nothing else in that cycle. Beats come one per cycle
+/// while no request waits in front of a bank. Otherwise they leave every second cycle to the requests. A beat waits until no
+/// AMO keeps a bank, 3 cycles at most, and meanwhile nothing is granted; so AMOs cannot keep a beat from its turn.
+///
+/// Worst case in front of a bank: every other cluster once and the host between any two, each 1 cycle, or 4 with an AMO. While
+/// beats are read, each takes 2 cycles, or 5 with an AMO in any bank. A beat is read 2 cycles after the one before at the latest,
+/// or 5 with an AMO.
 #[block]
 pub struct L2 {
     /// Accesses of each requester.
     pub port: Vec<L2PortSink>,
+    /// Beat that is read.
+    pub beat: Sink<Bits<14>>,
+    /// The beat that was read,
+    pub beat_data: Signal<Out, Bits<512>>,
+    /// in this cycle.
+    pub beat_answered: Signal<Out, Bit>,
     /// Requests in front of the banks, two of each requester.
     front: Vec<LutFifo<L2Request, 1>>,
     bank: [L2Bank; BANKS],
     reserving: Reg<Bits<HARTS>>,
+    /// Beats that were taken 1, 2 and 3 cycles ago, a bit each.
+    beats: Reg<Bits<3>>,
     answers: Vec<DFF<L2Answer>>,
     answered: Reg<Bits<REQUESTERS>>,
     _requesters: usize,
@@ -60,9 +76,7 @@ impl L2 {
 #[hdl]
 impl L2 {
     fn update(&mut self) {
-        for b in 0..BANKS {
-            self.bank[b].reserving.next = self.reserving.q.val();
-        }
+        self.read_beats();
         let mut reserving: Bits<HARTS> = bits::<HARTS>(0);
         let mut answered: Bits<REQUESTERS> = bits::<REQUESTERS>(0);
         for i in 0..self._requesters {
@@ -116,5 +130,36 @@ impl L2 {
         }
         self.reserving.d.next = reserving;
         self.answered.d.next = answered;
+    }
+
+    /// A beat is read when no AMO keeps a bank; the requests that wait have every second cycle.
+    fn read_beats(&mut self) {
+        let mut waits: Bit = false;
+        for i in 0..self._requesters {
+            waits = waits | self.front[i].read.valid.val();
+        }
+        let mut shut: Bit = false;
+        for b in 0..BANKS {
+            shut = shut | self.bank[b].shut.val();
+        }
+        let beats = self.beats.q.val();
+        let turn = !(waits & beats.get_bit(0));
+        let claims = self.beat.valid.val() & turn;
+        let takes = claims & !shut;
+        self.beat.ready.next = turn & !shut;
+        self.beats.d.next = (beats.get_bits::<2>(0), takes).cat::<3>();
+        let mut data: Bits<512> = bits::<512>(0);
+        for b in 0..BANKS {
+            self.bank[b].reserving.next = self.reserving.q.val();
+            self.bank[b].claim.next = claims;
+            self.bank[b].wide.next = takes;
+            self.bank[b].wide_row.next = self.beat.val();
+            for k in 0..ROW_WORDS {
+                let word = self.bank[b].row_data.val().get_bits::<32>(32 * k);
+                data.set_bits::<32>(32 * (BANKS * k + b), word);
+            }
+        }
+        self.beat_data.next = data;
+        self.beat_answered.next = beats.get_bit(2);
     }
 }

@@ -9,6 +9,10 @@ use spindle_verilog::prelude::*;
 
 /// Requesters of a bank: up to eight clusters and the host.
 pub const REQUESTERS: usize = 9;
+/// Words of a row.
+pub const ROW_WORDS: usize = 4;
+/// Bits of a row.
+pub const ROW_BITS: usize = 32 * ROW_WORDS;
 /// Hardware threads of all clusters: {cluster, HPU, thread}.
 pub const HARTS: usize = 128;
 /// funct5 of LR and SC.
@@ -44,7 +48,9 @@ pub struct L2Passage {
     pub thread: Bit,
     /// It is a store.
     pub write: Bit,
-    /// First byte.
+    /// Its word in the row,
+    pub word: Bits<2>,
+    /// and its first byte.
     pub lane: Bits<2>,
     /// It is an SC: the answer is `failed`.
     pub conditional: Bit,
@@ -52,20 +58,22 @@ pub struct L2Passage {
     pub failed: Bit,
 }
 
-/// A bank: every fourth word of context memory.
+/// A bank: every fourth word of context memory, in rows of four words. Row r of all banks together is beat r of context memory.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | requesters | in `request[i]`, `valid[i]` / out `grant[i]`: one per cycle, round robin |
 /// | L2 | in `reserving`: {cluster, HPU, thread} whose LR or SC was granted in the cycle before, in any bank |
+/// | | in `claim`: a beat is next, nothing is granted; in `wide`, `wide_row`: the beat is read; out `shut`: an AMO keeps the bank |
+/// | L2 copy | out `row_data`: the row, 3 cycles after `wide`, not registered |
 /// | answers | out `answer` for `answer_to` (one-hot), 3 cycles after the grant, not registered |
 ///
 /// | cycle | action |
 /// |---|---|
-/// | 0 | grant: round robin among the clusters, and the host in every other turn |
+/// | 0 | grant: round robin among the clusters, and the host in every other turn; or a row for the L2 copy |
 /// | 1 | address to the memory; a store (and an SC that succeeds) is written; reservations are made and ended |
 /// | 2 | array read |
-/// | 3 | word out of the memory's output register: answer; an AMO's sum is computed |
+/// | 3 | row out of the memory's output register, its word: answer; an AMO's sum is computed |
 /// | 4 | the AMO's result is written |
 ///
 /// An AMO keeps the bank for 4 cycles, any other request for one. The bank has one reservation address: harts that
@@ -80,6 +88,16 @@ pub struct L2Bank {
     pub valid: Vec<Signal<In, Bit>>,
     /// The request is taken.
     pub grant: Vec<Signal<Out, Bit>>,
+    /// Nothing is granted: a beat is next.
+    pub claim: Signal<In, Bit>,
+    /// The row of the beat is read, which stands before grants,
+    pub wide: Signal<In, Bit>,
+    /// this one.
+    pub wide_row: Signal<In, Bits<14>>,
+    /// An AMO keeps the bank: it grants nothing.
+    pub shut: Signal<Out, Bit>,
+    /// The row that was read.
+    pub row_data: Signal<Out, Bits<ROW_BITS>>,
     /// Harts whose LR or SC is at the memory of its bank now.
     pub reserving: Signal<In, Bits<HARTS>>,
     /// An answer.
@@ -89,11 +107,13 @@ pub struct L2Bank {
     arbiter: RrArbiter4,
     /// The host was granted last.
     host_last: Reg<Bit>,
-    memory: ByteRam<16, 4, 32>,
+    memory: ByteRam<14, 16, ROW_BITS>,
     /// The request granted last; an AMO stays here until it is written.
     chosen: DFF<L2Request>,
     /// Requester of the request that is 1, 2 or 3 cycles after its grant.
     granted: Reg<Bits<REQUESTERS>>,
+    /// A row for the L2 copy was granted.
+    wide_granted: Reg<Bit>,
     reading: Reg<Bits<REQUESTERS>>,
     read: Reg<Bits<REQUESTERS>>,
     /// An AMO is 2, 3 or 4 cycles after its grant.
@@ -104,7 +124,7 @@ pub struct L2Bank {
     sum: DFF<Bits<32>>,
     passage: [DFF<L2Passage>; 2],
     /// The reserved word, the harts that hold it, and its age.
-    reserved_row: DFF<Bits<16>>,
+    reserved_place: DFF<Bits<16>>,
     holders: Reg<Bits<HARTS>>,
     age: Reg<Bits<8>>,
     _requesters: usize,
@@ -119,7 +139,7 @@ impl L2Bank {
             request: replicate(requesters),
             valid: replicate(requesters),
             grant: replicate(requesters),
-            memory: ByteRam::with_depth(style, 2, bytes / 4),
+            memory: ByteRam::with_depth(style, 2, bytes / (4 * ROW_WORDS)),
             _requesters: requesters,
             ..Self::blank()
         }
@@ -136,10 +156,11 @@ impl L2Bank {
         let conditional = held.atomic & (held.operation == bits::<5>(SC));
         let modifies = busy & held.atomic & !reserves & !conditional;
         let shut = modifies | self.amo_reading.q.val() | self.amo_read.q.val();
-        self.grant_request(shut);
+        self.shut.next = shut;
+        self.grant_request(shut | self.claim.val());
 
         // Cycle 1: reservations, and the plain write.
-        let row = held.address.get_bits::<16>(4);
+        let place = held.address.get_bits::<16>(4);
         // An LR or SC ends the reservation of its hart in any bank; only one in this bank makes a reservation here.
         let mut own: Bits<HARTS> = bits::<HARTS>(0);
         if busy & (reserves | conditional) {
@@ -152,7 +173,7 @@ impl L2Bank {
             }
             own = self.reserving.val() & own_requester;
         }
-        let same = self.reserved_row.q.val() == row;
+        let same = self.reserved_place.q.val() == place;
         let succeeds = conditional & same & (self.holders.q.val() & own).any();
         let others = self.holders.q.val() & !self.reserving.val();
         let old_enough = self.age.q.val().all();
@@ -166,7 +187,7 @@ impl L2Bank {
                 self.holders.d.next = others | own;
             } else if !others.any() | old_enough {
                 self.holders.d.next = own;
-                self.reserved_row.d.next = row;
+                self.reserved_place.d.next = place;
                 self.age.d.next = bits::<8>(0);
             }
         }
@@ -180,14 +201,16 @@ impl L2Bank {
         // Bytes after the word are written by the second part, at the lanes to which the first one rotated them.
         let both = bit_cast::<8, 4>(bytes) << lane;
         let own_bytes = if self.chosen.q.val().second { both.get_bits::<4>(4) } else { both.get_bits::<4>(0) };
-        self.memory.write_strobe.next = if self.amo_writes.q.val() {
+        let strobe = if self.amo_writes.q.val() {
             bits::<4>(0b1111)
         } else if busy & stores {
             own_bytes
         } else {
             bits::<4>(0)
         };
-        self.memory.write_address.next = row;
+        let word = held.address.get_bits::<2>(4);
+        self.memory.write_strobe.next = bit_cast::<16, 4>(strobe) << (word, bits::<2>(0)).cat::<4>();
+        self.memory.write_address.next = held.address.get_bits::<14>(6);
         // A store's operand is rotated to its lane; that of an atomic is in lane 0.
         let choice = if self.amo_writes.q.val() {
             amo_choice(self.old.q.val(), held.data, held.operation, self.sum.q.val())
@@ -196,14 +219,16 @@ impl L2Bank {
         };
         // Cycle 4 of an AMO, which still stands in `chosen`.
         let placed = rotate_bytes(held.data, bits::<2>(0) - lane);
-        self.memory.write_data.next = amo_result(self.old.q.val(), placed, self.sum.q.val(), choice);
-        self.memory.read(busy, row);
+        let stored = amo_result(self.old.q.val(), placed, self.sum.q.val(), choice);
+        self.memory.write_data.next = (stored, stored, stored, stored).cat::<ROW_BITS>();
+        self.memory.read(busy | self.wide_granted.q.val(), held.address.get_bits::<14>(6));
         self.reading.d.next = self.granted.q.val();
         self.amo_reading.d.next = modifies;
         self.passage[0].d.next = L2Passage {
             hpu: self.chosen.q.val().hpu,
             thread: held.thread,
             write: held.write,
+            word,
             lane,
             conditional,
             failed: !succeeds,
@@ -216,7 +241,17 @@ impl L2Bank {
 
         // Cycle 3: the answer.
         let passage = self.passage[1].q.val();
-        let word = self.memory.read_data.val();
+        let row = self.memory.read_data.val();
+        self.row_data.next = row;
+        let word = select(
+            passage.word,
+            [
+                row.get_bits::<32>(0),
+                row.get_bits::<32>(32),
+                row.get_bits::<32>(64),
+                row.get_bits::<32>(96),
+            ],
+        );
         if self.amo_read.q.val() {
             self.old.d.next = word;
             self.sum.d.next = amo_sum(word, held.data, held.operation);
@@ -231,7 +266,7 @@ impl L2Bank {
         self.answer_to.next = self.read.q.val();
     }
 
-    /// Cycle 0: the grant, round robin among the clusters, and the host in every other turn.
+    /// Cycle 0: the grant, round robin among the clusters, and the host in every other turn; or the row of a beat.
     fn grant_request(&mut self, shut: Bit) {
         let mut requests: Bits<8> = bits::<8>(0);
         for i in 0..self._requesters - 1 {
@@ -262,6 +297,16 @@ impl L2Bank {
         if (requests.any() | host_requests) & !shut {
             self.host_last.d.next = by_host;
             self.chosen.d.next = chosen;
+        }
+        self.wide_granted.d.next = self.wide.val();
+        if self.wide.val() {
+            self.chosen.d.next = L2Request {
+                request: RemoteRequest {
+                    address: (self.wide_row.val(), bits::<6>(0)).cat::<20>(),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
         }
     }
 }

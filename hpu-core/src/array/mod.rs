@@ -277,7 +277,8 @@ impl HpuArray {
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
             self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);
             self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
-            self.clusters[i].segment.offer(self.l2_copy.lend.val().get_bit(i), self.l2_copy.segment_length.val());
+            self.clusters[i].segment.offer(self.l2_copy.lend.val().get_bit(i), self.l2_copy.lent_segment.val());
+            self.clusters[i].segment_goes.next = self.l2_copy.goes.val().get_bit(i);
             self.l2_copy.lent[i].next = self.clusters[i].lent.val();
             self.clusters[i].off_cluster_done.offer(self.completions.done.valid.val(), self.completions.done.val());
             off_cluster_taken = off_cluster_taken | self.clusters[i].off_cluster_done.ready.val();
@@ -332,7 +333,7 @@ impl HpuArray {
         self.egress_inside.load(moves, !ends);
         self.egress_starts.next = moves & !self.egress_inside.q.val();
         self.put_order.read.ready.next = moves & ends & tag.put;
-        self.l2_copy.segment_left.next = moves & ends & tag.segment;
+        self.l2_copy.segment_begins.next = self.egress_starts.val() & tag.segment;
         self.egress_pushed.next = tag;
         self.egress_frames.write.offer(self.egress_starts.val(), self.egress_pushed.val());
         self.egress.data.next = self.egress_arbiter.source.data.val();
@@ -358,7 +359,10 @@ impl HpuArray {
         self.dispatcher.install.next = self.registers.policy.valid.val();
         self.dispatcher.install_index.next = self.registers.policy.index.val();
         self.dispatcher.active.next = self.registers.active.val();
-        // The host and the L2 copy share a port of L2; the number of the HPU distinguishes their answers.
+        self.l2_copy.row.join(&mut self.l2.beat);
+        self.l2_copy.row_data.next = self.l2.beat_data.val();
+        self.l2_copy.row_answered.next = self.l2.beat_answered.val();
+        // The host and the words that the L2 copy writes share a port of L2; the number of the HPU distinguishes their answers.
         let by_host = self.registers.l2_request.valid.val();
         self.l2.port[self._clusters].request.next =
             if by_host { self.registers.l2_request.val() } else { self.l2_copy.l2_request.val() };
@@ -412,6 +416,8 @@ impl HpuArray {
         self.host_writer.copy_valid.next = self.l2_copy.beat.valid.val();
         self.host_writer.copy_cluster.next = self.l2_copy.cluster.val();
         self.host_writer.copy_beat.next = self.l2_copy.beat.val();
+        self.host_writer.copy_last.next = self.l2_copy.last.val();
+        self.host_writer.copy_tail.next = self.l2_copy.tail.val();
         self.l2_copy.beat.ready.next = self.host_writer.copy_ready.val();
         self.segment.join(&mut self.l2_copy.segment);
         self.l2_copy.store.next = self.host_data.val();

@@ -207,7 +207,7 @@ pub(crate) fn source_facts(address: Bits<32>, limits: Limits, staged: Bit) -> So
         in_packet,
         in_context,
         beat: if staged { bits::<14>(STAGE) } else { first_beat | address.get_bits::<14>(6) },
-        offset: if staged { bits::<6>(0) } else { offset },
+        offset,
         left: left.get_bits::<12>(0),
         plenty: left.get_bits::<9>(12).any(),
     }

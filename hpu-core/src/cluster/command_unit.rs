@@ -10,7 +10,8 @@
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that are implemented |
 //! | | in `rings_open`: contexts whose process has an open event ring |
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
-//! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it has it |
+//! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it gets it |
+//! | | in `segment_goes`: the segment in this stage is the next to leave |
 //! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
 //! | reports | out `message` |
 //! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
@@ -33,12 +34,13 @@
 //!
 //! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT,
 //! DMA_TO_HOST or COMBINE from L2 takes the stage if it is free (else: *full*), and gets no answer while the [L2
-//! copy](crate::array::l2_copy) copies its bytes there; then the command is read and decided once more, as a command
+//! copy](crate::array::l2_copy) copies the rows there in which its bytes lie; then the command is read and decided once more, as a command
 //! from L1. The stage is free again when the read DMA has read it. Bytes that DMA_FROM_HOST brings to L2 do not pass
 //! the stage.
 //!
 //! **Segments of a PUT_CONTEXT** pass the stage, too, when the initiator sends them, perhaps long after the command:
-//! between two commands the stage is *lent*, the L2 copy fills it, and the read DMA gets a job without an issuer.
+//! between two commands the stage is *lent*, the L2 copy fills it, and the read DMA gets a job without an issuer when the segments
+//! before have begun to leave.
 //! Segments and commands that need the stage take turns.
 //!
 //! | command | is refused unless |
@@ -145,10 +147,12 @@ pub struct CommandUnit {
     pub stage_request: Pulse<StageRequest>,
     /// The bytes are in the stage.
     pub staged: Signal<In, Bit>,
-    /// Bytes of a segment that is to pass the stage.
-    pub segment: PulseSink<Bits<11>>,
-    /// The stage is the segment's; `stage_request` asks for its bytes.
+    /// A segment that is to pass the stage.
+    pub segment: PulseSink<StageRequest>,
+    /// The segment gets the stage; `stage_request` asks for its bytes.
     pub lent: Signal<Out, Bit>,
+    /// The segments before this one have begun to leave.
+    pub segment_goes: Signal<In, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
     /// Issuer of a PLACE or REDIRECT that is done.
@@ -214,8 +218,10 @@ pub struct CommandUnit {
     stage_full: Reg<Bit>,
     stage_retries: Reg<Bit>,
     stage_request_reg: DFF<StageRequest>,
-    /// The stage is, or was last, a segment's; a command found it in use; a segment is ready for the read DMA.
+    /// The stage is, or was last, a segment's; it was lent in the last cycle; a command found it in use; a segment is ready for
+    /// the read DMA.
     of_segment: Reg<Bit>,
+    stage_lent: Reg<Bit>,
     stage_missed: Reg<Bit>,
     segment_moves: Reg<Bit>,
     _hpus: usize,
@@ -393,9 +399,10 @@ impl CommandUnit {
         self.stage_retries.d.next =
             own_staged | (decision.stays & staged) | (self.stage_retries.q.val() & !(grant & owner).any());
         self.stage_owner.load(fills, self.mask.q.val());
-        self.lent.next = of_segment & stage_used;
-        let moves = self.moves.q.val();
-        self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & moves);
+        self.stage_lent.d.next = lends;
+        self.lent.next = self.stage_lent.q.val();
+        let waits = self.moves.q.val() | !self.segment_goes.val();
+        self.segment_moves.d.next = (self.staged.val() & of_segment) | (self.segment_moves.q.val() & waits);
         // LENGTH is the last word of a SEND_PACKET, so it is known only now.
         if begins {
             let source = self.check.source.val();
@@ -403,6 +410,8 @@ impl CommandUnit {
                 at: (source.beat, source.offset).cat::<20>(),
                 length: self.check.length.val().get_bits::<12>(0),
             };
+        } else if lends {
+            self.stage_request_reg.d.next = self.segment.val();
         }
         self.stage_request.offer(self.stage_fills.q.val(), self.stage_request_reg.q.val());
     }
@@ -411,7 +420,7 @@ impl CommandUnit {
     fn start_job(&mut self, opcode: Bits<4>, command_class: CommandClass, issuer: Issuer, takes: Bit) {
         let limits = self.limits.val();
         let moves = self.moves.q.val();
-        let segment_moves = self.segment_moves.q.val() & !moves;
+        let segment_moves = self.segment_moves.q.val() & !moves & self.segment_goes.val();
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
             checksum: self.current.q.val().checksum,
@@ -428,6 +437,7 @@ impl CommandUnit {
         self.issued_frame.next = decided.frame;
         self.moves.d.next = takes & command_class.reads;
         self.job.valid.next = moves | segment_moves;
+        let segment = self.stage_request_reg.q.val();
         // A segment has no issuer that waits for its end, and is no transfer of the host: the other fields do not
         // count.
         let length = self.check.length.val();
@@ -454,8 +464,12 @@ impl CommandUnit {
             issuer: decided.issuer,
             context: decided.context,
             frame: decided.frame,
-            at: if moves { from - bit_cast::<16, 7>(lane) } else { bits::<16>(64 * STAGE) },
-            length: if moves { length.get_bits::<12>(0) } else { bit_cast::<12, 11>(self.segment.val()) },
+            at: if moves {
+                from - bit_cast::<16, 7>(lane)
+            } else {
+                (bits::<10>(STAGE), segment.at.get_bits::<6>(0)).cat::<16>()
+            },
+            length: if moves { length.get_bits::<12>(0) } else { segment.length },
             address: if combines { pack(target) } else { (self.check.high.val(), self.check.low.val()).cat::<64>() },
         };
     }

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | command unit | in `job`: always taken, since the HPUs have no more handles than the queue has room, |
-//! | | and at most one segment is in flight |
+//! | | and the stage has one segment at most |
 //! | | out `stage_left`: the last beat of a job from the stage is read |
 //! | command ports | out `sent`: issuer of a frame that has left (the host and the initiator report the ends of the others) |
 //! | L1 | `wide`; in `data[g]`: the beat of group g, two cycles after its read |
@@ -24,7 +24,7 @@
 //! | 6 | the beat is offered |
 //!
 //! There is no bubble inside a job nor between two. A job that does not begin at a multiple of 64 bytes needs one beat
-//! of L1 more than it sends, so a cycle without a beat precedes it. A beat is read only if there is room for it after
+//! of L1 more than it sends, so a cycle without a beat precedes it. In the stage the first beat follows the last one. A beat is read only if there is room for it after
 //! the turns, so nothing stalls before. DMA descriptors and DMA data come in the same order, a descriptor before its
 //! first beat.
 //!
@@ -186,9 +186,13 @@ impl L1ReadDma {
             if of_destination {
                 self.in_flight.d.next.down = (bits::<4>(0xF), !job.up).cat::<6>();
             }
-            self.reading.d.next.beat = if alternates { job.other } else { job.beat + 1 };
+            // The bytes in the stage go on with its first beat.
+            let in_stage = job.staged & !of_destination;
+            let beat = job.beat + 1;
+            let following = if in_stage { (bits::<5>(STAGE), beat.get_bits::<5>(0)).cat::<10>() } else { beat };
+            self.reading.d.next.beat = if alternates { job.other } else { following };
             if alternates {
-                self.reading.d.next.other = job.beat + 1;
+                self.reading.d.next.other = following;
             }
             if !alternates | of_destination {
                 self.reading.d.next.beats = job.beats - 1;

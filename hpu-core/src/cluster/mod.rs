@@ -17,7 +17,7 @@
 //! | scheduler | out `done`; out `place` |
 //! | reports | out `fault`; out `message`; in `rings_open` |
 //! | off-cluster unit | out `off_cluster_command`; in `put_left`, `host_put_left`; in `enabled` |
-//! | L2 copy | out `stage_request` / in `staged`; in `segment` / out `lent` |
+//! | L2 copy | out `stage_request` / in `staged`; in `segment`, `segment_goes` / out `lent` |
 //! | completions | in `off_cluster_done` |
 //! | host writer | in `host_write`, `host_beat`, `host_data`, `host_keep`: a beat from the host or from L2 / out `host_ready` |
 //! | registers | in `installed`; in `imem` |
@@ -128,10 +128,12 @@ pub struct Cluster {
     pub stage_request: Pulse<StageRequest>,
     /// The bytes are in the stage.
     pub staged: Signal<In, Bit>,
-    /// Bytes of a segment that is to pass the stage.
-    pub segment: PulseSink<Bits<11>>,
-    /// The stage is the segment's.
+    /// A segment that is to pass the stage.
+    pub segment: PulseSink<StageRequest>,
+    /// The segment gets the stage.
     pub lent: Signal<Out, Bit>,
+    /// The segments before the one in the stage have begun to leave.
+    pub segment_goes: Signal<In, Bit>,
     /// End of an off-cluster command of any cluster.
     pub off_cluster_done: Sink<OffClusterDone>,
     /// A beat of the host or of L2 is for this cluster.
@@ -275,6 +277,7 @@ impl Cluster {
         self.command_unit.staged.next = self.staged.val();
         self.segment.join(&mut self.command_unit.segment);
         self.lent.next = self.command_unit.lent.val();
+        self.command_unit.segment_goes.next = self.segment_goes.val();
         self.command_unit.stage_left.next = self.l1_read_dma.stage_left.val();
         self.l1_read_dma.number.next = self.number.val();
         self.command_unit.job.join(&mut self.l1_read_dma.job);

@@ -10,6 +10,7 @@ mod host_frames;
 mod hpu;
 mod line_rate;
 mod measure;
+mod put_context;
 mod rvma;
 mod rvma_network;
 mod rvma_vs_rdma;
@@ -51,6 +52,8 @@ const MOST_MIN_FRAME: f64 = 2.0;
 const MOST_COMPLETION: f64 = 8.0;
 /// Payload of long puts, bits per cycle.
 const LEAST_STREAM: f64 = 460.0;
+/// Payload of puts of context memory, bits per cycle.
+const LEAST_PUT_CONTEXT: f64 = 256.0;
 /// Share of the wire's limit that long puts deliver, by the share of the frames that is lost.
 const LEAST_GOODPUT: [(&str, f64); 4] = [
     ("rvma.goodput_at_loss.0", 0.95),
@@ -362,6 +365,7 @@ fn complaints(report: &Report) -> Vec<String> {
     least("spin.dispatch_per_cycle", LEAST_DISPATCHED);
     least("rvma.vs_rdma.8.reduction_adaptive", LEAST_REDUCTION);
     least("rvma.stream_bits_per_cycle", LEAST_STREAM);
+    put_context::KEYS.iter().for_each(|key| least(key, LEAST_PUT_CONTEXT));
     LEAST_GOODPUT.into_iter().for_each(|(key, limit)| least(key, limit));
     least("throughput.pingpong_1024_bits_per_cycle", LEAST_ECHO);
     if number("area.verilog_modules") != number("area.verilog_modules_4_hpus") {

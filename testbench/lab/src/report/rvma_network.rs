@@ -1,6 +1,7 @@
 //! Figures of two NICs on a wire: what long puts deliver when frames are lost.
 
 use super::measure::Figure;
+use super::put_context;
 use super::rvma_vs_rdma;
 use anyhow::{ensure, Result};
 use spindle::peer::Responses;
@@ -19,8 +20,9 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 pub type NetworkMeasure = fn(&Source, &Config) -> Result<Vec<Figure>>;
 
 /// The measurements: name, keys, function.
-pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 2] = [
+pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 3] = [
     ("long puts over a wire that loses frames", &LOSS_KEYS, goodput_at_loss),
+    ("puts of context memory", put_context::KEYS, put_context::measure),
     ("RVMA against RDMA", rvma_vs_rdma::KEYS, rvma_vs_rdma::compare),
 ];
 
@@ -30,7 +32,7 @@ const LOSS_KEYS: [&str; 4] =
 const LOSSES: [(f64, bool); 4] = [(0.0, false), (0.001, false), (0.01, false), (0.01, true)];
 /// Bits of payload per cycle when full-size segments follow each other on the wire without a gap.
 pub const WIRE_LIMIT: f64 = SEGMENT_BYTES as f64 * 8.0 / 24.0;
-const KEY: u32 = 0x5EED;
+pub const KEY: u32 = 0x5EED;
 /// Cycles after reset within which the tables of peers are cleared.
 const CLEARING: u64 = 10_000;
 

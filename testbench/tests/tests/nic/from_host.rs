@@ -106,6 +106,8 @@ impl FromHost {
         self.writer.copy_valid.next = false;
         self.writer.copy_cluster.next = bits::<3>(0);
         self.writer.copy_beat.next = bits::<10>(0);
+        self.writer.copy_last.next = false;
+        self.writer.copy_tail.next = bits::<6>(0);
         self.copy.store.next = self.buffer.data.val();
         self.copy.store_beat.next = self.writer.beat.val();
         self.copy.store_from.next = self.writer.store_from.val();
@@ -115,7 +117,10 @@ impl FromHost {
         self.writer.store_ready.next = self.copy.store.ready.val();
         self.copy.beat.ready.next = false;
         self.copy.segment.offer(false, HostRead::default());
-        self.copy.segment_left.next = false;
+        self.copy.segment_begins.next = false;
+        self.copy.row.ready.next = false;
+        self.copy.row_data.next = bits::<512>(0);
+        self.copy.row_answered.next = false;
         for i in 0..CLUSTERS {
             self.copy.request[i].offer(false, StageRequest::default());
             self.copy.lent[i].next = false;

@@ -42,7 +42,9 @@ fn bytes_go_where_they_were_asked_for() {
         let mut busy: HashMap<(usize, u64, u64), ()> = HashMap::new();
         let mut over: VecDeque<(usize, (u64, u64), bool)> = VecDeque::new();
         let (mut beat, mut offered, mut done, mut full_rate) = (0, false, 0, 0);
-        let (mut stage, mut staged, mut stored) = (None, 0, 0);
+        let (mut stage, mut staged, mut stored): (Option<(usize, u64, u64)>, _, _) = (None, 0, 0);
+        // Cluster and rows of a copy, one of which is on the bus, so that the host is not.
+        let (mut copy, mut copying): (Option<(usize, u64)>, _) = (None, false);
         for _ in 0..20_000 {
             let issuer = (rng.random_range(0..8), rng.random_range(0..4));
             let cluster = rng.random_range(0..CLUSTERS);
@@ -68,14 +70,22 @@ fn bytes_go_where_they_were_asked_for() {
                 dut.host_last.set(beat + 1 == beats);
                 dut.host_error.set(beat + 1 == beats && read.error);
             }
-            // The L2 copy has a beat now and then.
-            if stage.is_none() && rng.random_range(0..24) == 0 {
-                stage = Some((rng.random_range(0..CLUSTERS), rng.random_range(0..0x400)));
+            // The L2 copy has rows now and then, of the last one only some bytes.
+            if copy.is_none() && rng.random_range(0..48) == 0 {
+                copy = Some((rng.random_range(0..CLUSTERS), rng.random_range(1..=33)));
+            }
+            if let (None, Some((cluster, rows))) = (stage, copy) {
+                if rng.random_range(0..4) > 0 {
+                    let tail = if rows == 1 { [0, rng.random_range(1..64)][rng.random_range(0..2)] } else { 0 };
+                    stage = Some((cluster, rng.random_range(0..0x400), tail));
+                }
             }
             dut.copy_valid.set(stage.is_some());
-            if let Some((cluster, beat)) = stage {
+            if let (Some((cluster, beat, tail)), Some((_, rows))) = (stage, copy) {
                 dut.copy_cluster.set(cluster);
                 dut.copy_beat.set(beat);
+                dut.copy_tail.set(tail);
+                dut.copy_last.set(rows == 1);
             }
             dut.store_ready.set(rng.random_range(0..4) > 0);
             for i in 0..CLUSTERS {
@@ -96,10 +106,13 @@ fn bytes_go_where_they_were_asked_for() {
                 let writes = dut.write[i].is_high();
                 assert!(!(stores && writes), "what is for L2 goes to no cluster");
                 if writes && dut.of_l2_copy.is_high() {
-                    assert_eq!(stage, Some((i, dut.beat.number())));
-                    assert_eq!(slice(&dut.keep.bytes(), 0, 64), u64::MAX);
+                    let (cluster, beat, tail) = stage.expect("a row of the copy");
+                    assert_eq!((cluster, beat), (i, dut.beat.number()));
+                    let keep = if tail == 0 { u64::MAX } else { (1 << tail) - 1 };
+                    assert_eq!(slice(&dut.keep.bytes(), 0, 64), keep, "the lowest {tail} bytes");
                     assert_eq!(dut.copy_ready.is_high(), dut.ready[i].is_high());
                 } else if writes {
+                    assert!(!copying, "the rows of a copy are one transfer");
                     let read = asked.front().expect("a read is under way");
                     assert_eq!((i, dut.beat.number()), (read.cluster, read.place + beat));
                     let (from, end) = read.bytes(beat);
@@ -119,6 +132,8 @@ fn bytes_go_where_they_were_asked_for() {
             }
             if dut.copy_ready.is_high() {
                 (stage, staged) = (None, staged + 1);
+                copy = copy.map(|(cluster, rows)| (cluster, rows - 1)).filter(|copy| copy.1 > 0);
+                copying = copy.is_some();
             }
             if offered && dut.host_ready.is_high() {
                 (offered, beat) = (false, beat + 1);

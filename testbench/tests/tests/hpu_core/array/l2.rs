@@ -21,6 +21,10 @@ const ADD: u64 = 0;
 const AMOS: [u64; 9] = [SWAP, ADD, 0b00100, 0b01100, 0b01000, 0b10000, 0b10100, 0b11000, 0b11100];
 /// Cycles from request to answer if no one else asks.
 const LATENCY: u64 = 5;
+/// Cycles from the cycle in which a beat is taken to its bytes.
+const BEAT_LATENCY: u64 = 3;
+/// Cycles from one beat to the next, at most.
+const BEAT_WAIT: u64 = 5;
 
 /// An access as a requester sends it.
 #[derive(Clone, Copy, Debug)]
@@ -174,13 +178,30 @@ struct Bench {
     reference: Reference,
     /// Longest time that an access spent in front of its requester's port queue.
     longest: u64,
+    /// Beat that is wanted; beats that were taken, with the cycle.
+    beat: Option<u64>,
+    beats: VecDeque<(u64, u64)>,
+    /// Cycle since which the beat could be taken; the longest wait; cycles in which beats were taken.
+    beat_since: u64,
+    beat_longest: u64,
+    taken: Vec<u64>,
 }
 
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
         let dut = Dut::new(wave, L2::new(BYTES, CLUSTERS, HPUS), "l2");
         let requesters = (0..=CLUSTERS).map(|_| Requester::default()).collect();
-        let mut bench = Bench { dut, requesters, reference: Reference::new(), longest: 0 };
+        let mut bench = Bench {
+            dut,
+            requesters,
+            reference: Reference::new(),
+            longest: 0,
+            beat: None,
+            beats: VecDeque::new(),
+            beat_since: 0,
+            beat_longest: 0,
+            taken: vec![],
+        };
         // The memory starts from random bits.
         for word in 0..BYTES as u64 / 4 {
             bench.requesters[HOST].waiting.push_back(Access::store(4 * word, 0));
@@ -202,6 +223,8 @@ impl Bench {
                 port.second.set(access.second);
             }
         }
+        self.dut.beat.valid.set(self.beat.is_some());
+        self.dut.beat.set(self.beat.unwrap_or(0));
         self.dut.eval();
         for (i, (requester, port)) in self.requesters.iter_mut().zip(&self.dut.port).enumerate() {
             if port.answer_valid.is_high() {
@@ -221,11 +244,33 @@ impl Bench {
                 requester.offered = false;
             }
         }
+        self.follow_beats(now);
         self.dut.tick();
     }
 
+    /// A beat stands in the order after all accesses that were granted before it, whose answers have just been applied.
+    fn follow_beats(&mut self, now: u64) {
+        let due = self.beats.front().is_some_and(|beat| beat.1 + BEAT_LATENCY == now);
+        assert_eq!(self.dut.beat_answered.is_high(), due, "a beat has its bytes after {BEAT_LATENCY} cycles");
+        if due {
+            let (beat, _) = self.beats.pop_front().expect("one is due");
+            let words = &self.reference.words[16 * beat as usize..][..16];
+            let wanted: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            assert_eq!(self.dut.beat_data.bytes(), wanted, "beat {beat}");
+        }
+        if let (Some(beat), true) = (self.beat, self.dut.beat.ready.is_high()) {
+            self.beats.push_back((beat, now));
+            self.beat_longest = self.beat_longest.max(now + 1 - self.beat_since);
+            self.taken.push(now);
+            self.beat = None;
+        }
+        if self.beat.is_none() {
+            self.beat_since = now + 1;
+        }
+    }
+
     fn idle(&self) -> bool {
-        self.requesters.iter().all(|r| r.waiting.is_empty() && r.under_way.is_empty())
+        self.beats.is_empty() && self.beat.is_none() && self.requesters.iter().all(|r| r.waiting.is_empty() && r.under_way.is_empty())
     }
 
     fn drain(&mut self) {
@@ -269,15 +314,22 @@ fn random_traffic_is_explained_by_one_order() {
                 }
             }
             let mut cycles = 0;
+            let beats = [0.0, 1.0, 0.3, 1.0][round / 2 % 4];
             while !bench.idle() {
+                let requests = bench.requesters.iter().any(|r| !r.waiting.is_empty());
+                if bench.beat.is_none() && requests && rng.random_bool(beats) {
+                    bench.beat = Some(rng.random_range(0..words.div_ceil(16)));
+                }
                 bench.step(|| rng.random_bool(density));
                 cycles += 1;
                 assert!(cycles < 50_000, "round {round}: not all accesses were answered");
             }
         }
         assert!(bench.reference.stored > 100, "{} SCs stored", bench.reference.stored);
-        // Each other requester comes once, with an AMO at worst.
-        let bound = 4 * (CLUSTERS as u64 + 1) + LATENCY;
+        // Each other requester comes once, with an AMO at worst, and a beat after each.
+        let bound = BEAT_WAIT * (CLUSTERS as u64 + 1) + LATENCY;
+        let (beats, wait) = (bench.taken.len(), bench.beat_longest);
+        assert!(beats > 1000 && wait <= BEAT_WAIT, "{beats} beats, one after {wait} cycles");
         assert!(bench.longest <= bound, "an access waited {} cycles, at most {bound} are allowed", bench.longest);
         for word in 0..BYTES as u64 / 4 {
             let expected = bench.reference.words[word as usize];
@@ -322,6 +374,38 @@ fn latency_is_exact_and_banks_work_side_by_side() {
             assert!((least..=least + LATENCY + each).contains(&cycles), "{cycles} cycles, {least} expected");
         }
         assert_eq!(bench.one(HOST, Access::load(0)), 50 * CLUSTERS as u32);
+    });
+}
+
+/// Cycles between beats that are always wanted, beside no requests, loads of all clusters in all banks, and AMOs in one bank; the
+/// loads have the other half of the cycles.
+#[test]
+fn beats_take_turns_with_requests() {
+    run_with_wave_on_failure("l2_beats", |wave| {
+        let mut bench = Bench::new(wave);
+        let banks: fn(u64) -> Access = |i| Access::load(4 * (i % 4));
+        let adds: fn(u64) -> Access = |_| Access::atomic(ADD, 0, 1);
+        // Cycles from one beat to the next, and accesses of all clusters while 50 beats are read.
+        for (access, each, least) in [(None, 1, 0), (Some(banks), 2, 130), (Some(adds), 5, 48)] {
+            for requester in &mut bench.requesters[..CLUSTERS] {
+                requester.answers.clear();
+                requester.waiting = access.iter().flat_map(|access| (0..200).map(access)).collect();
+            }
+            (0..20).for_each(|_| bench.step(|| true));
+            bench.taken.clear();
+            let answers = |bench: &Bench| bench.requesters.iter().map(|r| r.answers.len()).sum::<usize>();
+            let before = answers(&bench);
+            while bench.taken.len() < 50 {
+                bench.beat = Some(bench.taken.len() as u64 % 64);
+                bench.step(|| true);
+            }
+            let gaps: Vec<u64> = bench.taken.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(gaps.iter().all(|gap| *gap == each), "{each} cycles from one beat to the next: {gaps:?}");
+            let answered = answers(&bench) - before;
+            assert!(answered >= least, "{answered} accesses beside 50 beats, {least} at least");
+            bench.beat = None;
+            bench.drain();
+        }
     });
 }
 

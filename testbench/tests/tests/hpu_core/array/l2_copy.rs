@@ -1,4 +1,4 @@
-//! The L2 copy against a memory: what it copies to stages, and what it writes.
+//! The L2 copy against a memory: what it copies to stages, in which order segments leave, and what it writes.
 
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::l2_copy::L2Copy;
@@ -8,72 +8,89 @@ use spindle_contract::params::L1_STAGE_BASE;
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
-const CLUSTERS: usize = 3;
 const L2_BYTES: usize = 1 << 20;
-/// Cycles from a request to its answer.
+/// Cycles from a request to its answer, of words and of rows.
 const L2_LATENCY: u64 = 5;
+const ROW_LATENCY: u64 = 3;
 const STAGE_BEAT: u64 = L1_STAGE_BASE as u64 / 64;
+/// Cycles for which a segment of so many bytes leaves: its beats and one more for the headers, with 38 bytes in the second.
+const LEAVES: u64 = 24;
+
+/// Bytes that a cluster wants in its stage: the first one in L2, how many, rows that have come.
+#[derive(Clone, Copy)]
+struct Ask {
+    from: u64,
+    length: u64,
+    come: u64,
+}
+
+impl Ask {
+    fn rows(&self) -> u64 {
+        (self.from % 64 + self.length).div_ceil(64)
+    }
+}
+
+/// What the segment of a cluster does.
+#[derive(Clone, Copy, PartialEq)]
+enum Stage {
+    /// There is none.
+    Free,
+    /// It is copied.
+    Lent,
+    /// It is there.
+    Staged,
+    /// It leaves until this cycle.
+    Leaves(u64),
+}
 
 /// The L2 copy with a memory that answers in order.
 struct Bench {
     dut: Dut<L2Copy>,
     rng: ChaCha8Rng,
     memory: Vec<u8>,
-    answers: VecDeque<(u64, bool, u32)>,
+    answers: VecDeque<(u64, u32)>,
+    rows: VecDeque<(u64, Vec<u8>)>,
     cycle: u64,
     /// No one waits for anything.
     at_once: bool,
-    /// First byte in L2 and bytes that each cluster wants, beats that have come.
-    asks: [Option<(u64, u64, u64)>; CLUSTERS],
+    asks: Vec<Option<Ask>>,
+    stages: Vec<Stage>,
     /// A transfer of the host: first byte in L2, bytes, beats that are over.
     store: Option<(usize, Vec<u8>, usize)>,
-    segment: Option<Segment>,
+    /// A segment that is offered; one that waits for a stage.
+    offered: Option<Ask>,
+    wanted: Option<Ask>,
     copied: usize,
     stored: usize,
-    segments: usize,
-}
-
-/// A segment that is wanted, and how far it is.
-struct Segment {
-    cluster: usize,
-    from: u64,
-    length: u64,
-    at: Stage,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Stage {
-    /// It is offered.
-    Offered,
-    /// It wants the stage.
-    Wanted,
-    /// It has it; beats that have come.
-    Lent(u64),
-    /// All have come.
-    Staged,
-    /// The stage is free again: it goes to the wire.
-    Leaves,
+    /// Segments that were taken, that got a stage, and that began to leave, and the cycle of the last one.
+    taken: usize,
+    lent: usize,
+    begun: usize,
+    begun_at: u64,
 }
 
 impl Bench {
-    fn new(wave: &WaveContext) -> Self {
+    fn new(wave: &WaveContext, clusters: usize) -> Self {
         let mut rng = wave.rng();
-        let dut = Dut::new(wave, L2Copy::new(CLUSTERS), "l2_copy");
-        // A store goes ahead of a load that waits for L2, so a request may change before it is taken.
-        dut.ignore(dut.l2_request.channel());
         Self {
-            dut,
+            dut: Dut::new(wave, L2Copy::new(clusters), "l2_copy"),
             memory: (0..L2_BYTES).map(|_| rng.random()).collect(),
             rng,
             answers: VecDeque::new(),
+            rows: VecDeque::new(),
             cycle: 0,
             at_once: false,
-            asks: [None; CLUSTERS],
+            asks: vec![None; clusters],
+            stages: vec![Stage::Free; clusters],
             store: None,
-            segment: None,
+            offered: None,
+            wanted: None,
             copied: 0,
             stored: 0,
-            segments: 0,
+            taken: 0,
+            lent: 0,
+            begun: 0,
+            begun_at: 0,
         }
     }
 
@@ -81,20 +98,25 @@ impl Bench {
         self.at_once || self.rng.random_range(0..4) > 0
     }
 
-    /// A byte of a beat, often one at which bytes begin that users align.
+    /// A byte of a row, often one at which bytes begin that users align.
     fn place(&mut self) -> u64 {
         let any = self.rng.random_range(0..64);
         [0, 42, 4 * any % 64, any][self.rng.random_range(0..4)]
     }
 
+    fn ask(&mut self, lengths: [u64; 6]) -> Ask {
+        let length = lengths[self.rng.random_range(0..6)];
+        Ask { from: 64 * self.rng.random_range(0..0x1FE0) + self.place(), length, come: 0 }
+    }
+
     fn step(&mut self) {
-        for (i, ask) in self.asks.into_iter().enumerate() {
+        for (i, ask) in self.asks.iter().enumerate() {
             self.dut.request[i].valid.set(ask.is_some());
-            if let Some((from, length, _)) = ask {
-                self.dut.request[i].set_bytes(&bits(&[(from, 20), (length, 12)]));
+            if let Some(ask) = ask {
+                self.dut.request[i].set_bytes(&bits(&[(ask.from, 20), (ask.length, 12)]));
             }
         }
-        self.play_segment();
+        self.play_segments();
         self.dut.store.valid.set(self.store.is_some());
         if let Some((place, bytes, beat)) = &self.store {
             // Bytes of the beats that are not the transfer's may be anything.
@@ -108,115 +130,121 @@ impl Bench {
             self.dut.store_end.set(end % 64);
             self.dut.store_last.set(offset + bytes.len() <= 64 * (beat + 1));
         }
-        let (l2, bus) = (self.moves(), self.moves());
+        let [l2, row, bus] = [(); 3].map(|()| self.moves());
         self.dut.l2_request.ready.set(l2);
+        self.dut.row.ready.set(row);
         self.dut.beat.ready.set(bus);
         let due = self.answers.front().is_some_and(|answer| answer.0 <= self.cycle);
         self.dut.l2_answer.valid.set(due);
         if due {
-            let (_, write, data) = self.answers.pop_front().expect("one is due");
-            self.dut.l2_answer.set_bytes(&bits(&[(0, 1), (write.into(), 1), (data.into(), 32)]));
+            let (_, data) = self.answers.pop_front().expect("one is due");
+            self.dut.l2_answer.set_bytes(&bits(&[(0, 1), (1, 1), (data.into(), 32)]));
+        }
+        let due = self.rows.front().is_some_and(|row| row.0 == self.cycle);
+        self.dut.row_answered.set(due);
+        match self.rows.front() {
+            Some((_, row)) if due => self.dut.row_data.set_bytes(row),
+            _ => self.dut.row_data.set_bytes(&[0xAA; 64]),
+        }
+        if due {
+            self.rows.pop_front();
         }
         self.dut.eval();
         if self.dut.l2_request.valid.is_high() && l2 {
-            self.access();
+            self.write();
+        }
+        if self.dut.row.valid.is_high() && row {
+            let at = 64 * self.dut.row.number() as usize;
+            self.rows.push_back((self.cycle + ROW_LATENCY, self.memory[at..at + 64].to_vec()));
         }
         self.check();
         self.dut.tick();
         self.cycle += 1;
     }
 
-    /// The segment goes on: the cluster lends its stage when it has no use for it itself.
-    fn play_segment(&mut self) {
-        let moves = self.moves();
-        for i in 0..CLUSTERS {
+    /// Segments go on: a cluster lends its stage when it has no use for it itself, and they leave in their order.
+    fn play_segments(&mut self) {
+        let clusters = self.stages.len();
+        for i in 0..clusters {
             self.dut.lent[i].set(false);
         }
-        let offered = self.segment.as_ref().is_some_and(|segment| segment.at == Stage::Offered);
-        self.dut.segment.valid.set(offered);
-        self.dut.segment_left.set(false);
-        let Some(segment) = &mut self.segment else { return };
-        let fields = [("cluster", segment.cluster as u64), ("address", segment.from), ("length", segment.length)];
-        self.dut.segment.set_bytes(&pack("host_read", &[&fields[..], &[("client", 3)]].concat()));
+        self.dut.segment_begins.set(false);
+        self.dut.segment.valid.set(self.offered.is_some());
+        if let Some(Ask { from, length, .. }) = self.offered {
+            let fields = [("cluster", 5), ("address", from), ("length", length), ("client", 3)];
+            self.dut.segment.set_bytes(&pack("host_read", &fields));
+        }
         self.dut.eval();
-        let i = segment.cluster;
-        match segment.at {
-            Stage::Offered => {
-                if self.dut.segment.ready.is_high() {
-                    segment.at = Stage::Wanted;
-                }
+        let next = 1 << (self.begun % clusters);
+        assert_eq!(self.dut.goes.number(), next, "segments leave in the order in which they were taken");
+        let asks = self.lent % clusters;
+        assert_eq!(self.dut.lend.number(), if self.wanted.is_some() { 1 << asks } else { 0 }, "stages take turns");
+        if let Some(wanted) = self.wanted {
+            assert_eq!(slice(&self.dut.lent_segment.bytes(), 0, 32), wanted.from | wanted.length << 20);
+            if self.asks[asks].is_none() && self.stages[asks] == Stage::Free && self.moves() {
+                // The cluster asks in the cycle in which it says so.
+                self.dut.lent[asks].set(true);
+                self.asks[asks] = self.wanted.take();
+                self.stages[asks] = Stage::Lent;
+                self.lent += 1;
+                self.dut.request[asks].valid.set(true);
+                self.dut.request[asks].set_bytes(&bits(&[(wanted.from, 20), (wanted.length, 12)]));
             }
-            Stage::Wanted => {
-                assert_eq!((self.dut.lend.number(), self.dut.segment_length.number()), (1 << i, segment.length));
-                if moves && self.asks[i].is_none() {
-                    segment.at = Stage::Lent(0);
-                }
-            }
-            Stage::Staged => {
-                if moves {
-                    segment.at = Stage::Leaves;
-                }
-            }
-            Stage::Leaves => {
-                if moves {
-                    self.dut.segment_left.set(true);
-                    self.segment = None;
-                    self.segments += 1;
-                }
-                return;
-            }
-            Stage::Lent(_) => {}
         }
-        // What the cluster asked for last is none of the segment's business.
-        if let Stage::Lent(_) | Stage::Staged = segment.at {
-            self.dut.lent[i].set(true);
-            self.dut.request[i].valid.set(segment.at != Stage::Staged);
-            self.dut.request[i].set_bytes(&bits(&[(0x4_8D02, 20), (99, 12)]));
+        if self.dut.segment.ready.is_high() {
+            if let Some(segment) = self.offered.take() {
+                assert!(self.wanted.replace(segment).is_none(), "one segment at a time waits for a stage");
+                self.taken += 1;
+            }
         }
+        let i = self.begun % clusters;
+        if self.stages[i] == Stage::Staged && self.cycle >= self.begun_at + LEAVES && self.moves() {
+            self.dut.segment_begins.set(true);
+            self.stages[i] = Stage::Leaves(self.cycle + LEAVES - 2);
+            (self.begun, self.begun_at) = (self.begun + 1, self.cycle);
+        }
+        let cycle = self.cycle;
+        for stage in &mut self.stages {
+            if matches!(stage, Stage::Leaves(until) if *until <= cycle) {
+                *stage = Stage::Free;
+            }
+        }
+        assert!(self.taken - self.begun <= clusters, "each cluster has one segment at most that has not begun to leave");
     }
 
-    /// An access, as `hpu_core::processor::types::RemoteRequest`.
-    fn access(&mut self) {
+    /// A word of the host, as `hpu_core::processor::types::RemoteRequest`.
+    fn write(&mut self) {
         let request = self.dut.l2_request.bytes();
         let (write, atomic) = (slice(&request, 2, 1) == 1, slice(&request, 3, 1));
         let (at, size) = (slice(&request, 9, 20) as usize, slice(&request, 29, 2) as usize + 1);
         let data = slice(&request, 31, 32) as u32;
-        assert!(atomic == 0 && at % 4 + size <= 4 && (write || size == 4), "words only, but for the ends of a store");
-        if write {
-            self.memory[at..at + size].copy_from_slice(&data.to_le_bytes()[..size]);
-        }
-        let word = u32::from_le_bytes(self.memory[at..at + 4].try_into().expect("four bytes"));
-        self.answers.push_back((self.cycle + L2_LATENCY, write, word));
+        assert!(write && atomic == 0 && at % 4 + size <= 4, "words only, but for the ends of a store");
+        self.memory[at..at + size].copy_from_slice(&data.to_le_bytes()[..size]);
+        self.answers.push_back((self.cycle + L2_LATENCY, data));
     }
 
     fn check(&mut self) {
         if self.dut.beat.valid.is_high() && self.dut.beat.ready.is_high() {
             let cluster = self.dut.cluster.number() as usize;
-            let (from, length, come) = match (&mut self.asks[cluster], &mut self.segment) {
-                (Some((from, length, come)), _) => (*from, *length, come),
-                (_, Some(Segment { cluster: to, from, length, at: Stage::Lent(come) })) if *to == cluster => {
-                    (*from, *length, come)
-                }
-                _ => panic!("bytes come to whom asked"),
-            };
-            assert_eq!(self.dut.beat.number(), STAGE_BEAT + *come);
-            let bytes = (length - 64 * *come).min(64) as usize;
-            let wanted = &self.memory[(from + 64 * *come) as usize..][..bytes];
-            assert_eq!(&self.dut.data.bytes()[..bytes], wanted);
-            *come += 1;
-        }
-        if let Some(Segment { cluster, length, at: at @ Stage::Lent(_), .. }) = &mut self.segment {
-            if self.dut.staged.number() >> *cluster & 1 == 1 {
-                assert!(*at == Stage::Lent(length.div_ceil(64)), "all beats of the segment have come");
-                *at = Stage::Staged;
-                return;
-            }
+            let ask = self.asks[cluster].as_mut().expect("bytes come to whom asked");
+            assert_eq!(self.dut.beat.number(), STAGE_BEAT + ask.come % 32);
+            // The last row of 33 does not overwrite the bytes with which the first one begins.
+            let tail = if ask.come == 32 { ask.from % 64 } else { 0 };
+            let last = ask.come + 1 == ask.rows();
+            assert_eq!((self.dut.tail.number(), self.dut.last.is_high()), (tail, last));
+            let row = (ask.from / 64 + ask.come) as usize;
+            assert_eq!(self.dut.data.bytes(), self.memory[64 * row..][..64]);
+            ask.come += 1;
         }
         for (i, ask) in self.asks.iter_mut().enumerate() {
             if self.dut.staged.number() >> i & 1 == 1 {
-                let (_, length, come) = ask.take().expect("it asked");
-                assert_eq!(come, length.div_ceil(64), "all beats have come");
-                self.copied += 1;
+                let ask = ask.take().expect("it asked");
+                assert_eq!(ask.come, ask.rows(), "all rows have come");
+                if self.stages[i] == Stage::Lent {
+                    self.stages[i] = Stage::Staged;
+                } else {
+                    self.copied += 1;
+                }
             }
         }
         if self.dut.store.valid.is_high() && self.dut.store.ready.is_high() {
@@ -224,35 +252,37 @@ impl Bench {
             *beat += 1;
             if *beat == (*place % 64 + bytes.len()).div_ceil(64) {
                 assert!(self.memory[*place..][..bytes.len()] == bytes[..], "the bytes are in L2");
-                assert!(self.answers.iter().all(|answer| !answer.1), "and L2 has said so");
+                assert!(self.answers.is_empty(), "and L2 has said so");
                 self.store = None;
                 self.stored += 1;
             }
         }
+    }
+
+    fn idle(&self) -> bool {
+        let asks = self.asks.iter().all(Option::is_none) && self.stages.iter().all(|stage| *stage == Stage::Free);
+        asks && self.store.is_none() && self.offered.is_none() && self.wanted.is_none()
     }
 }
 
 #[test]
 fn bytes_come_and_go() {
     run_with_wave_on_failure("l2_copy", |wave| {
-        let mut bench = Bench::new(wave);
+        let mut bench = Bench::new(wave, 3);
         // Stores go to the upper half, copies come from the lower, so the order between them does not matter.
         let mut untouched = bench.memory.clone();
-        while bench.copied < 250 || bench.stored < 250 || bench.segments < 250 {
+        while bench.copied < 250 || bench.stored < 250 || bench.begun < 500 {
             bench.at_once = bench.cycle % 4096 < 1024;
-            for i in 0..CLUSTERS {
-                let lends = bench.segment.as_ref().is_some_and(|s| s.cluster == i && s.at != Stage::Offered);
-                if bench.asks[i].is_none() && !lends && bench.rng.random_range(0..40) == 0 {
-                    let length = [bench.rng.random_range(1..=2048), 1, 4, 64, 65, 2048][bench.rng.random_range(0..6)];
-                    let from = 64 * bench.rng.random_range(0..0x1FE0) + bench.place();
-                    bench.asks[i] = Some((from, length, 0));
+            for i in 0..3 {
+                let free = bench.asks[i].is_none() && bench.stages[i] == Stage::Free;
+                if free && bench.rng.random_range(0..40) == 0 {
+                    let any = bench.rng.random_range(1..=2048);
+                    bench.asks[i] = Some(bench.ask([any, 1, 4, 64, 65, 2048]));
                 }
             }
-            if bench.segment.is_none() && bench.rng.random_range(0..60) == 0 {
-                let length = [bench.rng.random_range(1..=1408), 1, 4, 5, 64, 1408][bench.rng.random_range(0..6)];
-                let from = 64 * bench.rng.random_range(0..0x1FE0) + bench.place();
-                let cluster = bench.rng.random_range(0..CLUSTERS);
-                bench.segment = Some(Segment { cluster, from, length, at: Stage::Offered });
+            if bench.offered.is_none() && bench.rng.random_range(0..20) == 0 {
+                let any = bench.rng.random_range(1..=1408);
+                bench.offered = Some(bench.ask([any, 1, 4, 5, 64, 1408]));
             }
             if bench.store.is_none() && bench.rng.random_range(0..100) == 0 {
                 let length = [bench.rng.random_range(1..=2048), 1, 2, 3, 64, 67][bench.rng.random_range(0..6)];
@@ -262,9 +292,9 @@ fn bytes_come_and_go() {
                 bench.store = Some((place, bytes, 0));
             }
             bench.step();
-            assert!(bench.cycle < 2_000_000, "{} copied, {} stored", bench.copied, bench.stored);
+            assert!(bench.cycle < 2_000_000, "{} copied, {} stored, {} sent", bench.copied, bench.stored, bench.begun);
         }
-        while bench.store.is_some() || bench.segment.is_some() || bench.asks.iter().any(Option::is_some) {
+        while !bench.idle() {
             bench.step();
         }
         assert!(bench.memory == untouched, "nothing else is written");
@@ -272,34 +302,27 @@ fn bytes_come_and_go() {
 }
 
 #[test]
-fn a_word_a_cycle() {
+fn a_row_a_cycle() {
     run_with_wave_on_failure("l2_copy_cycles", |wave| {
-        let mut bench = Bench::new(wave);
+        let mut bench = Bench::new(wave, 4);
         bench.at_once = true;
-        // A word more if the bytes do not begin with a word.
-        let copies = [(448, 4, 2 + 8), (448, 64, 2 + 23), (448, 2048, 2 + 32 * 23)];
-        let others = [(452, 64, 2 + 23), (449, 3, 2 + 9), (451, 64, 2 + 24), (490, 2048, 2 + 1 + 32 * 23)];
-        for (from, length, cycles) in copies.into_iter().chain(others) {
-            bench.asks[1] = Some((from, length, 0));
+        let ask = |from, length| Some(Ask { from, length, come: 0 });
+        for (from, length, rows) in [(448, 4, 1), (448, 64, 1), (448, 2048, 32), (452, 64, 2), (490, 2048, 33)] {
+            bench.asks[1] = ask(from, length);
             let before = bench.cycle;
             while bench.asks[1].is_some() {
                 bench.step();
             }
-            assert_eq!(bench.cycle - before, cycles, "cycles to copy {length} bytes from {from} on");
+            assert_eq!(bench.cycle - before, 6 + rows, "cycles to copy {length} bytes from {from} on");
             bench.step();
         }
-        // After the cycle in which it is taken, with a stage that is lent at once, a segment is like the bytes of a
-        // command.
-        for (length, cycles) in [(4, 1 + 2 + 8), (64, 1 + 2 + 23), (1408, 1 + 2 + 22 * 23)] {
-            bench.segment = Some(Segment { cluster: 2, from: 132, length, at: Stage::Offered });
-            let before = bench.cycle;
-            while bench.segment.as_ref().is_some_and(|segment| segment.at != Stage::Staged) {
-                bench.step();
-            }
-            assert_eq!(bench.cycle - before, cycles, "cycles to stage a segment of {length} bytes");
-            (0..4).for_each(|_| bench.step());
-            assert!(bench.segment.is_none());
+        // One after the other: a cycle between them.
+        bench.asks = vec![ask(448, 1408), ask(4096, 1408), ask(8192, 1408), ask(63, 1408)];
+        let before = bench.cycle;
+        while bench.asks.iter().any(Option::is_some) {
+            bench.step();
         }
+        assert_eq!(bench.cycle - before, 6 + 3 * 23 + 23, "cycles of four copies");
         // One for each word that holds a byte of the transfer, one for each beat, and 5.
         let stores = [(0, 4, 1 + 6), (0, 64, 16 + 6), (0, 2048, 32 * 17 + 5)];
         let others = [(1, 4, 2 + 6), (3, 1, 1 + 6), (60, 8, 2 + 7), (1, 64, 17 + 7), (1, 2048, 32 * 17 + 2 + 5)];
@@ -310,6 +333,28 @@ fn a_word_a_cycle() {
                 bench.step();
             }
             assert_eq!(bench.cycle - before, cycles, "cycles to write {length} bytes from byte {offset} on");
+        }
+    });
+}
+
+/// Segments of 1,408 bytes that always wait, over stages that are free while one leaves.
+#[test]
+fn segments_follow_one_another() {
+    run_with_wave_on_failure("l2_copy_segments", |wave| {
+        for (clusters, cycles) in [(4, 24), (3, 24), (2, 28), (1, 56)] {
+            let mut bench = Bench::new(wave, clusters);
+            bench.at_once = true;
+            let mut begun = vec![];
+            while begun.len() < 40 {
+                if bench.offered.is_none() {
+                    bench.offered = Some(Ask { from: 64 * (bench.taken as u64 % 512) + 42, length: 1408, come: 0 });
+                }
+                let before = bench.begun;
+                bench.step();
+                begun.extend((bench.begun > before).then_some(bench.cycle));
+            }
+            let span = begun[39] - begun[19];
+            assert_eq!(span, 20 * cycles, "cycles of 20 segments, {clusters} clusters: {begun:?}");
         }
     });
 }

@@ -28,8 +28,9 @@ pub struct Commands {
     pub stage_left: Signal<In, Bit>,
     pub stage_request: Pulse<StageRequest>,
     pub staged: Signal<In, Bit>,
-    pub segment: PulseSink<Bits<11>>,
+    pub segment: PulseSink<StageRequest>,
     pub lent: Signal<Out, Bit>,
+    pub segment_goes: Signal<In, Bit>,
     pub cycle: Signal<In, Bits<32>>,
     pub place: Source<Command>,
     pub message: Source<Message>,
@@ -106,6 +107,7 @@ impl Commands {
         self.unit.staged.next = self.staged.val();
         self.segment.join(&mut self.unit.segment);
         self.lent.next = self.unit.lent.val();
+        self.unit.segment_goes.next = self.segment_goes.val();
         self.unit.stage_request.join(&mut self.stage_request);
         self.done.next = self.unit.done.val().get_bit(2);
         self.refused.next = self.unit.refused.val().get_bit(2);

@@ -12,6 +12,13 @@ use spindle_model::combine::combine;
 use spindle_verilog::ports::Wire;
 use spindle_verilog::prelude::{Bit, Out};
 
+const SLOT: u64 = spindle_contract::params::SLOT_BYTES as u64;
+
+/// Where the byte of L2 at which a command or a segment begins lies in the stage: at the same place of a beat.
+fn in_stage(byte: u64) -> u64 {
+    L1_STAGE_BASE as u64 + byte % 64
+}
+
 /// Longest wait for the answer to ISSUE on this bench.
 const PATIENCE: u64 = 60;
 
@@ -95,8 +102,8 @@ enum Outcome {
     Message([u64; 7]),
     /// Header and words.
     Far(Vec<u32>),
-    /// Bytes of a segment in the stage, which no one issued.
-    Segment(u64),
+    /// First byte in L1 and bytes of a segment in the stage, which no one issued.
+    Segment(u64, u64),
 }
 
 /// A thread as its handler sees it.
@@ -142,9 +149,10 @@ struct Bench {
     copied: Option<(u64, u64)>,
     stage_used: bool,
     stage_leaves: bool,
-    /// A segment that wants the stage, or has it.
-    segment: Option<u64>,
+    /// A segment that wants the stage, or has it: its first byte in L2, its bytes; the segments before have begun to leave.
+    segment: Option<(u64, u64)>,
     segment_has_stage: bool,
+    segment_goes: bool,
     /// The bytes of a command have come to the stage in this cycle.
     decides_again: bool,
     cycles: u64,
@@ -175,7 +183,7 @@ impl Bench {
         let inside = (1..=2048).contains(&length) && offset + length <= bound;
         let source_ok = (in_packet || in_scratch || in_context) && inside;
         let from = match () {
-            () if opcode != command::DMA_FROM_HOST && in_context => L1_STAGE_BASE as u64,
+            () if opcode != command::DMA_FROM_HOST && in_context => in_stage(limits.state_base + offset),
             () if in_context => (1 << 20) | (limits.state_base + offset),
             () if in_packet => limits.slot * 2048 + offset,
             () => 64 * limits.scratch_beat + offset,
@@ -268,7 +276,7 @@ impl Bench {
             Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
                 handles | 1 << handle
             }
-            Outcome::Message(_) | Outcome::Segment(_) => handles,
+            Outcome::Message(_) | Outcome::Segment(..) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
         let ends = ends & !waiting;
@@ -291,23 +299,31 @@ impl Bench {
         self.dut.eval();
         let lent = self.dut.lent.is_high();
         if self.segment.is_none() && self.rng.random_range(0..40) == 0 {
-            self.segment = Some(self.rng.random_range(1..=1408));
+            self.segment = Some((self.rng.random_range(0..1 << 20), self.rng.random_range(1..=1408)));
         }
-        self.dut.segment.set(self.segment.unwrap_or(0));
-        self.dut.segment.valid.set(self.segment.is_some() && !lent && !self.segment_has_stage);
+        let (at, length) = self.segment.unwrap_or_default();
+        self.dut.segment.set_bytes(&bits(&[(at, 20), (length, 12)]));
+        // The L2 copy sees in the next cycle that it has the stage.
+        self.dut.segment.valid.set(self.segment.is_some() && (lent || !self.segment_has_stage));
+        assert!(!lent || !self.segment_has_stage, "the stage is lent once");
         self.segment_has_stage |= lent;
+        let of_segment = self.segment_has_stage;
+        self.segment_goes = self.rng.random_range(0..4) == 0;
+        self.dut.segment_goes.set(self.segment_goes);
         let asked = self.dut.stage_request.valid.is_high().then(|| slice(&self.dut.stage_request.bytes(), 0, 32));
         let copied = asked.is_some() && self.rng.random_range(0..4) == 0;
         self.dut.staged.set(copied);
-        if let (true, Some(_)) = (lent, asked) {
+        if let (true, Some(ask)) = (of_segment, asked) {
+            assert_eq!(Some((ask & 0xF_FFFF, ask >> 20)), self.segment, "the bytes of the segment are asked for");
             self.stage_used = true;
-            self.expected.extend(self.segment.filter(|_| copied).map(Outcome::Segment));
+            let segment = self.segment.filter(|_| copied);
+            self.expected.extend(segment.map(|(at, length)| Outcome::Segment(in_stage(at), length)));
         } else if let Some(ask) = asked {
             let ask = (ask & 0xF_FFFF, ask >> 20);
             assert_eq!(*self.copying.get_or_insert(ask), ask, "it stands until it is copied");
             self.stage_used = true;
         }
-        self.decides_again = copied && !lent;
+        self.decides_again = copied && !of_segment;
         if self.decides_again {
             self.copied = self.copying.take();
         }
@@ -315,7 +331,7 @@ impl Bench {
         self.dut.stage_left.set(left);
         self.stage_leaves &= !left;
         self.stage_used &= !left;
-        if left && lent {
+        if left && of_segment {
             (self.segment, self.segment_has_stage) = (None, false);
         }
         self.dut.eval();
@@ -357,13 +373,13 @@ impl Bench {
             let f = fields(&self.dut.job.bytes(), &[3, 1, 3, 2, 4, 16, 16, 12, 64]);
             // A segment has no issuer.
             assert!(f[0] == 3 || f[2] == HPU);
-            if f[6] == L1_STAGE_BASE as u64 && f[0] != 4 || f[0] == 4 && f[8] >> 29 & 1 == 1 {
+            if f[6] / SLOT == L1_STAGE_BASE as u64 / SLOT && f[0] != 4 || f[0] == 4 && f[8] >> 29 & 1 == 1 {
                 self.stage_leaves = true;
                 self.seen[4] += 1;
             }
             come.push(if f[0] == 3 {
-                assert_eq!((f[6], f[1]), (L1_STAGE_BASE as u64, 0), "a segment lies in the stage");
-                Outcome::Segment(f[7])
+                assert!(self.segment_goes && f[1] == 0, "a segment leaves when it is its turn");
+                Outcome::Segment(f[6], f[7])
             } else {
                 let address = [2, 4].contains(&f[0]).then_some(f[8]);
                 Outcome::Job(f[0] | (SUMMED * f[1]), f[3], f[4], f[5], f[6], f[7], address)
@@ -410,7 +426,7 @@ impl Bench {
                 Outcome::Message(_) => 2,
                 Outcome::Far(_) => 3,
                 Outcome::Redirect(..) => 5,
-                Outcome::Segment(_) => 6,
+                Outcome::Segment(..) => 6,
             }] += 1;
         }
     }
@@ -577,7 +593,7 @@ impl Bench {
             let from = match (source >> 28) as u32 {
                 map::PACKET => limits.slot * 2048 + (source & 0xFFFF),
                 map::SCRATCH => 64 * limits.scratch_beat + (source & 0xFFFF),
-                _ => L1_STAGE_BASE as u64,
+                _ => in_stage(limits.state_base + (source & 0xFFF_FFFF)),
             };
             self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, from, words[1].into(), None));
         }
@@ -656,6 +672,7 @@ fn two_threads_against_a_model() {
             stage_leaves: false,
             segment: None,
             segment_has_stage: false,
+            segment_goes: false,
             decides_again: false,
             cycles: 0,
             summed: 0,
@@ -805,19 +822,30 @@ fn an_issue_is_answered_in_time() {
         dut.complete.set(15);
         dut.tick();
         dut.complete.set(0);
-        // A segment: a cycle to lend it the stage, and one from its last beat there to the read DMA.
+        // A segment: a cycle to lend it the stage, and one from its last row there to the read DMA, when it is its turn.
+        let ask = 0x4_302A | 700 << 20;
         dut.segment.valid.set(true);
-        dut.segment.set(700);
+        dut.segment.set_bytes(&bits(&[(ask & 0xF_FFFF, 20), (ask >> 20, 12)]));
         dut.tick();
         dut.segment.valid.set(false);
         dut.eval();
         assert!(dut.lent.is_high() && dut.stage_request.valid.is_high());
+        assert_eq!(dut.stage_request.number(), ask);
         dut.staged.set(true);
         dut.tick();
         dut.staged.set(false);
+        for _ in 0..3 {
+            dut.eval();
+            assert!(!dut.job.valid.is_high() && !dut.stage_request.valid.is_high() && !dut.lent.is_high());
+            dut.tick();
+        }
+        dut.segment_goes.set(true);
         dut.eval();
-        assert!(dut.job.valid.is_high() && !dut.stage_request.valid.is_high());
-        assert_eq!(slice(&dut.job.bytes(), 45, 12), 700);
+        assert!(dut.job.valid.is_high());
+        assert_eq!([(29, 16), (45, 12)].map(|(at, width)| slice(&dut.job.bytes(), at, width)), [in_stage(0x2A), 700]);
+        dut.tick();
+        dut.eval();
+        assert!(!dut.job.valid.is_high(), "it leaves once");
         dut.stage_left.set(true);
         dut.tick();
         dut.stage_left.set(false);

@@ -5,10 +5,13 @@ use hpu_core::cluster::l1_read_dma::L1ReadDma;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::combine::{self, GF};
+use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_model::combine::combine;
 use std::collections::VecDeque;
 
+const STAGE: u64 = L1_STAGE_BASE as u64;
+const SLOT: u64 = SLOT_BYTES as u64;
 const WIRE: u64 = 0;
 const PUT: u64 = 1;
 const HOST: u64 = 2;
@@ -44,7 +47,11 @@ impl Job {
         let length = (rng.random_range(4..=most) >> size << size) as u64;
         // One half of the memory goes to the other.
         let (from, to) = (rng.random_range(0..30000), rng.random_range(32768..62000));
-        let (from, to) = if rng.random() { (from, to) } else { (to, from + 64) };
+        let (from, to) = match rng.random_range(0..3) {
+            0 => (from, to),
+            1 => (to, from + 64),
+            _ => (STAGE + rng.random_range(0..64), from + 64),
+        };
         Job {
             way: COMBINER,
             issuer: (rng.random_range(0..8), rng.random_range(0..4)),
@@ -70,7 +77,7 @@ impl Job {
             checksum: way == WIRE && rng.random(),
             issuer: (rng.random_range(0..8), rng.random_range(0..4)),
             frame: rng.random_range(0..1 << 16),
-            from: 64 * rng.random_range(0..1023 - beats) + byte,
+            from: if rng.random_range(0..4) == 0 { STAGE } else { 64 * rng.random_range(0..1023 - beats) } + byte,
             length: 64 * beats - if rng.random() { rng.random_range(0..64) } else { 0 },
             address: rng.random(),
             operation: 0,
@@ -82,7 +89,8 @@ impl Job {
         let (hpu, handle) = self.issuer;
         let combines = self.way == COMBINER;
         let operation = u64::from(self.operation);
-        let target = self.to | (operation & 0x1F) << 16 | (operation >> 8) << 21;
+        let staged = u64::from(self.from / SLOT == STAGE / SLOT);
+        let target = self.to | (operation & 0x1F) << 16 | (operation >> 8) << 21 | staged << 29;
         // The source's address of lane 0.
         let lane = self.to % 64 + self.to.wrapping_neg() % 4;
         let (from, address) =
@@ -101,6 +109,12 @@ impl Job {
     }
 }
 
+/// Bytes of L1 from byte `skip` after `from` on. The stage is a ring.
+fn bytes_of(memory: &[u8], from: u64, skip: u64, length: u64) -> Vec<u8> {
+    let place = |byte| if from / SLOT == STAGE / SLOT { STAGE + (byte - STAGE) % SLOT } else { byte };
+    (from + skip..from + skip + length).map(|byte| memory[place(byte) as usize]).collect()
+}
+
 /// A beat that is to go out: its bytes, whether it is the last one, and of which job.
 #[derive(Clone, Debug)]
 struct Beat {
@@ -111,8 +125,7 @@ struct Beat {
 
 impl Beat {
     fn of(memory: &[u8], job: Job, i: u64, beats: u64) -> Self {
-        let from = (job.from + 64 * i) as usize;
-        let bytes = memory[from..][..(job.length - 64 * i).min(64) as usize].to_vec();
+        let bytes = bytes_of(memory, job.from, 64 * i, (job.length - 64 * i).min(64));
         Self { bytes, last: i + 1 == beats, job }
     }
 }
@@ -169,9 +182,9 @@ impl Bench {
             self.dut.job.set_bytes(&job.bytes());
             let beats = job.length.div_ceil(64);
             if job.way == COMBINER {
-                let (from, to, length) = (job.from as usize, job.to as usize, job.length as usize);
-                let source = &self.model[from..from + length];
-                let result = combine(job.operation, &self.model[to..to + length], source).expect("it is legal");
+                let (to, length) = (job.to as usize, job.length as usize);
+                let source = bytes_of(&self.model, job.from, 0, job.length);
+                let result = combine(job.operation, &self.model[to..to + length], &source).expect("it is legal");
                 self.model[to..to + length].copy_from_slice(&result);
                 self.combines.push_back(job);
             } else {

@@ -122,9 +122,12 @@ impl Bench {
         if !self.far.staging && self.dut.stage_request.valid.is_high() && !staged {
             let ask = self.dut.stage_request.number();
             let (from, length) = ((ask & 0xF_FFFF) as usize, (ask >> 20) as usize);
-            for i in 0..length.div_ceil(64) {
-                let beat = self.l2[from + 64 * i..][..64].to_vec();
-                self.far.beats.push_back(((L1_STAGE_BASE / 64 + i) as u64, u64::MAX, beat, None));
+            // The rows in which the bytes lie; the last one of 33 goes into the free bytes of the first one.
+            let offset = from % 64;
+            for i in 0..(offset + length).div_ceil(64) {
+                let beat = self.l2[from - offset + 64 * i..][..64].to_vec();
+                let keep = if i == 32 { (1 << offset) - 1 } else { u64::MAX };
+                self.far.beats.push_back(((L1_STAGE_BASE / 64 + i % 32) as u64, keep, beat, None));
             }
             self.far.staging = true;
             self.far.stagings += 1;

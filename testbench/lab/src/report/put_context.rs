@@ -1,0 +1,91 @@
+//! What reliable puts of context memory deliver: handlers of one NIC put bytes of L2 into mailboxes of another.
+
+use super::measure::Figure;
+use super::rvma_network::{pair, KEY, WIRE_LIMIT};
+use anyhow::{ensure, Result};
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spindle::reliable::Reliability;
+use spindle::rule_table::Action;
+use spindle::{ContextOptions, HostMemory, Rule};
+use spindle_contract::params::{Config, SEGMENT_BYTES};
+use spindle_contract::wire::status;
+use spindle_harness::Source;
+use spindle_model::frames::{udp, Ends};
+use spindle_sdk::Sources;
+use spindle_sim::{WireFrame, WireOptions};
+
+/// The keys: long puts, and puts of a segment each.
+pub const KEYS: &[&str] = &["rvma.put_context_bits_per_cycle", "rvma.put_context_bits_per_cycle_1408"];
+
+/// Puts what its packet names: byte of `data`, bytes, offset in the mailbox's buffer.
+const HANDLER: &str = "#include <spindle.h>\nuint8_t data[0x20000] __attribute__((aligned(64))) = { 1 };\n\
+    int payload_handler(const spin_payload_t *p, void *state) { (void)state; uint32_t order[3]; \
+    memcpy(order, spin_payload(p), sizeof order); \
+    spin_target_t to = { .node = 1, .process = 0, .mailbox = 0x70, .key = 0x5EED, .offset = order[2] }; \
+    spin_put_context(&to, data + order[0], order[1]); return SPIN_SUCCESS; }\n";
+const MAILBOX: u64 = 0x70;
+/// Bytes of `data`.
+const DATA: usize = 0x2_0000;
+/// Cycles within which the record of the buffer has to come.
+const PATIENCE: u64 = 2_000_000;
+/// Cycles between the packets of the handlers.
+const GAP: u64 = 16;
+/// Puts of a segment each may wait for this many handles of the array: the message table holds as many handlers.
+const SHORT_PUTS: usize = 200;
+
+/// The figures, each on two NICs of its own.
+pub fn measure(source: &Source, config: &Config) -> Result<Vec<Figure>> {
+    // Puts begin at any byte: those of a multiple of 5 are as good as others.
+    let long = rate(source, config, KEYS[0], 12, |number| (5 * number, DATA - 64))?;
+    let short = rate(source, config, KEYS[1], SHORT_PUTS, |number| (613 * number % (DATA - SEGMENT_BYTES), SEGMENT_BYTES))?;
+    Ok(vec![long, short])
+}
+
+/// Payload bits per cycle from the first packet to the record of the buffer that all puts fill together.
+fn rate(
+    source: &Source,
+    config: &Config,
+    key: &'static str,
+    puts: usize,
+    piece: fn(usize) -> (usize, usize),
+) -> Result<Figure> {
+    let sending = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0 };
+    let [mut sender, mut receiver] = pair(source, config, WireOptions::default(), 8, sending)?;
+    let mut data = vec![0; DATA];
+    ChaCha8Rng::seed_from_u64(43).fill_bytes(&mut data);
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("put_context.c");
+    std::fs::write(&path, HANDLER)?;
+    let mut handler = spindle_sdk::load(&Sources::one(&path))?;
+    crate::compat::ran::set_variable(&mut handler, "data", &data)?;
+    let context = sender.install(&handler.image, &ContextOptions::default())?;
+    sender.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
+    sender.activate(context)?;
+
+    let pieces: Vec<_> = (0..puts).map(piece).collect();
+    let size: usize = pieces.iter().map(|piece| piece.1).sum();
+    let window = receiver.init_window(0, MAILBOX, KEY, size as u32)?;
+    let posted = receiver.post_buffer(window, size as u32)?;
+    let mut wanted = Vec::with_capacity(size);
+    let start = sender.memory.card().sim().cycle();
+    for (from, length) in pieces {
+        let order = [from, length, wanted.len()].map(|word| (word as u32).to_le_bytes()).concat();
+        wanted.extend_from_slice(&data[from..from + length]);
+        let bytes = udp(&Ends::default(), 4000, 9, &order);
+        sender.memory.card().sim().inject(WireFrame { bytes, gap: GAP, bad: false });
+    }
+    let completed = receiver.wait(&posted, PATIENCE)?;
+    let end = receiver.memory.card().sim().cycle();
+    ensure!(completed.status == status::DONE && completed.length as usize == size, "the buffer ended as {completed:?}");
+    let found = receiver.memory.card().sim().memory().memory.bytes(posted.buffer, size) == wanted;
+    ensure!(found, "the bytes did not arrive whole");
+    let (stats, resent) = (sender.stats()?, sender.segments_resent()?);
+    ensure!(stats.dropped() == 0 && resent == 0, "{} packets dropped, {resent} segments sent again", stats.dropped());
+    let how = format!(
+        "{puts} reliable puts of {} bytes of context memory, which begin at any byte, into a mailbox of another NIC; first \
+         packet of a handler to record: every byte compared, none dropped, none sent again; the wire gives {WIRE_LIMIT:.0}",
+        size / puts
+    );
+    Ok(Figure::new(key, (8 * size) as f64 / (end - start) as f64, how))
+}

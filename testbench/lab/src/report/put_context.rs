@@ -7,7 +7,8 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
-use spindle::{ContextOptions, HostMemory, Rule};
+use spindle::{ContextOptions, Rule};
+use spindle_contract::memory_map::WATCHDOG_MOST;
 use spindle_contract::params::{Config, SEGMENT_BYTES};
 use spindle_contract::wire::status;
 use spindle_harness::Source;
@@ -18,12 +19,14 @@ use spindle_sim::{WireFrame, WireOptions};
 /// The keys: long puts, and puts of a segment each.
 pub const KEYS: &[&str] = &["rvma.put_context_bits_per_cycle", "rvma.put_context_bits_per_cycle_1408"];
 
-/// Puts what its packet names: byte of `data`, bytes, offset in the mailbox's buffer.
+/// Puts what its packet names: byte of `data` for the first put, bytes of each, offset in the mailbox's buffer, puts. The bytes of
+/// the next put begin 613 bytes further on.
 const HANDLER: &str = "#include <spindle.h>\nuint8_t data[0x20000] __attribute__((aligned(64))) = { 1 };\n\
-    int payload_handler(const spin_payload_t *p, void *state) { (void)state; uint32_t order[3]; \
+    int payload_handler(const spin_payload_t *p, void *state) { (void)state; uint32_t order[4]; \
     memcpy(order, spin_payload(p), sizeof order); \
     spin_target_t to = { .node = 1, .process = 0, .mailbox = 0x70, .key = 0x5EED, .offset = order[2] }; \
-    spin_put_context(&to, data + order[0], order[1]); return SPIN_SUCCESS; }\n";
+    for (; order[3] > 0; order[3]--) { spin_put_context(&to, data + order[0], order[1]); \
+    to.offset += order[1]; order[0] = (order[0] + 613) % 0x10000; } return SPIN_SUCCESS; }\n";
 const MAILBOX: u64 = 0x70;
 /// Bytes of `data`.
 const DATA: usize = 0x2_0000;
@@ -31,15 +34,14 @@ const DATA: usize = 0x2_0000;
 const PATIENCE: u64 = 2_000_000;
 /// Cycles between the packets of the handlers.
 const GAP: u64 = 16;
-/// Puts of a segment each may wait for this many handles of the array: the message table holds as many handlers.
-const SHORT_PUTS: usize = 200;
+/// Bytes from one put of a handler to the next, which begin within so many bytes.
+const STEP: usize = 613;
+const WITHIN: usize = 0x1_0000;
 
 /// The figures, each on two NICs of its own.
 pub fn measure(source: &Source, config: &Config) -> Result<Vec<Figure>> {
-    // Puts begin at any byte: those of a multiple of 5 are as good as others.
-    let long = rate(source, config, KEYS[0], 12, |number| (5 * number, DATA - 64))?;
-    let short = rate(source, config, KEYS[1], SHORT_PUTS, |number| (613 * number % (DATA - SEGMENT_BYTES), SEGMENT_BYTES))?;
-    Ok(vec![long, short])
+    // Puts of twelve handlers, and puts of a segment each: 16 of each of 24 handlers.
+    Ok(vec![rate(source, config, KEYS[0], 12, 1, DATA - 64)?, rate(source, config, KEYS[1], 24, 16, SEGMENT_BYTES)?])
 }
 
 /// Payload bits per cycle from the first packet to the record of the buffer that all puts fill together.
@@ -47,8 +49,9 @@ fn rate(
     source: &Source,
     config: &Config,
     key: &'static str,
+    handlers: usize,
     puts: usize,
-    piece: fn(usize) -> (usize, usize),
+    length: usize,
 ) -> Result<Figure> {
     let sending = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0 };
     let [mut sender, mut receiver] = pair(source, config, WireOptions::default(), 8, sending)?;
@@ -59,19 +62,22 @@ fn rate(
     std::fs::write(&path, HANDLER)?;
     let mut handler = spindle_sdk::load(&Sources::one(&path))?;
     crate::compat::ran::set_variable(&mut handler, "data", &data)?;
-    let context = sender.install(&handler.image, &ContextOptions::default())?;
+    let context = sender.install(&handler.image, &ContextOptions { watchdog: WATCHDOG_MOST, ..ContextOptions::default() })?;
     sender.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
     sender.activate(context)?;
 
-    let pieces: Vec<_> = (0..puts).map(piece).collect();
-    let size: usize = pieces.iter().map(|piece| piece.1).sum();
+    let size = handlers * puts * length;
     let window = receiver.init_window(0, MAILBOX, KEY, size as u32)?;
     let posted = receiver.post_buffer(window, size as u32)?;
     let mut wanted = Vec::with_capacity(size);
     let start = sender.memory.card().sim().cycle();
-    for (from, length) in pieces {
-        let order = [from, length, wanted.len()].map(|word| (word as u32).to_le_bytes()).concat();
-        wanted.extend_from_slice(&data[from..from + length]);
+    for number in 0..handlers {
+        let first = 5 * number;
+        let order = [first, length, wanted.len(), puts].map(|word| (word as u32).to_le_bytes()).concat();
+        for put in 0..puts {
+            let from = (first + STEP * put) % WITHIN;
+            wanted.extend_from_slice(&data[from..from + length]);
+        }
         let bytes = udp(&Ends::default(), 4000, 9, &order);
         sender.memory.card().sim().inject(WireFrame { bytes, gap: GAP, bad: false });
     }
@@ -81,11 +87,14 @@ fn rate(
     let found = receiver.memory.card().sim().memory().memory.bytes(posted.buffer, size) == wanted;
     ensure!(found, "the bytes did not arrive whole");
     let (stats, resent) = (sender.stats()?, sender.segments_resent()?);
-    ensure!(stats.dropped() == 0 && resent == 0, "{} packets dropped, {resent} segments sent again", stats.dropped());
+    let placed = receiver.stats()?.frames_placed as usize;
+    let segments = handlers * puts * length.div_ceil(SEGMENT_BYTES);
+    ensure!(stats.frames_handled as usize == handlers, "{} of {handlers} packets were handled", stats.frames_handled);
+    ensure!(placed == segments && resent == 0, "{placed} of {segments} segments placed, {resent} sent again");
     let how = format!(
-        "{puts} reliable puts of {} bytes of context memory, which begin at any byte, into a mailbox of another NIC; first \
+        "{} reliable puts of {length} bytes of context memory, which begin at any byte, into a mailbox of another NIC; first \
          packet of a handler to record: every byte compared, none dropped, none sent again; the wire gives {WIRE_LIMIT:.0}",
-        size / puts
+        handlers * puts
     );
     Ok(Figure::new(key, (8 * size) as f64 / (end - start) as f64, how))
 }

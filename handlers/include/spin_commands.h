@@ -4,7 +4,7 @@
  *
  * The source bytes of a command are in the packet slot, the scratchpad or context memory, at any address, and are at most 2048. The
  * NIC reads them later: do not change them before the command ends. The packet slot stays allocated until then.
- * Bytes in context memory are copied when the command is issued, one word per cycle: the handler waits for the copy and may change
+ * Bytes in context memory are copied when the command is issued, 64 per cycle: the handler waits for the copy and may change
  * them afterwards. spin_put_context does not copy them.
  */
 #ifndef SPIN_COMMANDS_H

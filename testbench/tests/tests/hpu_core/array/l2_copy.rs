@@ -341,7 +341,7 @@ fn a_row_a_cycle() {
 #[test]
 fn segments_follow_one_another() {
     run_with_wave_on_failure("l2_copy_segments", |wave| {
-        for (clusters, cycles) in [(4, 480), (3, 480), (2, 520), (1, 1120)] {
+        for (clusters, cycles) in [(4, 480), (3, 480), (2, 520), (1, 1040)] {
             let mut bench = Bench::new(wave, clusters);
             bench.at_once = true;
             let mut begun = vec![];

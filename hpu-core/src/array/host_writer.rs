@@ -158,8 +158,7 @@ impl HostWriter {
         self.copy_ready.next = self.moves.val() & is_copy;
         self.store_valid.next = offered & to_l2;
         self.of_l2_copy.next = is_copy;
-        self.beat.next =
-            if is_copy { bit_cast::<14, 10>(self.copy_beat.val()) } else { self.write_beat.q.val() };
+        self.beat.next = if is_copy { bit_cast::<14, 10>(self.copy_beat.val()) } else { self.write_beat.q.val() };
         let first = self.first.q.val();
         let tail = self.tail.q.val();
         let cut = self.host_last.val() & tail.any();

@@ -245,12 +245,7 @@ impl L2Bank {
         self.row_data.next = row;
         let word = select(
             passage.word,
-            [
-                row.get_bits::<32>(0),
-                row.get_bits::<32>(32),
-                row.get_bits::<32>(64),
-                row.get_bits::<32>(96),
-            ],
+            [row.get_bits::<32>(0), row.get_bits::<32>(32), row.get_bits::<32>(64), row.get_bits::<32>(96)],
         );
         if self.amo_read.q.val() {
             self.old.d.next = word;

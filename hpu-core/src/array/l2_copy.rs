@@ -188,10 +188,8 @@ impl L2Copy {
         self.lend_mask.d.next = lend_mask & !lent;
         if takes {
             let segment = self.segment.val();
-            self.waiting.d.next = StageRequest {
-                at: segment.address.get_bits::<20>(0),
-                length: segment.length.get_bits::<12>(0),
-            };
+            self.waiting.d.next =
+                StageRequest { at: segment.address.get_bits::<20>(0), length: segment.length.get_bits::<12>(0) };
             self.lend_mask.d.next = bits::<8>(1) << next_stage;
             self.next_stage.d.next = if next_stage == self._last_cluster { bits::<3>(0) } else { next_stage + 1 };
         }

@@ -62,7 +62,8 @@ fn rate(
     std::fs::write(&path, HANDLER)?;
     let mut handler = spindle_sdk::load(&Sources::one(&path))?;
     crate::compat::ran::set_variable(&mut handler, "data", &data)?;
-    let context = sender.install(&handler.image, &ContextOptions { watchdog: WATCHDOG_MOST, ..ContextOptions::default() })?;
+    let context =
+        sender.install(&handler.image, &ContextOptions { watchdog: WATCHDOG_MOST, ..ContextOptions::default() })?;
     sender.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
     sender.activate(context)?;
 

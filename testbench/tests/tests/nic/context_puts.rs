@@ -350,8 +350,7 @@ fn what_finds_no_buffer_comes_again() {
         let mut rng = seeded_rng("context_puts_again");
         let mut bench = Bench::new(WireOptions::default(), reliability(3), &mut rng);
         let size = 3 * SEGMENT_BYTES;
-        let order =
-            Order { from: 5, length: size, address: ADDRESS, offset: 0, kind: Kind::Context, end: End::Waits };
+        let order = Order { from: 5, length: size, address: ADDRESS, offset: 0, kind: Kind::Context, end: End::Waits };
         let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, size as u32).unwrap();
         bench.give(0, &[order]);
         for look in 0.. {
@@ -378,8 +377,7 @@ fn what_cannot_arrive_fails() {
         let mut bench = Bench::new(WireOptions::default(), reliability(2), &mut rng);
         let window = bench.nodes[1].init_window(0, ADDRESS.into(), KEY, 5000).unwrap();
         let posted = bench.nodes[1].post_buffer(window, 5000).unwrap();
-        let good =
-            Order { from: 64, length: 5000, address: ADDRESS, offset: 0, kind: Kind::Context, end: End::Waits };
+        let good = Order { from: 64, length: 5000, address: ADDRESS, offset: 0, kind: Kind::Context, end: End::Waits };
         let nowhere = Order { address: ADDRESS + 1, ..good };
         bench.give(0, &[nowhere, good, nowhere]);
         assert_eq!(bench.wait(3), [2, 1, 2]);

@@ -270,7 +270,9 @@ impl Bench {
     }
 
     fn idle(&self) -> bool {
-        self.beats.is_empty() && self.beat.is_none() && self.requesters.iter().all(|r| r.waiting.is_empty() && r.under_way.is_empty())
+        self.beats.is_empty()
+            && self.beat.is_none()
+            && self.requesters.iter().all(|r| r.waiting.is_empty() && r.under_way.is_empty())
     }
 
     fn drain(&mut self) {

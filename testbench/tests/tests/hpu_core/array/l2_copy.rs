@@ -209,7 +209,10 @@ impl Bench {
                 *stage = Stage::Free;
             }
         }
-        assert!(self.taken - self.begun <= clusters, "each cluster has one segment at most that has not begun to leave");
+        assert!(
+            self.taken - self.begun <= clusters,
+            "each cluster has one segment at most that has not begun to leave"
+        );
     }
 
     /// A word of the host, as `hpu_core::processor::types::RemoteRequest`.

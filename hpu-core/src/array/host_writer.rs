@@ -6,14 +6,15 @@
 //! | off-cluster unit | in `target`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | RVMA engine | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
 //! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
-//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_last`, `copy_tail`, `copy_valid` / out `copy_ready`: a row for L1; out `of_l2_copy`: the bus carries it |
+//! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_last`, `copy_tail`, `copy_valid` / out `copy_ready`: a row for L1 |
+//! | | out `of_l2_copy`: the bus carries it |
 //! | | out `store_valid`, `beat` / in `store_ready`: the host's beat is for L2; out `store_from`, `store_end`: its bytes |
 //! | completions | out `done` |
 //!
 //! The host has a bus of 64 bytes to the clusters; in a cluster its beats and those of packets take turns. A transfer
-//! needs one cycle before its first beat; the rows of a copy from L2 are one transfer, and host and L2 copy take turns. Bytes for L2 do not use the bus. `keep`
-//! covers the requested bytes, which begin in the first beat at the read's `offset`; bytes of a failed read are written
-//! as well.
+//! needs one cycle before its first beat; the rows of a copy from L2 are one transfer, and host and L2 copy take turns.
+//! Bytes for L2 do not use the bus. `keep` covers the requested bytes, which begin in the first beat at the read's
+//! `offset`; bytes of a failed read are written as well.
 
 use crate::types::{Issuer, OffClusterDone};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};

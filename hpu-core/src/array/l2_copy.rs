@@ -16,8 +16,8 @@
 //! **To a stage**: the rows of 64 bytes in which the bytes lie, one per cycle, as they lie in L2: the read DMA turns them. Row 33,
 //! which 2,048 bytes have unless they begin with a row, goes back to the first beat of the stage, whose lowest bytes are free. One
 //! request after the other, round robin; the rows of the next one follow those of the one before after a cycle. Eight rows are under
-//! way at most. With L2 and the bus idle: from `request` to `staged` 8 cycles and one per row; one request after the other, one
-//! cycle and one per row.
+//! way at most. With L2 idle and a bus that takes each row at once: from `request` to `staged` 6 cycles and one per row; requests
+//! that follow one another, one cycle and one per row. The host writer takes one cycle more before the first row.
 //!
 //! **From the host**: 1 cycle and one per word for each beat, and 5 at the end. Of the first word and of the last one only the
 //! bytes of the transfer are written. The last beat is taken when L2 has answered all of them, so later accesses see them.
@@ -27,7 +27,8 @@
 //! cluster has one at most: while one leaves, the next ones are copied. While the stage is lent, cluster i requests the segment's
 //! bytes. Segments leave in the order of the requests: the read DMA of the next cluster gets its job in the cycle after the first
 //! beat of the segment before has left, not earlier, so that no segment stands in a read DMA while it waits for another cluster.
-//! A segment per 24 cycles with three clusters or more, per 31 with two, per 62 with one.
+//! Where a segment of 1,408 bytes leaves in 24 cycles: one per 24 cycles with three clusters or more, per 26 with two, per 52 with
+//! one.
 
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};

@@ -24,9 +24,9 @@
 //! | 6 | the beat is offered |
 //!
 //! There is no bubble inside a job nor between two. A job that does not begin at a multiple of 64 bytes needs one beat
-//! of L1 more than it sends, so a cycle without a beat precedes it. In the stage the first beat follows the last one. A beat is read only if there is room for it after
-//! the turns, so nothing stalls before. DMA descriptors and DMA data come in the same order, a descriptor before its
-//! first beat.
+//! of L1 more than it sends, so a cycle without a beat precedes it. In the stage the first beat follows the last one.
+//! A beat is read only if there is room for it after the turns, so nothing stalls before. DMA descriptors and DMA data
+//! come in the same order, a descriptor before its first beat.
 //!
 //! **COMBINE.** A beat of the source and one of the destination are read in turn, and both pass the same turn: the
 //! destination goes up by at most three lanes, so that elements begin at multiples of four, and the source goes to the

@@ -133,9 +133,15 @@ pub struct StartStep {
 impl TaskTimers {
     /// For the contexts of `config`.
     pub fn new(config: &Config) -> Self {
+        Self::starting_at(config, 0)
+    }
+
+    /// The same, with a clock that counts from `first_cycle` after reset.
+    pub fn starting_at(config: &Config, first_cycle: u32) -> Self {
         let contexts = config.contexts.next_power_of_two();
         let places = WAITING_TASKS * contexts;
         Self {
+            cycle: Reg::new(bits::<32>(first_cycle)),
             entries: SdpMemory::with_depth(RamStyle::spare(config), 1, places),
             _mask: contexts as u64 - 1,
             _shift: contexts.trailing_zeros() as u64,

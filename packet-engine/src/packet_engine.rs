@@ -220,7 +220,7 @@ impl PacketEngine {
             if is_task { self.task_timers.command.ready.val() } else { self.payload_scheduler.place.ready.val() };
         self.task_timers.contexts.next = self.context_status.val();
         self.policy.join(&mut self.task_timers.policy);
-        self.task_timers.due.join(&mut self.payload_scheduler.task);
+        self.task_timers.due.join(&mut self.payload_scheduler.due);
         self.task_timers.judged.next = self.payload_scheduler.task_judged.val();
         self.task_timers.taken.next = self.payload_scheduler.task_taken.val();
         self.registers.host_task.join(&mut self.task_timers.host);

@@ -6,7 +6,7 @@
 //! | in `placement_done` | RVMA engine |
 //! | in `ready_packet` | ready list: a packet whose wait is over |
 //! | in `age_check` | age scan |
-//! | in `task` | task timers: a task that is due |
+//! | in `due` | task timers: a task that is due |
 //! | in `arrival`, `arrival_pkt` / out `take_arrival` | scheduler: an arrival |
 //! | in `room` | scheduler: there is room for what an event may release |
 //! | in `flight_pkt` | pipeline: packets whose state is in the pipeline |
@@ -61,7 +61,7 @@ pub struct EventArbiter {
     /// Message whose age is checked, or slot that gets its first state: then nothing else is chosen.
     pub age_check: AgeCheckSink,
     /// Task that is due.
-    pub task: Sink<DueTask>,
+    pub due: Sink<DueTask>,
     /// There is room for what an event may release.
     pub room: Signal<In, Bit>,
     /// Head cell of the packet in each of the stages after the choice.
@@ -115,7 +115,7 @@ impl EventArbiter {
         let has_command = self.place_in.read.valid.val();
         let ready = self.room.val() & !self.age_check.clear.val();
         let requests = (
-            self.task.valid.val() & ready,
+            self.due.valid.val() & ready,
             self.age_check.valid.val() & (self.room.val() | self.age_check.clear.val()),
             intake & ready,
             self.placed_in.read.valid.val() & !placed_waits & ready,
@@ -200,12 +200,12 @@ impl EventArbiter {
             event_out.clear = self.age_check.clear.val();
         } else if take_task {
             event_out.kind = bits::<3>(EVENT_TASK);
-            event_out.context = self.task.val().context;
+            event_out.context = self.due.val().context;
         }
         self.chosen.offer(grant.any(), event_out);
         self.take_arrival.next = take_intake & !has_ready;
         self.ready_packet.ready.next = take_ready;
         self.age_check.ready.next = take_age;
-        self.task.ready.next = take_task;
+        self.due.ready.next = take_task;
     }
 }

@@ -23,7 +23,7 @@
 //! | in `task_done` | HPU array |
 //! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
-//! | in `task` / out `task_judged`, `task_taken` | task timers: a task that is due; 3 cycles later whether it has begun. `task` must not change before |
+//! | in `due` / out `task_judged`, `task_taken` | task timers: a task that is due; 3 cycles later whether it has begun. `due` must not change before |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
@@ -93,7 +93,7 @@ pub struct PayloadScheduler {
     /// Mailbox of the host window.
     pub host_mailbox: Signal<In, Bits<16>>,
     /// Task that is due.
-    pub task: Sink<DueTask>,
+    pub due: Sink<DueTask>,
     /// The task that was taken last is judged:
     pub task_judged: Signal<Out, Bit>,
     /// it has begun; else its context has no room for it.
@@ -223,7 +223,7 @@ impl PayloadScheduler {
         self.event_arbiter.arrival.next = self.packet.valid.val() & !fast;
         self.event_arbiter.arrival_pkt.next = packet.pkt;
         self.ready_list.head.join(&mut self.event_arbiter.ready_packet);
-        self.task.join(&mut self.event_arbiter.task);
+        self.due.join(&mut self.event_arbiter.due);
         self.age_scan.timeout.next = self.timeout.val();
         self.age_scan.check.join(&mut self.event_arbiter.age_check);
         self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
@@ -348,7 +348,7 @@ impl PayloadScheduler {
     fn begin_task(&mut self, of_task: Bit, task_starts: Bit, slot: Bits<8>) {
         self.dispatch.store_task.next = task_starts;
         self.dispatch.store_slot.next = slot;
-        self.dispatch.stored_task.next = self.task.val();
+        self.dispatch.stored_task.next = self.due.val();
         self.judged_out.d.next = of_task;
         self.taken_out.d.next = task_starts;
         self.task_judged.next = self.judged_out.q.val();
@@ -367,7 +367,7 @@ impl PayloadScheduler {
         self.message_report.starts.next = begins;
         self.message_report.start_slot.next = e_event.slot;
         self.message_report.start_name.next = if e_event.kind == EVENT_TASK {
-            MessageName { addr: self.task.val().task.argument, ..Default::default() }
+            MessageName { addr: self.due.val().task.argument, ..Default::default() }
         } else {
             MessageName {
                 msg_id: e_arrival.key.msg_id,

@@ -67,8 +67,8 @@ pub struct TaskTimers {
     pub answer: Source<PutDone>,
     /// What happened.
     pub counts: TaskCountsSource,
-    starts: LutFifo<TaskStart, 4>,
-    used: LutRam<4, 16, 2>,
+    queue: LutFifo<TaskStart, 4>,
+    places: LutRam<4, 16, 2>,
     entries: SdpMemory<WaitingTask, 8>,
     cycle: Reg<Bits<32>>,
     clearing: Reg<Bits<5>>,
@@ -139,13 +139,13 @@ impl TaskTimers {
     /// The same, with a clock that counts from `first_cycle` after reset.
     pub fn starting_at(config: &Config, first_cycle: u32) -> Self {
         let contexts = config.contexts.next_power_of_two();
-        let places = WAITING_TASKS * contexts;
+        let all = WAITING_TASKS * contexts;
         Self {
             cycle: Reg::new(bits::<32>(first_cycle)),
-            entries: SdpMemory::with_depth(RamStyle::spare(config), 1, places),
+            entries: SdpMemory::with_depth(RamStyle::spare(config), 1, all),
             _mask: contexts as u64 - 1,
             _shift: contexts.trailing_zeros() as u64,
-            _last: places as u64 - 1,
+            _last: all as u64 - 1,
             ..Self::blank()
         }
     }
@@ -183,18 +183,18 @@ impl TaskTimers {
     /// Starts wait in order; that of the host goes first, since the host has one at a time.
     fn take_starts(&mut self) {
         let by_host = self.host.valid.val();
-        let room = self.starts.write.ready.val();
-        self.starts.write.next = if by_host { start_of_host(self.host.val()) } else { start_of(self.command.val()) };
-        self.starts.write.valid.next = by_host | self.command.valid.val();
+        let room = self.queue.write.ready.val();
+        self.queue.write.next = if by_host { start_of_host(self.host.val()) } else { start_of(self.command.val()) };
+        self.queue.write.valid.next = by_host | self.command.valid.val();
         self.host.ready.next = room;
         self.command.ready.next = room & !by_host;
     }
 
     /// What the oldest start does: a place is looked for, then the start is carried out.
     fn start(&mut self) -> StartStep {
-        let head = self.starts.read.val();
-        self.used.read_address[1].next = head.task.context;
-        let used = self.used.read_data[1].val();
+        let head = self.queue.read.val();
+        self.places.read_address[1].next = head.task.context;
+        let used = self.places.read_data[1].val();
         self.place.d.next = first_set::<4, 16>(!used);
         self.full.d.next = used.all();
 
@@ -206,12 +206,14 @@ impl TaskTimers {
         let cancels = runs & is_cancellation;
         let visited = self.cancel_at.q.val().get_bit(4) & !(self.visits.q.val() & self.visit_cancels.q.val());
         let misses = cancels & visited & !found & !standing;
-        let starts = runs & !is_cancellation & !found & !standing & !self.dissolves.q.val();
+        // A place that becomes free in this cycle is seen in the next one.
+        let frees = found | standing | self.dissolves.q.val();
+        let starts = runs & !is_cancellation & !frees;
         let alive = self.alive.q.val().get_bit(head.task.context.index());
         let inserts = starts & alive & !self.full.q.val();
         let ends = starts | misses | self.is_cancelled.q.val();
-        self.looked.d.next = self.starts.read.valid.val() & !ends;
-        self.starts.read.ready.next = ends;
+        self.looked.d.next = self.queue.read.valid.val() & !ends & !frees;
+        self.queue.read.ready.next = ends;
         StartStep {
             cancels,
             ends,
@@ -224,7 +226,7 @@ impl TaskTimers {
     /// Visits a place per cycle. What is found, and an offer, voids the visits after it: the scan goes back, a cancellation begins
     /// anew.
     fn visit(&mut self, step: StartStep) {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         let found = self.is_due.q.val() | self.is_cancelled.q.val();
         let voids = found | step.direct;
         let standing = self.offers.q.val() | self.judging.q.val();
@@ -233,14 +235,14 @@ impl TaskTimers {
         let scan_at = self.scan_at.q.val();
         let cancel_place = bit_cast::<8, 4>(self.cancel_at.q.val().get_bits::<4>(0)) << self._shift;
         let at = if cancels { cancel_place | bit_cast::<8, 4>(head.task.context & self._mask) } else { scan_at };
-        let context = at.get_bits::<4>(0) & self._mask;
+        let owner = at.get_bits::<4>(0) & self._mask;
         let place = (at >> self._shift).get_bits::<4>(0);
         let kept_at = if self.judging.q.val() { self.offered_at.q.val() } else { self.found_at.q.val() };
-        self.used.read_address[0].next =
-            if found | self.judging.q.val() { kept_at.get_bits::<4>(0) & self._mask } else { context };
-        let used = self.used.read_data[0].val();
+        self.places.read_address[0].next =
+            if found | self.judging.q.val() { kept_at.get_bits::<4>(0) & self._mask } else { owner };
+        let used = self.places.read_data[0].val();
         // A context that does not exist has no task, although its number leads to the places of one that does.
-        let alive = self.alive.q.val().get_bit((if cancels { head.task.context } else { context }).index());
+        let alive = self.alive.q.val().get_bit((if cancels { head.task.context } else { owner }).index());
         self.entries.read(true, at);
         self.visits.d.next = goes;
         self.visit_at.d.next = at;
@@ -270,7 +272,7 @@ impl TaskTimers {
 
     /// Offers a task that is due, until it is judged.
     fn offer(&mut self, step: StartStep) {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         let begins = self.is_due.q.val() | step.direct;
         let leaves = self.offers.q.val() & self.due.ready.val();
         self.offers.d.next = begins | (self.offers.q.val() & !leaves);
@@ -294,13 +296,13 @@ impl TaskTimers {
 
     /// The place that the oldest start takes.
     fn start_at(&mut self) -> Bits<8> {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         (bit_cast::<8, 4>(self.place.q.val()) << self._shift) | bit_cast::<8, 4>(head.task.context & self._mask)
     }
 
     /// The oldest start as a task that waits.
     fn waiting(&mut self) -> WaitingTask {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         WaitingTask {
             argument: head.task.argument,
             deadline: self.cycle.q.val() + head.task.delay,
@@ -310,7 +312,7 @@ impl TaskTimers {
 
     /// Takes and gives back places. A task that was not taken is due anew, so that its deadline stays in the past.
     fn keep_places(&mut self, step: StartStep) {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         let judged = self.judging.q.val() & self.judged.val();
         let again = judged & !self.taken.val();
         let at = self.start_at();
@@ -330,9 +332,9 @@ impl TaskTimers {
         let kept_at = if begun { self.offered_at.q.val() } else { self.found_at.q.val() };
         let one: Bits<16> = bits::<16>(1);
         let kept_place = (kept_at >> self._shift).get_bits::<4>(0);
-        let left = self.used.read_data[0].val() & !(one << kept_place);
-        self.used.write_enable.next = clears | begun | cancelled | dissolves | step.inserts;
-        self.used.write_address.next = if clears {
+        let left = self.places.read_data[0].val() & !(one << kept_place);
+        self.places.write_enable.next = clears | begun | cancelled | dissolves | step.inserts;
+        self.places.write_address.next = if clears {
             self.clearing.q.val().get_bits::<4>(0)
         } else if begun | cancelled {
             kept_at.get_bits::<4>(0) & self._mask
@@ -341,12 +343,12 @@ impl TaskTimers {
         } else {
             head.task.context
         };
-        self.used.write_data.next = if clears | dissolves {
+        self.places.write_data.next = if clears | dissolves {
             bits::<16>(0)
         } else if begun | cancelled {
             left
         } else {
-            self.used.read_data[1].val() | (one << self.place.q.val())
+            self.places.read_data[1].val() | (one << self.place.q.val())
         };
         self.begun_out.d.next = begun;
         self.cancelled_out.d.next = cancelled;
@@ -355,7 +357,7 @@ impl TaskTimers {
 
     /// Answers, and what is counted.
     fn report(&mut self, step: StartStep) {
-        let head = self.starts.read.val();
+        let head = self.queue.read.val();
         let answers = step.ends & !head.by_host;
         self.answers.d.next = answers | (self.answers.q.val() & !self.answer.ready.val());
         if answers {

@@ -65,8 +65,8 @@ pub fn start_of(command: Command) -> TaskStart {
 
 /// The start that the host wrote.
 #[hdl_fn]
-pub fn start_of_host(task: HostTask) -> TaskStart {
-    TaskStart { task, frame: bits::<16>(0), issuer: CommandIssuer::default(), by_host: true }
+pub fn start_of_host(start: HostTask) -> TaskStart {
+    TaskStart { task: start, frame: bits::<16>(0), issuer: CommandIssuer::default(), by_host: true }
 }
 
 /// Number of bits that are set.

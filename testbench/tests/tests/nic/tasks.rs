@@ -7,6 +7,7 @@ use spindle::tasks::TaskCounters;
 use spindle::{ContextId, ContextOptions, EventKind, Outcome};
 use spindle_contract::memory_map::{base, CMD_ISSUE, COMMAND, TASK_CANCEL};
 use spindle_contract::params::{Config, WAITING_TASKS};
+use spindle_contract::reasons::HANDLER_DROP;
 use spindle_harness::{seed_of_run, seeded_rng, with_seeds};
 use spindle_model::frames::{udp, Ends};
 use spindle_sim::Options;
@@ -160,7 +161,7 @@ fn chains_of_delayed_tasks() {
         for task in &tasks {
             assert!(expected.remove(&task.argument).is_some(), "{task:x?} ran twice, or nobody started it");
             let cause = played.numbers[(task.argument >> 36) as usize];
-            assert_eq!(task.frame, cause.into(), "{task:x?}");
+            assert_eq!(task.frame, u32::from(cause), "{task:x?}");
             let late = task.began.wrapping_sub(task.due);
             // At most 64 others are due meanwhile.
             assert!(late < ROUND + 8 * 64 + TO_HANDLER, "{task:x?} is {late} cycles late");
@@ -329,14 +330,14 @@ fn a_quota_holds_tasks_back() {
     const SLOW: &str = r#"
         #include "spin_atomic.h"
         #include "spindle.h"
-        static uint32_t count, running, most;
+        static struct { uint32_t count, running, most; } slow;
         int task_handler(const spin_task_t *t, void *state) {
             (void)t, (void)state;
-            uint32_t now = spin_amo_add(&running, 1) + 1;
-            spin_amo_maxu(&most, now);
+            uint32_t now = spin_amo_add(&slow.running, 1) + 1;
+            spin_amo_maxu(&slow.most, now);
             for (uint32_t start = spin_cycles(); spin_cycles() - start < 3000;) {}
-            spin_amo_add(&count, 1);
-            spin_amo_add(&running, -1);
+            spin_amo_add(&slow.count, 1);
+            spin_amo_add(&slow.running, -1);
             return SPIN_SUCCESS;
         }"#;
     let (mut nic, Installed { context, .. }) = open(ContextOptions::default());
@@ -351,5 +352,36 @@ fn a_quota_holds_tasks_back() {
     nic.card.sim().run(30_000);
     assert_eq!(words(&mut nic, slow.context, 3), [10, 0, 2], "all have run, two at a time");
     assert_eq!(nic.device.task_counters().unwrap().begun, 11);
+    nic.assert_empty();
+}
+
+/// The example: each subscriber gets its packet back, at intervals.
+#[test]
+fn heartbeats() {
+    const INTERVAL: u32 = 700;
+    const BEATS: u32 = 4;
+    let mut nic = Nic::new(Options::default());
+    let installed = nic.handler("heartbeat", "udp.dport == 9", ContextOptions::default());
+    // Its first two variables.
+    let variables: Vec<u8> = [INTERVAL, BEATS].iter().flat_map(|word| word.to_le_bytes()).collect();
+    nic.device.write_state(installed.context, 0, &variables).unwrap();
+    nic.device.set_receive(true).unwrap();
+    let frames: Vec<_> = (0..3).map(|i| udp(&Ends::default(), 100 + i, 9, &[i as u8; 60])).collect();
+    let played = nic.play(at_once(&[&frames[..], &[udp(&Ends::default(), 1, 9, &[0; 900])]].concat()));
+    assert_eq!(played.drops[HANDLER_DROP], 1, "one is too long");
+    nic.card.sim().run(u64::from((BEATS + 2) * (INTERVAL + ROUND)));
+    let mut sent: Vec<_> = played.sent.into_iter().map(|(_, frame)| frame).collect();
+    sent.extend(nic.card.sim().take_sent());
+    assert_eq!(sent.len(), 3 * BEATS as usize);
+    for i in 0..3u16 {
+        let port = (100 + i).to_be_bytes();
+        let of_port = sent.iter().filter(|frame| frame.bytes[36..38] == port);
+        let beats: Vec<u64> = of_port.map(|frame| frame.first).collect();
+        assert_eq!(beats.len(), BEATS as usize);
+        for pair in beats.windows(2) {
+            let gap = (pair[1] - pair[0]) as u32;
+            assert!((INTERVAL - ROUND..INTERVAL + ROUND + 200).contains(&gap), "{gap} cycles between beats of {INTERVAL}");
+        }
+    }
     nic.assert_empty();
 }

@@ -273,7 +273,10 @@ impl Bench {
         let failed = ends & self.rng.random_range(0..16);
         // What has not come out does not end.
         let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
-            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
+            Outcome::Job(_, handle, ..)
+            | Outcome::Place(.., handle)
+            | Outcome::Redirect(.., handle)
+            | Outcome::Task(.., handle) => {
                 handles | 1 << handle
             }
             Outcome::Message(_) | Outcome::Segment(_) => handles,

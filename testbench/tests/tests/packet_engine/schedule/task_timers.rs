@@ -11,6 +11,7 @@ use spindle_contract::params::{Config, WAITING_TASKS};
 use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::packet_engine::task_timers::{TaskTimers as Model, Waiting};
 use spindle_verilog::prelude::bits;
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 /// Cycles of the clearing after reset.
@@ -296,7 +297,7 @@ impl OfferPolicy for spindle_blocks::bundles::PolicySinkPorts {
 
 /// Random starts, cancellations, deactivations, refusals and back-pressure. `delays` = longest usual delay.
 fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64, delays: u32) -> [u32; 2] {
-    let mut latest = [0; 2];
+    let latest = Cell::new([0; 2]);
     run_with_wave_on_failure(name, |wave| {
         let mut bench = Bench::new(wave, config, first_cycle);
         (bench.eagerness, bench.slots) = (eagerness, slots);
@@ -354,9 +355,9 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
         bench.drain(40 * delays as usize);
         println!("{name}: {:?}, at most {most} wait, latest {}", bench.counts, bench.latest);
         assert!(bench.counts.iter().all(|count| *count > 20), "{:?}", bench.counts);
-        latest = [bench.latest, most as u32];
+        latest.set([bench.latest, most as u32]);
     });
-    latest
+    latest.get()
 }
 
 /// A round of visits.

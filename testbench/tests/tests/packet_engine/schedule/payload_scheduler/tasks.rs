@@ -23,9 +23,9 @@ fn due(argument: u64) -> DueTask {
 fn offer(bench: &mut Bench, task: &DueTask) -> (u64, bool) {
     let mut taken = None;
     for _ in 0..40 {
-        bench.dut.task.offer((taken.is_none()).then_some(*task));
+        bench.dut.due.offer((taken.is_none()).then_some(*task));
         bench.dut.eval();
-        let moves = bench.dut.task.moves();
+        let moves = bench.dut.due.moves();
         let (judged, begun) = (bench.dut.task_judged.is_high(), bench.dut.task_taken.is_high());
         let now = bench.now;
         bench.cycle();

@@ -721,7 +721,7 @@ impl Surroundings {
             });
         }
         let due = self.tasks.due.filter(|_| self.tasks.taken_at.is_none());
-        self.offer(&dut.task, due);
+        self.offer(&dut.due, due);
     }
 
     fn quiet_but_tasks(&self) -> bool {
@@ -745,7 +745,7 @@ impl Surroundings {
                 self.tasks.begun.push(due);
             }
         }
-        if self.moved(&dut.task, false) {
+        if self.moved(&dut.due, false) {
             self.tasks.taken_at = Some(self.cycle);
         }
         Ok(())

@@ -221,6 +221,7 @@ impl PacketEngine {
         self.task_timers.contexts.next = self.context_status.val();
         self.policy.join(&mut self.task_timers.policy);
         self.task_timers.due.join(&mut self.payload_scheduler.due);
+        self.payload_scheduler.due_alive.next = self.task_timers.due_alive.val();
         self.task_timers.judged.next = self.payload_scheduler.task_judged.val();
         self.task_timers.taken.next = self.payload_scheduler.task_taken.val();
         self.registers.host_task.join(&mut self.task_timers.host);

@@ -123,6 +123,8 @@ pub struct PacketRegisters {
     start_busy: Reg<Bit>,
     start_refused: Reg<Bit>,
     start_context: DFF<Bits<4>>,
+    /// The last one had been carried out when the access began.
+    start_free: DFF<Bit>,
     tasks_begun: Reg<Bits<32>>,
     tasks_refused: Reg<Bits<32>>,
     tasks_cancelled: Reg<Bits<32>>,
@@ -146,8 +148,9 @@ impl PacketRegisters {
         let request = self.request.q.val();
         self.answer.d.next = CsrResponse::default();
         if self.step.q.val() == 0 {
-            // One answer for the whole access, although the matcher may begin or end a commit meanwhile.
+            // One answer for the whole access, although the matcher may begin or end a commit meanwhile, and the host's task its start.
             self.free.d.next = !self.match_committing.val();
+            self.start_free.d.next = !self.start_busy.q.val();
             if self.csr.val().valid & !self.answer.q.val().ack & !self.context_drops.clearing.val() {
                 self.request.d.next = self.csr.val();
                 self.step.d.next = bits::<3>(STEP_WRITE);
@@ -200,7 +203,7 @@ impl PacketRegisters {
         let free = self.free.q.val();
         let word_exists = (request.wdata < MATCH_WORDS as u64) & free;
         let term_exists = (request.wdata < MATCH_TERMS as u64) & free;
-        let task_free = !self.start_busy.q.val();
+        let task_free = self.start_free.q.val();
         let rule_exists = (request.wdata < self._rules) & free;
         self.drops.read_index.next = request.addr.get_bits::<6>(2);
         self.live_index.next = request.addr.get_bits::<4>(2);

@@ -23,7 +23,7 @@
 //! | in `task_done` | HPU array |
 //! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
-//! | in `due` / out `task_judged`, `task_taken` | task timers: a task that is due; 3 cycles later whether it has begun. `due` must not change before |
+//! | in `due`, `due_alive` / out `task_judged`, `task_taken` | task timers: a task that is due; 3 cycles later whether it has begun. `due` must not change before |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
@@ -94,6 +94,8 @@ pub struct PayloadScheduler {
     pub host_mailbox: Signal<In, Bits<16>>,
     /// Task that is due.
     pub due: Sink<DueTask>,
+    /// Its context may still run it.
+    pub due_alive: Signal<In, Bit>,
     /// The task that was taken last is judged:
     pub task_judged: Signal<Out, Bit>,
     /// it has begun; else its context has no room for it.
@@ -306,7 +308,7 @@ impl PayloadScheduler {
         // A task without a packet begins like a message, or tries again.
         let is_task = self.r_event.q.val().kind == EVENT_TASK;
         let of_task = self.r_valid.q.val() & is_task;
-        let task_starts = of_task & status.active & inputs.free & !inputs.messages_full;
+        let task_starts = of_task & status.active & self.due_alive.val() & inputs.free & !inputs.messages_full;
         let starts = admission.starts | task_starts;
         let slot = if hit {
             known_slot

@@ -7,6 +7,7 @@
 //! | in `host` / out `host_done`, `host_refused` | registers: a start of the host; the pulse that ends it |
 //! | in `contexts`, `policy` | HPU array: active contexts, and those with a task handler |
 //! | out `due` | scheduler: a task that is due; its fields stay until `judged` |
+//! | out `due_alive` | scheduler: since the task was started its context has always been active |
 //! | in `judged`, `taken` | scheduler: 3 cycles after `due` was taken; the task has a message slot, or tries again |
 //! | out `counts` | registers: pulses |
 //!
@@ -27,7 +28,8 @@
 //!
 //! A cancellation visits the places of its context, and succeeds if one has the argument; its answer comes 22 cycles after its taking
 //! if no task is due meanwhile. Starts and cancellations follow each other in order, 2 cycles per start, 16 wait. When a context is
-//! deactivated, the next visit to one of its places ends all its tasks that wait, so within 16 visits.
+//! deactivated, the next visit to one of its places ends all its tasks that wait, so within 16 visits; until then it takes no other
+//! ones, even if it is active again.
 //!
 //! The used places are a word of 16 bits per context in LUT RAM, cleared in 16 cycles after reset; the rest is block RAM.
 
@@ -59,6 +61,8 @@ pub struct TaskTimers {
     pub policy: PolicySink,
     /// Task that is due.
     pub due: Source<DueTask>,
+    /// Its context has been active since the start; until `judged`.
+    pub due_alive: Signal<Out, Bit>,
     /// What became of the task that was taken last.
     pub judged: Signal<In, Bit>,
     /// It has a message slot.
@@ -72,9 +76,10 @@ pub struct TaskTimers {
     entries: SdpMemory<WaitingTask, 8>,
     cycle: Reg<Bits<32>>,
     clearing: Reg<Bits<5>>,
-    /// Contexts with a task handler; those of them that are active.
+    /// Contexts with a task handler; those of them that are active; those that were not since the last visit.
     handled: Reg<Bits<16>>,
     alive: Reg<Bits<16>>,
+    stale: Reg<Bits<16>>,
     /// A free place of the oldest start's context was looked for; that place; there is none.
     looked: Reg<Bit>,
     place: DFF<Bits<4>>,
@@ -209,7 +214,7 @@ impl TaskTimers {
         // A place that becomes free in this cycle is seen in the next one.
         let frees = found | standing | self.dissolves.q.val();
         let starts = runs & !is_cancellation & !frees;
-        let alive = self.alive.q.val().get_bit(head.task.context.index());
+        let alive = self.takes_tasks(head.task.context);
         let inserts = starts & alive & !self.full.q.val();
         let ends = starts | misses | self.is_cancelled.q.val();
         self.looked.d.next = self.queue.read.valid.val() & !ends & !frees;
@@ -242,7 +247,10 @@ impl TaskTimers {
             if found | self.judging.q.val() { kept_at.get_bits::<4>(0) & self._mask } else { owner };
         let used = self.places.read_data[0].val();
         // A context that does not exist has no task, although its number leads to the places of one that does.
-        let alive = self.alive.q.val().get_bit((if cancels { head.task.context } else { owner }).index());
+        let alive = self.takes_tasks(if cancels { head.task.context } else { owner });
+        let one: Bits<16> = bits::<16>(1);
+        let visited = if goes & !cancels { one << owner } else { bits::<16>(0) };
+        self.stale.d.next = (self.stale.q.val() & !visited) | !self.alive.q.val();
         self.entries.read(true, at);
         self.visits.d.next = goes;
         self.visit_at.d.next = at;
@@ -270,6 +278,11 @@ impl TaskTimers {
         self.found.d.next = entry;
     }
 
+    /// Whether a context has tasks that wait, or may have.
+    fn takes_tasks(&mut self, owner: Bits<4>) -> Bit {
+        (self.alive.q.val() & !self.stale.q.val()).get_bit(owner.index())
+    }
+
     /// Offers a task that is due, until it is judged.
     fn offer(&mut self, step: StartStep) {
         let head = self.queue.read.val();
@@ -286,6 +299,7 @@ impl TaskTimers {
             self.offered.d.next = DueTask { context: head.task.context, task: self.waiting() };
         }
         self.due.offer(self.offers.q.val(), self.offered.q.val());
+        self.due_alive.next = self.takes_tasks(self.offered.q.val().context);
         let rest = self.rest.q.val();
         if begins {
             self.rest.d.next = bits::<4>(0);

@@ -46,12 +46,21 @@ impl TaskTimers {
         Ok(())
     }
 
-    /// A cancellation was carried out.
+    /// A cancellation was carried out, `alive` = the context takes tasks, if that is certain; else its tasks may be about to end.
     ///
     /// # Errors
     /// It missed a task that waits, or found one that does not.
-    pub fn cancels(&mut self, context: usize, argument: u64, missed: bool) -> Result<(), String> {
+    pub fn cancels(
+        &mut self,
+        context: usize,
+        argument: u64,
+        missed: bool,
+        alive: Option<bool>,
+    ) -> Result<(), String> {
         let found = self.waiting.get(context).and_then(|list| list.iter().position(|task| task.argument == argument));
+        if missed && alive != Some(true) {
+            return Ok(());
+        }
         if found.is_none() != missed {
             return Err(format!("context {context}: the cancellation of {argument:#x} missed: {missed}, {found:?}"));
         }

@@ -43,6 +43,8 @@ struct Bench {
     /// Contexts that are active, and the cycle since which each is or is not.
     active: u16,
     changed: Vec<u64>,
+    /// The last one that was deactivated, until its tasks have ended.
+    deactivated: Option<usize>,
     cycle: u64,
     /// Starts that were taken and have not been carried out.
     started: VecDeque<Start>,
@@ -83,6 +85,7 @@ impl Bench {
             now: first_cycle,
             active: 0,
             changed: vec![0; 16],
+            deactivated: None,
             cycle: 0,
             started: VecDeque::new(),
             command: None,
@@ -116,6 +119,7 @@ impl Bench {
         for context in 0..16 {
             if (self.active ^ active) >> context & 1 == 1 {
                 self.changed[context] = self.cycle;
+                self.deactivated = self.deactivated.or((active >> context & 1 == 0).then_some(context));
             }
         }
         self.active = active;
@@ -128,7 +132,8 @@ impl Bench {
         if context >= self.contexts {
             return Some(false);
         }
-        (self.cycle - self.changed[context] > 4).then_some(self.active >> context & 1 == 1)
+        let sure = self.cycle - self.changed[context] > 600 && self.deactivated != Some(context);
+        sure.then_some(self.active >> context & 1 == 1)
     }
 
     /// One cycle with the inputs as they stand; checks all outputs.
@@ -163,6 +168,10 @@ impl Bench {
             self.model.judged(taken, self.now);
             self.expected[0] += u32::from(taken);
         }
+        let empty = |context: &usize| self.model.waiting[*context].is_empty();
+        if self.deactivated.is_some_and(|c| empty(&c) && self.cycle - self.changed[c] > 600) {
+            self.deactivated = None;
+        }
         self.offers_of_the_scan();
         if self.dut.command.moves() {
             self.started.extend(self.command.take());
@@ -187,8 +196,7 @@ impl Bench {
         }
         self.counts[3] += dissolved as u32;
         if dissolved > 0 {
-            let at = (0..self.contexts).find(|c| self.active >> c & 1 == 0 && !self.model.waiting[*c].is_empty());
-            let context = at.expect("a context that is not active has tasks");
+            let context = self.deactivated.take().expect("a context was deactivated");
             assert_eq!(self.model.dissolves(context), dissolved, "cycle {}: context {context}", self.cycle);
             self.expected[3] += dissolved as u32;
         }
@@ -219,7 +227,7 @@ impl Bench {
         let result = if delay == TASK_CANCEL {
             self.cancelled += 1;
             self.expected[2] += u32::from(!refused);
-            self.model.cancels(context, argument, refused)
+            self.model.cancels(context, argument, refused, self.alive(context))
         } else {
             // It was carried out in the cycle before.
             let deadline = self.now.wrapping_sub(1).wrapping_add(delay);
@@ -337,9 +345,10 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
                 bench.host_busy = true;
             }
             // One context at a time is not active while it has tasks.
-            if bench.active != all && bench.rng.random_bool(0.002) {
+            let stays = bench.deactivated.is_none() || bench.rng.random_ratio(1, 20);
+            if bench.active != all && stays && bench.rng.random_bool(0.02) {
                 bench.set_active(all);
-            } else if bench.active == all && bench.rng.random_bool(0.001) {
+            } else if bench.active == all && bench.deactivated.is_none() && bench.rng.random_bool(0.002) {
                 let context = bench.rng.random_range(0..config.contexts);
                 bench.set_active(all & !(1 << context));
             }

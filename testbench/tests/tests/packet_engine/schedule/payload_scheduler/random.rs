@@ -22,6 +22,7 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
             |context| (1 + context as u64 % 4, if context % 3 == 0 { 1u32 << (context % total) } else { u32::MAX });
         install(&dut, &dut.policy, &dut.message_event.ready, &limited(around.hpus.policies(policy)));
         dut.timeout.set(TIMEOUT);
+        dut.due_alive.set(true);
         around.hpus.patience = 20;
         let limit = 20_000 + messages as u64 * 200;
         for cycle in 0..limit {

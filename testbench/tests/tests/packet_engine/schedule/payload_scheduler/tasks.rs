@@ -38,7 +38,9 @@ fn offer(bench: &mut Bench, task: &DueTask) -> (u64, bool) {
 }
 
 fn bench(wave: &WaveContext, policy: ContextPolicy) -> Bench {
-    Bench::with_policy(wave, Config::SIM, COMPLETION, &policy)
+    let bench = Bench::with_policy(wave, Config::SIM, COMPLETION, &policy);
+    bench.dut.due_alive.set(true);
+    bench
 }
 
 #[test]
@@ -108,7 +110,10 @@ fn a_task_waits_for_the_quota_of_its_context() {
         bench.cycles(10);
         let task = bench.tasks.pop().expect("it was sent");
         bench.ends(kind::TASK, task.msg_slot.to_u64(), task.pkt.to_u64(), code::SPIN_SUCCESS);
-        // Of a context that is not active none begins.
+        // Of a context that is not active none begins, nor of one that was not.
+        bench.dut.due_alive.set(false);
+        assert_eq!(offer(&mut bench, &due(3)), (3, false));
+        bench.dut.due_alive.set(true);
         bench.dut.contexts.set_bytes(&[0; 8]);
         bench.cycles(3);
         assert_eq!(offer(&mut bench, &due(3)), (3, false));

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, the one
-//! between ends of messages and of puts, and the one between ends of puts and of TASK commands. Latency from the last beat of a frame to `task_valid` of a fresh
-//! message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
+//! between ends of messages and of puts, and the one between ends of puts and of TASK commands. Latency from the last beat
+//! of a frame to `task_valid` of a fresh message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
 
 use crate::ingress::header_matcher::HeaderMatcher;
 use crate::ingress::ingress_join::IngressJoin;

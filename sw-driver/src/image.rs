@@ -29,7 +29,9 @@ pub enum ImageError {
     #[error("the image is damaged ({0}); build it again")]
     Damaged(String),
     /// None of the three symbols.
-    #[error("the image has no entry point; define header_handler, payload_handler, completion_handler or task_handler")]
+    #[error(
+        "the image has no entry point; define header_handler, payload_handler, completion_handler or task_handler"
+    )]
     NoEntry,
     /// Unresolved symbols.
     #[error("the image has undefined symbols: {}; there is no library on the card, define them in the image", .0.join(", "))]

@@ -172,7 +172,13 @@ impl CommandCheck {
         self.legal.next = match self.opcode.val().to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE => limits.origin.has_packet,
-            REDIRECT => if self.is_task.val() { self.delay_legal.q.val() } else { limits.origin.has_packet },
+            REDIRECT => {
+                if self.is_task.val() {
+                    self.delay_legal.q.val()
+                } else {
+                    limits.origin.has_packet
+                }
+            }
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),

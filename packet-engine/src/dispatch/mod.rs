@@ -49,8 +49,8 @@ use crate::dispatch::fair_share::FairShare;
 use crate::dispatch::hpu_choice::HpuChoice;
 use crate::dispatch::task_queues::TaskQueues;
 use crate::schedule::message::{
-    placement_of, redirected_to, stored_task, task_of, Order, PlacementOrder, PlacementTerms, Prefetch, Redirection, StoredPacket,
-    TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
+    placement_of, redirected_to, stored_task, task_of, Order, PlacementOrder, PlacementTerms, Prefetch, Redirection,
+    StoredPacket, TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
 };
 use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
@@ -344,8 +344,7 @@ impl Dispatch {
         let of_task = self.store_task.val();
         let slot_index = self.index_of(bit_cast::<10, 8>(self.store_slot.val()), true);
         self.packets.write_enable.next = self.store.val() | of_task;
-        self.packets.write_address.next =
-            if of_task { slot_index } else { bit_cast::<11, 10>(self.store_pkt.val()) };
+        self.packets.write_address.next = if of_task { slot_index } else { bit_cast::<11, 10>(self.store_pkt.val()) };
         self.packets.write_data.next =
             if of_task { stored_task(self.stored_task.val()) } else { self.store_packet.val() };
         let popped = self.queues.popped.val();

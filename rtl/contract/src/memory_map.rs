@@ -100,12 +100,12 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
     CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer; \
         task: delay in cycles, below 2^31, or TASK_CANCEL";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
-        0 to 3, the first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: virtual address of the destination (packet or \
-        scratch region)";
+        0 to 3, the first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: \
+        virtual address of the destination (packet or scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
         7; event, complete: user word, high half; task: argument, high half; combine: operation";
-    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; issues \
-        the command, waits while no handle is free; read: handle of the last command";
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; \
+        issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
     CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command \

@@ -37,7 +37,10 @@ fn can_run(image: &Image) -> bool {
         |address: u32| address.is_multiple_of(4) && (address.wrapping_sub(base(CODE)) as usize) < image.code.len();
     let sizes = image.user_header.as_ref().is_none_or(|header| (1..=LONGEST_USER_HEADER).contains(&header.bytes));
     let fits = usize::from(image.tailroom) <= MAX_TAILROOM;
-    sizes && fits && image.entries.iter().flatten().all(|entry| inside(*entry)) && image.entries.iter().any(Option::is_some)
+    sizes
+        && fits
+        && image.entries.iter().flatten().all(|entry| inside(*entry))
+        && image.entries.iter().any(Option::is_some)
 }
 
 #[test]

@@ -24,9 +24,9 @@
 //! | 2 | the place is written; `answer` and, without a delay, `due` are valid in the next cycle |
 //!
 //! The deadline is cycle 2 plus the delay. **Lateness**, from the deadline to `due_valid`: at most a round and 3 cycles when no other
-//! task is due, plus 8 for each offer in between, plus 18 for each cancellation. While the scheduler takes no `due`, the scan stands.
+//! task is due, plus 8 for each offer in between, plus 20 for each cancellation. While the scheduler takes no `due`, the scan stands.
 //!
-//! A cancellation visits the places of its context, and succeeds if one has the argument; its answer comes 22 cycles after its taking
+//! A cancellation visits the places of its context, and succeeds if one has the argument; its answer comes 20 cycles after its taking
 //! if no task is due meanwhile. Starts and cancellations follow each other in order, 2 cycles per start, 16 wait. When a context is
 //! deactivated, the next visit to one of its places ends all its tasks that wait, so within 16 visits; until then it takes no other
 //! ones, even if it is active again.
@@ -317,11 +317,7 @@ impl TaskTimers {
     /// The oldest start as a task that waits.
     fn waiting(&mut self) -> WaitingTask {
         let head = self.queue.read.val();
-        WaitingTask {
-            argument: head.task.argument,
-            deadline: self.cycle.q.val() + head.task.delay,
-            frame: head.frame,
-        }
+        WaitingTask { argument: head.task.argument, deadline: self.cycle.q.val() + head.task.delay, frame: head.frame }
     }
 
     /// Takes and gives back places. A task that was not taken is due anew, so that its deadline stays in the past.

@@ -50,13 +50,7 @@ impl TaskTimers {
     ///
     /// # Errors
     /// It missed a task that waits, or found one that does not.
-    pub fn cancels(
-        &mut self,
-        context: usize,
-        argument: u64,
-        missed: bool,
-        alive: Option<bool>,
-    ) -> Result<(), String> {
+    pub fn cancels(&mut self, context: usize, argument: u64, missed: bool, alive: Option<bool>) -> Result<(), String> {
         let found = self.waiting.get(context).and_then(|list| list.iter().position(|task| task.argument == argument));
         if missed && alive != Some(true) {
             return Ok(());
@@ -77,7 +71,10 @@ impl TaskTimers {
     pub fn offers(&mut self, context: usize, task: Waiting, now: u32) -> Result<u32, String> {
         let late = now.wrapping_sub(task.deadline);
         if !self.waiting[context].contains(&task) || late > u32::MAX / 2 {
-            return Err(format!("context {context}: {task:?} is offered in cycle {now}; {:?} wait", self.waiting[context]));
+            return Err(format!(
+                "context {context}: {task:?} is offered in cycle {now}; {:?} wait",
+                self.waiting[context]
+            ));
         }
         self.offered = Some((context, task));
         Ok(late)

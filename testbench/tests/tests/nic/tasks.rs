@@ -156,10 +156,13 @@ fn chains_of_delayed_tasks() {
         nic.card.sim().run(30_000);
         let (mut tasks, failed) = log(&mut nic, context);
         assert_eq!((tasks.len(), failed), (expected.len(), [0, 0]));
-        assert_eq!(nic.device.task_counters().unwrap(), TaskCounters { begun: tasks.len() as u32, ..Default::default() });
+        assert_eq!(
+            nic.device.task_counters().unwrap(),
+            TaskCounters { begun: tasks.len() as u32, ..Default::default() }
+        );
         tasks.sort_by_key(|task| task.argument);
         for task in &tasks {
-            assert!(expected.remove(&task.argument).is_some(), "{task:x?} ran twice, or nobody started it");
+            assert!(expected.remove(&task.argument).is_some(), "{task:x?} ran twice, or was never started");
             let cause = played.numbers[(task.argument >> 36) as usize];
             assert_eq!(task.frame, u32::from(cause), "{task:x?}");
             let late = task.began.wrapping_sub(task.due);
@@ -354,7 +357,7 @@ fn a_quota_holds_tasks_back() {
     nic.device.start_task(context, 5 << 32, 0).unwrap();
     nic.card.sim().run(u64::from(ROUND));
     let (tasks, _) = log(&mut nic, context);
-    assert_eq!(tasks.len(), 1, "another context waits for nobody");
+    assert_eq!(tasks.len(), 1, "another context does not wait");
     nic.card.sim().run(30_000);
     assert_eq!(words(&mut nic, slow.context, 3), [10, 0, 2], "all have run, two at a time");
     assert_eq!(nic.device.task_counters().unwrap().begun, 11);
@@ -386,7 +389,10 @@ fn heartbeats() {
         assert_eq!(beats.len(), BEATS as usize);
         for pair in beats.windows(2) {
             let gap = (pair[1] - pair[0]) as u32;
-            assert!((INTERVAL - ROUND..INTERVAL + ROUND + 200).contains(&gap), "{gap} cycles between beats of {INTERVAL}");
+            assert!(
+                (INTERVAL - ROUND..INTERVAL + ROUND + 200).contains(&gap),
+                "{gap} cycles between beats of {INTERVAL}"
+            );
         }
     }
     nic.assert_empty();

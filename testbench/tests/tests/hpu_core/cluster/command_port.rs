@@ -276,9 +276,7 @@ impl Bench {
             Outcome::Job(_, handle, ..)
             | Outcome::Place(.., handle)
             | Outcome::Redirect(.., handle)
-            | Outcome::Task(.., handle) => {
-                handles | 1 << handle
-            }
+            | Outcome::Task(.., handle) => handles | 1 << handle,
             Outcome::Message(_) | Outcome::Segment(_) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
@@ -524,7 +522,9 @@ impl Bench {
         let state = self.threads[thread];
         // The flag is legal for SEND_PACKET and REDIRECT alone, and no other is.
         let word = match self.rng.random_range(0..8) {
-            0 | 1 if [command::SEND_PACKET, command::REDIRECT].map(u64::from).contains(&opcode) => opcode | u64::from(map::ISSUE_CHECKSUM),
+            0 | 1 if [command::SEND_PACKET, command::REDIRECT].map(u64::from).contains(&opcode) => {
+                opcode | u64::from(map::ISSUE_CHECKSUM)
+            }
             0 if self.rng.random() => opcode | u64::from(map::ISSUE_CHECKSUM),
             1 if self.rng.random_range(0..4) == 0 => opcode | 1 << self.rng.random_range(4..32),
             _ => opcode,

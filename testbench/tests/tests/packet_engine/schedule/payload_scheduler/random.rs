@@ -47,7 +47,10 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         let [begun, again, failed] = around.tasks.counts;
         println!("tasks: {begun} began, {again} found no slot, {failed} failed");
         let some = messages as u64 / 100;
-        assert!(begun > some && again > 0 && failed > some / 4, "{begun} tasks began, {again} did not, {failed} failed");
+        assert!(
+            begun > some && again > 0 && failed > some / 4,
+            "{begun} tasks began, {again} did not, {failed} failed"
+        );
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);
         assert!(eagerness < 100 || around.longest_wait <= 40, "a feedback word waited {} cycles", around.longest_wait);
     });

@@ -11,8 +11,8 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::PolicySinkPorts;
 use spindle_blocks::desc::{
-    Command, ContextPolicy, EventDesc, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome, TaskDesc,
-    TaskDone,
+    Command, ContextPolicy, EventDesc, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome,
+    TaskDesc, TaskDone,
 };
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
@@ -584,7 +584,12 @@ impl Surroundings {
             if word.kind.to_u64() as u8 == kind::TASK {
                 self.task_ends(&word);
             } else {
-                self.judge.returns(word.kind.to_u64() as u8, word.frame.to_u64(), word.code.to_u64() as u8, word.fault)?;
+                self.judge.returns(
+                    word.kind.to_u64() as u8,
+                    word.frame.to_u64(),
+                    word.code.to_u64() as u8,
+                    word.fault,
+                )?;
             }
         }
         self.follow_tasks(dut)?;
@@ -628,23 +633,23 @@ impl Surroundings {
             if task == kind::TASK {
                 self.task_leaves(desc)?;
             } else {
-            if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
-                return Err(format!("task descriptor {desc:?}"));
-            }
-            unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
-            self.judge.task(
-                task,
-                frame,
-                desc.pkt.to_u64(),
-                desc.msg_slot.to_u64(),
-                desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
-                desc.flow_control,
-            )?;
-            let places = self.scripts[self.message_of[&frame]].places;
-            let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
-            let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
-            let until = self.cycle + self.rng.random_range(1..longest);
-            self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
+                if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
+                    return Err(format!("task descriptor {desc:?}"));
+                }
+                unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
+                self.judge.task(
+                    task,
+                    frame,
+                    desc.pkt.to_u64(),
+                    desc.msg_slot.to_u64(),
+                    desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
+                    desc.flow_control,
+                )?;
+                let places = self.scripts[self.message_of[&frame]].places;
+                let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
+                let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
+                let until = self.cycle + self.rng.random_range(1..longest);
+                self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
             }
         }
         if dut.placement.valid.is_high() && dut.placement.ready.is_high() {

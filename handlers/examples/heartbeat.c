@@ -1,6 +1,6 @@
 /* Heartbeats without further packets: a UDP packet subscribes its source, which then gets the packet back settings.beats times,
- * every settings.interval cycles. Up to 16 subscribers at a time; a frame that is longer than 256 bytes, and one that finds no place, is dropped. Each beat is a
- * task that sends the stored frame and starts the next one. */
+ * every settings.interval cycles. Up to 16 subscribers at a time; a frame that is longer than 256 bytes, and one that finds no place, is
+ * dropped. Each beat is a task that sends the stored frame and starts the next one. */
 #include "spin_atomic.h"
 #include "spindle.h"
 

@@ -23,7 +23,7 @@
 //! | in `task_done` | HPU array |
 //! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
-//! | in `due`, `due_alive` / out `task_judged`, `task_taken` | task timers: a task that is due; 3 cycles later its fate, until then it stays |
+//! | in `due`, `due_alive` / out `task_judged`, `task_taken` | task timers: a task that is due, and 3 cycles later whether it begins |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |

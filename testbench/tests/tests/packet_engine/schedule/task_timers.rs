@@ -45,6 +45,9 @@ struct Bench {
     changed: Vec<u64>,
     /// The last one that was deactivated, until its tasks have ended.
     deactivated: Option<usize>,
+    /// Tasks that waited then, and when that was.
+    doomed: Vec<u64>,
+    doomed_at: u64,
     cycle: u64,
     /// Starts that were taken and have not been carried out.
     started: VecDeque<Start>,
@@ -86,6 +89,8 @@ impl Bench {
             active: 0,
             changed: vec![0; 16],
             deactivated: None,
+            doomed: vec![],
+            doomed_at: 0,
             cycle: 0,
             started: VecDeque::new(),
             command: None,
@@ -119,7 +124,11 @@ impl Bench {
         for context in 0..16 {
             if (self.active ^ active) >> context & 1 == 1 {
                 self.changed[context] = self.cycle;
-                self.deactivated = self.deactivated.or((active >> context & 1 == 0).then_some(context));
+                if active >> context & 1 == 0 {
+                    self.deactivated = Some(context);
+                    self.doomed = self.model.waiting[context].iter().map(|task| task.argument).collect();
+                    self.doomed_at = self.cycle;
+                }
             }
         }
         self.active = active;
@@ -171,6 +180,10 @@ impl Bench {
         let empty = |context: &usize| self.model.waiting[*context].is_empty();
         if self.deactivated.is_some_and(|c| empty(&c) && self.cycle - self.changed[c] > 600) {
             self.deactivated = None;
+        }
+        if self.cycle == self.doomed_at + 600 {
+            let mut waiting = self.model.waiting.iter().flatten();
+            assert!(!waiting.any(|task| self.doomed.contains(&task.argument)), "tasks outlived their context");
         }
         self.offers_of_the_scan();
         if self.dut.command.moves() {
@@ -348,8 +361,10 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
                 bench.host_busy = true;
             }
             // One context at a time is not active while it has tasks.
+            // Some are active again before their tasks have ended.
             let stays = bench.deactivated.is_none() || bench.rng.random_ratio(1, 20);
-            if bench.active != all && stays && bench.rng.random_bool(0.02) {
+            let again = bench.rng.random_ratio(1, 3) && bench.cycle == bench.doomed_at + 6;
+            if bench.active != all && (again || stays && bench.rng.random_bool(0.02)) {
                 bench.set_active(all);
             } else if bench.active == all && bench.deactivated.is_none() && bench.rng.random_bool(0.002) {
                 let context = bench.rng.random_range(0..config.contexts);

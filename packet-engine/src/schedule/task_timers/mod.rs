@@ -249,7 +249,9 @@ impl TaskTimers {
         // A context that does not exist has no task, although its number leads to the places of one that does.
         let alive = self.takes_tasks(if cancels { head.task.context } else { owner });
         let one: Bits<16> = bits::<16>(1);
-        let visited = if goes & !cancels { one << owner } else { bits::<16>(0) };
+        // A visit that is void does not count: its context stays stale until the next one.
+        let counts = self.visits.q.val() & !self.visit_cancels.q.val() & !voids;
+        let visited = if counts { one << (self.visit_at.q.val().get_bits::<4>(0) & self._mask) } else { bits::<16>(0) };
         self.stale.d.next = (self.stale.q.val() & !visited) | !self.alive.q.val();
         self.entries.read(true, at);
         self.visits.d.next = goes;

@@ -725,7 +725,11 @@ fn two_threads_against_a_model() {
         }
         (0..400).for_each(|_| bench.cycle());
         // Other segments come meanwhile: there is a moment without one.
-        (0..2000).for_each(|_| if !bench.expected.is_empty() { bench.cycle() });
+        (0..2000).for_each(|_| {
+            if !bench.expected.is_empty() {
+                bench.cycle()
+            }
+        });
         assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(

@@ -165,6 +165,20 @@ SPIN_INLINE void spin_combine(uint32_t operation, void *destination, const void 
     spin_command(SPIN_OP_COMBINE, source, length, (uint64_t)operation << 32 | (uint32_t)destination);
 }
 
+/* ---- Tasks: task_handler() of this context, without a packet ------------------------------------------------------------- */
+
+/* Starts a task with this argument after so many cycles, fewer than 2^31; 0 = at once. The command ends as soon as the task waits; it
+ * fails (spin_failed) if SPIN_WAITING_TASKS of the context wait already, or if the image has no task handler. A task that is due waits
+ * on while the context has its quota of messages. The tasks that wait end when the context is deactivated. */
+SPIN_INLINE void spin_start(uint64_t argument, uint32_t delay) {
+    *spin_command_word(SPIN_CMD_LENGTH) = delay;
+    spin_command_words(SPIN_CMD_ADDR_LO, SPIN_CMD_ADDR_HI, argument);
+    spin_issue(SPIN_OP_TASK);
+}
+/* Cancels one task of the context that waits with this argument. The command fails if there is none: none was started, or it has
+ * begun. */
+SPIN_INLINE void spin_cancel(uint64_t argument) { spin_start(argument, SPIN_TASK_CANCEL); }
+
 /* ---- The host: offsets are relative to the context's host region ------------------------------------------------------------ */
 
 /* Writes bytes to host memory. */

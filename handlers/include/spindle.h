@@ -4,6 +4,7 @@
  *     int header_handler(const spin_header_t *h, void *state);
  *     int payload_handler(const spin_payload_t *p, void *state);
  *     int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
+ *     int task_handler(const spin_task_t *t, void *state);
  * and returns one of the SPIN_* codes of generated/spindle_contract.h. The hardware calls the handlers; there is no start code.
  * Variables live in context memory, which all HPUs share (spin_atomic.h has atomic operations), and start with the values of the
  * image. Constants are stored next to the code. The stack has SPIN_STACK_BYTES; `spindle build` reports how much a handler needs.
@@ -32,11 +33,15 @@ int memcmp(const void *a, const void *b, size_t length);
 int header_handler(const spin_header_t *h, void *state);
 int payload_handler(const spin_payload_t *p, void *state);
 int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
+int task_handler(const spin_task_t *t, void *state);
 
 /* ---- The packet ---------------------------------------------------------------------------------------------------------- */
 
 /* The task page, for completion handlers, which get no pointer to it. */
 SPIN_INLINE const spin_task_t *spin_task(void) { return (const spin_task_t *)SPIN_REGION_TASK; }
+/* The argument of a task, as spin_start() or the host gave it. A task has no packet; its return code is SPIN_SUCCESS, any other one
+ * fails. */
+SPIN_INLINE uint64_t spin_argument(const spin_task_t *task) { return (uint64_t)task->addr_hi << 32 | task->addr_lo; }
 /* The frame in the packet slot; its first byte is 64-byte aligned. */
 SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)task->packet; }
 /* The IP header in the slot, after a VLAN tag if the frame has one. */

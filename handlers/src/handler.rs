@@ -45,6 +45,7 @@ shipped! {
     "partition" "" "udp" false;
     "accumulate" "" "spindle" true;
     "parity" "" "spindle" true;
+    "heartbeat" "" "udp" false;
     "forward" "" "spindle" true;
     "ping_pong_stream" "" "spindle" true;
     "ping_pong_host" "" "spindle" true;

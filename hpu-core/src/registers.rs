@@ -234,6 +234,7 @@ impl Registers {
             header: stored.ctx_header,
             payload: stored.ctx_payload,
             completion: stored.ctx_completion,
+            task: stored.ctx_task,
             limits: ContextLimits {
                 code_base: (stored.ctx_code_base_page, bits::<7>(0)).cat::<16>(),
                 code_size: stored.ctx_code_size,
@@ -256,6 +257,7 @@ impl Registers {
             user_header: stored.ctx_user_header,
             core_mask: stored.ctx_core_mask,
             pid: stored.ctx_process,
+            tasks: stored.ctx_task.any(),
         };
     }
 

@@ -7,6 +7,7 @@ use spindle_verilog::prelude::*;
 
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
+const COMPLETION: u64 = kind::COMPLETION as u64;
 
 /// Limits of a context.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -44,6 +45,8 @@ pub struct ContextEntry {
     pub payload: Bits<32>,
     /// Entry point of the completion handler, 0 = none.
     pub completion: Bits<32>,
+    /// Entry point of the task handler, 0 = none.
+    pub task: Bits<32>,
     /// The rest.
     pub limits: ContextLimits,
 }
@@ -64,7 +67,8 @@ pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
         handler: match kind.to_u64() {
             HEADER => context.header,
             PAYLOAD => context.payload,
-            _ => context.completion,
+            COMPLETION => context.completion,
+            _ => context.task,
         },
         limits: context.limits,
     }
@@ -73,7 +77,7 @@ pub fn context_of_task(context: ContextEntry, kind: Bits<2>) -> TaskContext {
 /// Task of a handler, as its commands and its end name it.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// 0 header, 1 payload, 2 completion.
+    /// 0 header, 1 payload, 2 completion, 3 task.
     pub kind: Bits<2>,
     /// Execution context.
     pub context: Bits<4>,
@@ -130,8 +134,8 @@ pub struct IssueRequest {
     pub bank: Bits<2>,
     /// As in `memory_map::command`; 0 if it is none.
     pub opcode: Bits<4>,
-    /// Checksums are inserted into the frame.
-    pub checksum: Bit,
+    /// The flag of the opcode: checksums are inserted into the frame of a SEND_PACKET, a REDIRECT is a TASK.
+    pub flag: Bit,
     /// Handle that the command would get.
     pub handle: Bits<2>,
     /// No handle is free.

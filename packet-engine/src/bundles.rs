@@ -137,6 +137,19 @@ pub struct AckControlSource {
     pub nack_withheld: Signal<In, Bit>,
 }
 
+/// What became of tasks, for the registers.
+#[bundle(mirror = TaskCountsSink)]
+pub struct TaskCountsSource {
+    /// A task has begun (pulse).
+    pub begun: Signal<Out, Bit>,
+    /// A start or a cancellation had no effect (pulse).
+    pub refused: Signal<Out, Bit>,
+    /// A task was cancelled (pulse).
+    pub cancelled: Signal<Out, Bit>,
+    /// Tasks that ended with their context in one cycle.
+    pub dissolved: Signal<Out, Bits<5>>,
+}
+
 /// What the scheduler reports to the registers.
 #[bundle(mirror = SchedulerCountsSink)]
 pub struct SchedulerCountsSource {

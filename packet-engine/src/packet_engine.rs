@@ -8,9 +8,9 @@
 //! egress_*, put, host_put -> initiator -> egress -> tx      registers (pages `packet`, `node`)
 //! ```
 //!
-//! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, and the one
-//! between ends of messages and of puts. Latency from the last beat of a frame to `task_valid` of a fresh
-//! message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
+//! Ports are those of `docs/interfaces.md`; this block is wiring, the choice between the two that return cells, the one
+//! between ends of messages and of puts, and the one between ends of puts and of TASK commands. Latency from the last beat
+//! of a frame to `task_valid` of a fresh message: that of the parser, the matcher and the join (their pages) and 5 cycles of the scheduler.
 
 use crate::ingress::header_matcher::HeaderMatcher;
 use crate::ingress::ingress_join::IngressJoin;
@@ -19,6 +19,7 @@ use crate::ingress::parser::Parser;
 use crate::ingress::psn_filter::PsnFilter;
 use crate::registers::PacketRegisters;
 use crate::schedule::payload_scheduler::PayloadScheduler;
+use crate::schedule::task_timers::TaskTimers;
 use crate::trace_points::TracePoints;
 use crate::traffic::Traffic;
 use crate::transmit::egress::Egress;
@@ -50,7 +51,7 @@ pub struct PacketEngine {
     pub task_room: Signal<In, Bits<32>>,
     /// Ended task.
     pub task_done: Sink<TaskDone>,
-    /// PLACE command; taken before the `task_done` of its handler is offered.
+    /// PLACE, REDIRECT or TASK command; taken before the `task_done` of its handler is offered.
     pub place: Sink<Command>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub context_status: Signal<In, Bits<64>>,
@@ -68,7 +69,7 @@ pub struct PacketEngine {
     pub host_put: Sink<PutDesc>,
     /// Frame in host memory.
     pub frame: Sink<HostRead>,
-    /// Put or get that is over.
+    /// Put or get that is over, or TASK command.
     pub put_done: Pulse<PutDone>,
     /// Segment of host memory that a put needs.
     pub put_read: Source<HostRead>,
@@ -114,6 +115,7 @@ pub struct PacketEngine {
     packet_buffer: PacketBuffer,
     ingress_join: IngressJoin,
     payload_scheduler: PayloadScheduler,
+    task_timers: TaskTimers,
     initiator: Initiator,
     responder: Responder,
     transmit: Egress,
@@ -139,6 +141,7 @@ impl PacketEngine {
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: IngressJoin::new(config.cells()),
             payload_scheduler: PayloadScheduler::new(config),
+            task_timers: TaskTimers::new(config),
             initiator: Initiator::new(small, RamStyle::spare(config)),
             responder: Responder::new(small),
             registers: PacketRegisters::new(config),
@@ -212,7 +215,22 @@ impl PacketEngine {
         self.policy.join(&mut self.payload_scheduler.policy);
         self.payload_scheduler.task_room.next = self.task_room.val();
         self.task_done.join(&mut self.payload_scheduler.task_done);
-        self.place.join(&mut self.payload_scheduler.place);
+        // TASK commands go to the timers, the others to the scheduler.
+        let is_task = self.place.val().flags.get_bit(0);
+        self.payload_scheduler.place.offer(self.place.valid.val() & !is_task, self.place.val());
+        self.task_timers.command.offer(self.place.valid.val() & is_task, self.place.val());
+        self.place.ready.next =
+            if is_task { self.task_timers.command.ready.val() } else { self.payload_scheduler.place.ready.val() };
+        self.task_timers.contexts.next = self.context_status.val();
+        self.policy.join(&mut self.task_timers.policy);
+        self.task_timers.due.join(&mut self.payload_scheduler.due);
+        self.payload_scheduler.due_alive.next = self.task_timers.due_alive.val();
+        self.task_timers.judged.next = self.payload_scheduler.task_judged.val();
+        self.task_timers.taken.next = self.payload_scheduler.task_taken.val();
+        self.registers.host_task.join(&mut self.task_timers.host);
+        self.registers.host_task_done.next = self.task_timers.host_done.val();
+        self.registers.host_task_refused.next = self.task_timers.host_refused.val();
+        self.task_timers.counts.join(&mut self.registers.task_counts);
         self.payload_scheduler.placement.join(&mut self.placement);
         self.placement_done.join(&mut self.payload_scheduler.placement_done);
 
@@ -248,7 +266,13 @@ impl PacketEngine {
         self.put.join(&mut self.initiator.put);
         self.host_put.join(&mut self.initiator.host_put);
         self.frame.join(&mut self.initiator.frame);
-        self.initiator.put_done.join(&mut self.put_done);
+        // Ends of TASK commands take the cycles in which no put ends.
+        let put_ends = self.initiator.put_done.valid.val();
+        self.put_done.offer(
+            put_ends | self.task_timers.answer.valid.val(),
+            if put_ends { self.initiator.put_done.val() } else { self.task_timers.answer.val() },
+        );
+        self.task_timers.answer.ready.next = !put_ends;
         self.initiator.put_read.join(&mut self.put_read);
         self.initiator.segment.join(&mut self.segment);
         self.responder.job.join(&mut self.initiator.reply);

@@ -9,6 +9,7 @@
 //! | in `drop`, `joined` | ingress join |
 //! | out `live_index` / in `live` (1 cycle later) | scheduler |
 //! | in `counts` | scheduler: pulses of a cycle, one event each |
+//! | out `host_task` / in `host_task_done`, `host_task_refused`; in `task_counts` | task timers |
 //! | in `task_sent` | trace points |
 //! | in `frames_in`, `bytes_in`, `frames_out`, `bytes_out`, `cells_free` | traffic counters, packet buffer |
 //!
@@ -18,8 +19,9 @@
 //! by reset (those of DROPS within 64 cycles of it; before the driver switches reception on, frames are dropped with the
 //! reason RX_DISABLED only).
 
-use crate::bundles::{PeerQuerySource, SchedulerCountsSink};
+use crate::bundles::{PeerQuerySource, SchedulerCountsSink, TaskCountsSink};
 use crate::context_drops::{ContextDrop, ContextDrops};
+use crate::schedule::task_timers::types::HostTask;
 use spindle_blocks::{CounterBank, CsrRequest, CsrResponse, JoinTrace, PacketPage, PacketStatus, PacketStored};
 use spindle_contract::params::{Config, MATCH_LITERALS, MATCH_TERMS, MATCH_WORDS};
 use spindle_verilog::prelude::*;
@@ -66,6 +68,14 @@ pub struct PacketRegisters {
     pub joined: Signal<In, JoinTrace>,
     /// What the scheduler counts.
     pub counts: SchedulerCountsSink,
+    /// A task that the host starts.
+    pub host_task: Source<HostTask>,
+    /// It is carried out,
+    pub host_task_done: Signal<In, Bit>,
+    /// and started nothing.
+    pub host_task_refused: Signal<In, Bit>,
+    /// What became of tasks.
+    pub task_counts: TaskCountsSink,
     /// A task was dispatched.
     pub task_sent: Signal<In, Bit>,
     /// Context whose live messages are read.
@@ -108,6 +118,17 @@ pub struct PacketRegisters {
     done: Reg<Bits<32>>,
     failed: Reg<Bits<32>>,
     aged: Reg<Bits<32>>,
+    /// A start of the host is on offer; it is not carried out; it was refused.
+    starting: Reg<Bit>,
+    start_busy: Reg<Bit>,
+    start_refused: Reg<Bit>,
+    start_context: DFF<Bits<4>>,
+    /// The last one had been carried out when the access began.
+    start_free: DFF<Bit>,
+    tasks_begun: Reg<Bits<32>>,
+    tasks_refused: Reg<Bits<32>>,
+    tasks_cancelled: Reg<Bits<32>>,
+    tasks_dissolved: Reg<Bits<32>>,
     _rules: u64,
 }
 
@@ -127,8 +148,9 @@ impl PacketRegisters {
         let request = self.request.q.val();
         self.answer.d.next = CsrResponse::default();
         if self.step.q.val() == 0 {
-            // One answer for the whole access, although the matcher may begin or end a commit meanwhile.
+            // One answer for the whole access, although the matcher may begin or end a commit meanwhile, and the host's task its start.
             self.free.d.next = !self.match_committing.val();
+            self.start_free.d.next = !self.start_busy.q.val();
             if self.csr.val().valid & !self.answer.q.val().ack & !self.context_drops.clearing.val() {
                 self.request.d.next = self.csr.val();
                 self.step.d.next = bits::<3>(STEP_WRITE);
@@ -162,6 +184,12 @@ impl PacketRegisters {
             frames_handled: self.handled.q.val(),
             frames_placed: self.placed.q.val(),
             messages_aged: self.aged.q.val(),
+            task_start_busy: self.start_busy.q.val(),
+            task_start_refused: self.start_refused.q.val(),
+            tasks_begun: self.tasks_begun.q.val(),
+            tasks_refused: self.tasks_refused.q.val(),
+            tasks_cancelled: self.tasks_cancelled.q.val(),
+            tasks_dissolved: self.tasks_dissolved.q.val(),
             peer_query_busy: self.peer_query.busy.val(),
             peer_live: self.peer_query.live.val(),
             peer_node: self.peer_query.node.val(),
@@ -175,6 +203,7 @@ impl PacketRegisters {
         let free = self.free.q.val();
         let word_exists = (request.wdata < MATCH_WORDS as u64) & free;
         let term_exists = (request.wdata < MATCH_TERMS as u64) & free;
+        let task_free = self.start_free.q.val();
         let rule_exists = (request.wdata < self._rules) & free;
         self.drops.read_index.next = request.addr.get_bits::<6>(2);
         self.live_index.next = request.addr.get_bits::<4>(2);
@@ -192,7 +221,8 @@ impl PacketRegisters {
         let refused = (select.word_commit & !word_exists)
             | (select.term_commit & !term_exists)
             | (select.rule_commit & !rule_exists)
-            | (select.match_commit & !free);
+            | (select.match_commit & !free)
+            | (select.task_start & (!task_free | request.wdata.get_bits::<28>(4).any()));
         self.known.d.next = if request.write { self.page.writable.val() & !refused } else { self.page.readable.val() };
         self.index.d.next = request.wdata.get_bits::<8>(0);
         self.commit_word.d.next = write & select.word_commit & word_exists;
@@ -202,6 +232,7 @@ impl PacketRegisters {
         self.query.d.next = write & select.peer_query;
 
         let stored = self.page.stored.val();
+        self.start_task(write & select.task_start & task_free & !request.wdata.get_bits::<28>(4).any());
         self.settings.next = stored;
         self.peer_query.peer.next = self.index.q.val();
         self.peer_query.start.next = self.query.q.val();
@@ -239,6 +270,24 @@ impl PacketRegisters {
         self.match_commit.next = self.commit_all.q.val();
     }
 
+    /// Starts a task of the host, one at a time.
+    fn start_task(&mut self, starts: Bit) {
+        let stored = self.page.stored.val();
+        let done = self.host_task_done.val();
+        self.starting.d.next = starts | (self.starting.q.val() & !self.host_task.ready.val());
+        self.start_busy.d.next = starts | (self.start_busy.q.val() & !done);
+        self.start_refused.load(done, self.host_task_refused.val());
+        self.start_context.load(starts, self.request.q.val().wdata.get_bits::<4>(0));
+        self.host_task.offer(
+            self.starting.q.val(),
+            HostTask {
+                context: self.start_context.q.val(),
+                argument: (stored.task_argument_1, stored.task_argument_0).cat::<64>(),
+                delay: stored.task_delay,
+            },
+        );
+    }
+
     /// Counts events.
     fn count(&mut self) {
         let outcome = self.counts.outcome.val();
@@ -260,5 +309,9 @@ impl PacketRegisters {
         self.done.load(self.counts.message_done.val(), self.done.q.val() + 1);
         self.failed.load(self.counts.message_failed.val(), self.failed.q.val() + 1);
         self.aged.load(self.counts.message_aged.val(), self.aged.q.val() + 1);
+        self.tasks_begun.load(self.task_counts.begun.val(), self.tasks_begun.q.val() + 1);
+        self.tasks_refused.load(self.task_counts.refused.val(), self.tasks_refused.q.val() + 1);
+        self.tasks_cancelled.load(self.task_counts.cancelled.val(), self.tasks_cancelled.q.val() + 1);
+        self.tasks_dissolved.d.next = self.tasks_dissolved.q.val() + zext::<32, 5>(self.task_counts.dissolved.val());
     }
 }

@@ -307,11 +307,12 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         let [host_lo, host_hi] = halves(host);
         let quota =
             hpu::CtxQuota::ZERO.with_messages(options.message_quota.into()).with_packets(options.packet_quota.into());
-        let [header, payload, completion] = image.entries.map(|entry| entry.unwrap_or(0));
+        let [header, payload, completion, task] = image.entries.map(|entry| entry.unwrap_or(0));
         let staging = [
             (hpu::CTX_HEADER, header),
             (hpu::CTX_PAYLOAD, payload),
             (hpu::CTX_COMPLETION, completion),
+            (hpu::CTX_TASK, task),
             (hpu::CTX_CODE_BASE, code.0 as u32),
             (hpu::CTX_CODE_SIZE, image.code.len() as u32),
             (hpu::CTX_STATE_BASE, state.0 as u32),

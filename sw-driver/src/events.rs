@@ -69,6 +69,11 @@ pub enum EventKind {
         /// Something was dropped for lack of room.
         flow_control: bool,
     },
+    /// A task without a packet failed.
+    TaskFailed {
+        /// Its argument.
+        argument: u64,
+    },
     /// A handler was ended.
     Fault(Fault),
     /// A handler printed.
@@ -209,6 +214,7 @@ impl Event {
         let (frame, handler) = (packet.frame() as u16, packet.handler() as u8);
         let put = events::HostPut(source);
         let kind = match head.kind() as u8 {
+            events::MESSAGE if head.flags() as u8 & message::TASK != 0 => EventKind::TaskFailed { argument: user },
             events::MESSAGE => EventKind::Message {
                 outcome: match code {
                     message::DONE => Outcome::Done,

@@ -29,7 +29,9 @@ pub enum ImageError {
     #[error("the image is damaged ({0}); build it again")]
     Damaged(String),
     /// None of the three symbols.
-    #[error("the image has no entry point; define header_handler, payload_handler or completion_handler")]
+    #[error(
+        "the image has no entry point; define header_handler, payload_handler, completion_handler or task_handler"
+    )]
     NoEntry,
     /// Unresolved symbols.
     #[error("the image has undefined symbols: {}; there is no library on the card, define them in the image", .0.join(", "))]
@@ -71,8 +73,8 @@ pub struct Image {
     pub code: Vec<u8>,
     /// Initial contents of context memory, zeroed variables included.
     pub state: Vec<u8>,
-    /// Entry points of the header, payload and completion handler.
-    pub entries: [Option<u32>; 3],
+    /// Entry points of the header, payload, completion and task handler.
+    pub entries: [Option<u32>; ENTRY_SYMBOLS.len()],
     /// Functions by address.
     pub symbols: Vec<(u32, String)>,
     /// The user header that its header handler waits for.
@@ -98,7 +100,7 @@ const USER_HEADER_SECTION: &[u8] = b".spin_user_header";
 const TAILROOM_SECTION: &[u8] = b".spin_tailroom";
 
 /// Symbols of the entry points, in the order of the kinds.
-pub const ENTRY_SYMBOLS: [&str; 3] = ["header_handler", "payload_handler", "completion_handler"];
+pub const ENTRY_SYMBOLS: [&str; 4] = ["header_handler", "payload_handler", "completion_handler", "task_handler"];
 
 impl Image {
     /// Reads an image and checks everything that does not depend on the card.
@@ -244,14 +246,14 @@ fn user_header(
     }
 }
 
-type Symbols = ([Option<u32>; 3], Vec<(u32, String)>);
+type Symbols = ([Option<u32>; ENTRY_SYMBOLS.len()], Vec<(u32, String)>);
 
 /// Entry points and functions; undefined symbols are refused.
 fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -> Result<Symbols, ImageError> {
     let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
     let sections = header.sections(endian, file).map_err(damaged)?;
     let table = sections.symbols(endian, file, object::elf::SHT_SYMTAB).map_err(damaged)?;
-    let mut entries = [None; 3];
+    let mut entries = [None; ENTRY_SYMBOLS.len()];
     let mut functions = Vec::new();
     let mut undefined = Vec::new();
     for index in 1..table.len() {
@@ -277,7 +279,7 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
     if !undefined.is_empty() {
         return Err(ImageError::Undefined(undefined));
     }
-    if entries == [None; 3] {
+    if entries.iter().all(Option::is_none) {
         return Err(ImageError::NoEntry);
     }
     functions.sort();
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_entry_point_lies_in_the_code() {
-        for (code, kind) in [4, 8, 64, 4096, most(|config| config.imem_bytes)].into_iter().zip([0, 1, 2, 0, 1]) {
+        for (code, kind) in [4, 8, 64, 4096, most(|config| config.imem_bytes)].into_iter().zip([0, 1, 2, 3, 1]) {
             let read = |address: u32| Image::parse(&program(code, 4, kind, address));
             let end = base(map::CODE) + code as u32;
             for inside in [base(map::CODE), end - 4] {
@@ -473,7 +475,7 @@ mod tests {
         };
         for (kind, name) in ENTRY_SYMBOLS.iter().enumerate() {
             let image = Image::parse(&entry(name).file()).expect("an image");
-            let mut entries = [None; 3];
+            let mut entries = [None; ENTRY_SYMBOLS.len()];
             entries[kind] = Some(base(map::CODE) + 4);
             assert_eq!(image.entries, entries);
         }

@@ -74,6 +74,7 @@ pub mod shell;
 pub mod stats;
 pub mod stock;
 pub mod tap;
+pub mod tasks;
 pub mod trace;
 pub mod transport;
 pub mod vfio_user;

@@ -137,9 +137,9 @@ impl Fault {
             .map_or(("unknown", "a cause that this library does not know"), |(name, _, doc)| (*name, *doc))
     }
 
-    /// "header", "payload" or "completion".
+    /// "header", "payload", "completion" or "task".
     pub fn kind_text(&self) -> &'static str {
-        ["header", "payload", "completion"].get(self.kind as usize).copied().unwrap_or("unknown")
+        ["header", "payload", "completion", "task"].get(self.kind as usize).copied().unwrap_or("unknown")
     }
 }
 

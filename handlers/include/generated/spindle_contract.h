@@ -31,7 +31,7 @@
 
 /* The task page: what is known of the packet and of the message. */
 typedef struct spin_task {
-    uint32_t kind;           /* 0x00 0 header, 1 payload, 2 completion */
+    uint32_t kind;           /* 0x00 0 header, 1 payload, 2 completion, 3 task */
     uint32_t packet;         /* 0x04 address of the frame (packet region) */
     uint32_t packet_len;     /* 0x08 bytes of the frame in the slot */
     uint32_t payload;        /* 0x0c address of the payload in the slot */
@@ -41,7 +41,7 @@ typedef struct spin_task {
     uint32_t src_pid;        /* 0x1c source process; raw: UDP source port */
     uint32_t dst_pid;        /* 0x20 destination process; raw: UDP destination port */
     uint32_t msg_id;         /* 0x24 message */
-    uint32_t addr_lo;        /* 0x28 match bits, low half */
+    uint32_t addr_lo;        /* 0x28 match bits, low half; task: its argument */
     uint32_t addr_hi;        /* 0x2c match bits, high half */
     uint32_t msg_len;        /* 0x30 bytes of the message */
     uint32_t msg_off;        /* 0x34 offset of this packet in the message */
@@ -53,8 +53,8 @@ typedef struct spin_task {
     uint32_t l3;             /* 0x4c address of the IP header in the slot */
     uint32_t frame_len;      /* 0x50 bytes of the frame */
     uint32_t msg_slot;       /* 0x54 message table slot */
-    uint32_t stamp;          /* 0x58 cycle of the frame's first beat */
-    uint32_t frame;          /* 0x5c frame sequence number */
+    uint32_t stamp;          /* 0x58 cycle of the frame's first beat; task: the cycle in which it was due */
+    uint32_t frame;          /* 0x5c frame sequence number; task: that of the packet whose handlers led to it, 0 = none */
     uint32_t scratch_size;   /* 0x60 bytes of the scratchpad */
     uint32_t dropped_bytes;  /* 0x64 completion: bytes dropped */
     uint32_t host_lo;        /* 0x68 host region, low half of its address */
@@ -71,17 +71,18 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* virtual address of the data (packet, scratch or context region); dma_from_host: where they go; put_host: offset in
    the context's host region; put_context: address in the context region; get: offset in the buffer here */
 #define SPIN_CMD_SOURCE                  0x00u
-/* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer */
+/* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer; task: delay
+   in cycles, below 2^31, or TASK_CANCEL */
 #define SPIN_CMD_LENGTH                  0x04u
 /* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the
-   first in [7:0]; event, complete: user word, low half; combine: virtual address of the destination (packet or
-   scratch region) */
+   first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: virtual address of the
+   destination (packet or scratch region) */
 #define SPIN_CMD_ADDR_LO                 0x08u
 /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
-   complete: user word, high half; combine: operation */
+   complete: user word, high half; task: argument, high half; combine: operation */
 #define SPIN_CMD_ADDR_HI                 0x0cu
-/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits while no handle is
-   free; read: handle of the last command */
+/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; issues
+   the command, waits while no handle is free; read: handle of the last command */
 #define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 /* bit h = command h failed; cleared when a new command takes the handle */
@@ -126,6 +127,10 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* combine bytes with as many bytes at a destination in packet or scratchpad, element by element */
 #define SPIN_OP_COMBINE                  15
 #define SPIN_ISSUE_CHECKSUM              0x100u       /* with SPIN_OP_SEND_PACKET: the NIC inserts the checksums */
+#define SPIN_OP_TASK                     0x10du       /* start a task of the context, or cancel one */
+/* delay of SPIN_OP_TASK: the task that waits with this argument is cancelled */
+#define SPIN_TASK_CANCEL                 0x80000000u
+#define SPIN_WAITING_TASKS               16           /* tasks of a context that can wait at a time */
 
 /* Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian. */
 /* destination ^= constant * source in GF(2^8) with polynomial 0x11d; the constant is in [15:8] */
@@ -169,6 +174,7 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_KIND_HEADER                 0            /* header handler */
 #define SPIN_KIND_PAYLOAD                1            /* payload handler */
 #define SPIN_KIND_COMPLETION             2            /* completion handler */
+#define SPIN_KIND_TASK                   3            /* task handler */
 
 /* Wire formats. */
 #define SPIN_ETHERTYPE_IPV4              2048         /* EtherType of IPv4 */

@@ -5,6 +5,7 @@
 //! | command unit | in `step`, `value`: word number `step` of the command, |
 //! | | in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
+//! | | in `is_task`, likewise: the REDIRECT is a TASK |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
 //! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
 //! | | out `destination`: of a COMBINE, likewise |
@@ -18,11 +19,14 @@ use crate::cluster::command_rules::{
     EVENT, GET, PLACE, PRINT, PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
 };
 use crate::types::Limits;
+use spindle_contract::memory_map::TASK_CANCEL;
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
 /// No command moves more than 2 to the power of this.
 const SLOT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
+/// The bit of LENGTH that cancels a task.
+const CANCEL: usize = TASK_CANCEL.trailing_zeros() as usize;
 const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
 
 const _: () = assert!(SLOT_BYTES.is_power_of_two() && SLOT_BITS < 12 && MIN_FRAME < 16);
@@ -38,6 +42,8 @@ pub struct CommandCheck {
     pub opcode: Signal<In, Bits<4>>,
     /// The command is a PUT_CONTEXT.
     pub of_context: Signal<In, Bit>,
+    /// The REDIRECT is a TASK.
+    pub is_task: Signal<In, Bit>,
     /// Limits of its task.
     pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -70,6 +76,8 @@ pub struct CommandCheck {
     /// SOURCE and LENGTH are legal together.
     data_legal: DFF<Bit>,
     node_legal: DFF<Bit>,
+    /// LENGTH is a delay, or cancels.
+    delay_legal: DFF<Bit>,
     /// Of an atomic: ADDR is legal, and LENGTH with the alignment. LENGTH is not 0.
     host_legal: DFF<Bit>,
     word_legal: DFF<Bit>,
@@ -108,6 +116,7 @@ impl CommandCheck {
             self.kept_length.d.next = value;
             self.kept_long.d.next = is_long;
             self.data_legal.d.next = data_legal;
+            self.delay_legal.d.next = !value.get_bit(CANCEL) | !value.get_bits::<CANCEL>(0).any();
         }
         let length = self.kept_length.q.val();
         let length_is_long = self.kept_long.q.val();
@@ -162,7 +171,14 @@ impl CommandCheck {
         let node_legal = self.node_legal.q.val();
         self.legal.next = match self.opcode.val().to_u64() {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
-            PLACE | REDIRECT => limits.origin.has_packet,
+            PLACE => limits.origin.has_packet,
+            REDIRECT => {
+                if self.is_task.val() {
+                    self.delay_legal.q.val()
+                } else {
+                    limits.origin.has_packet
+                }
+            }
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),

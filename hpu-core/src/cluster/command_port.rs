@@ -44,9 +44,10 @@ const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
 const NO_SLOT: u64 = 15;
 const HANDLES: usize = map::COMMAND_HANDLES;
 const SEND: u64 = map::command::SEND_PACKET as u64;
-/// The bit of the flag in ISSUE.
-const CHECKSUM: usize = map::ISSUE_CHECKSUM.trailing_zeros() as usize;
-const _: () = assert!(map::ISSUE_CHECKSUM == 1 << CHECKSUM && CHECKSUM == 8);
+const REDIRECT: u64 = map::command::REDIRECT as u64;
+/// The bit of the flag in ISSUE: CHECKSUM of a SEND_PACKET, TASK of a REDIRECT.
+const FLAG: usize = map::ISSUE_CHECKSUM.trailing_zeros() as usize;
+const _: () = assert!(map::ISSUE_CHECKSUM == 1 << FLAG && map::ISSUE_TASK == map::ISSUE_CHECKSUM && FLAG == 8);
 
 /// The command port. See the module text.
 #[block(no_default)]
@@ -101,8 +102,8 @@ pub struct CommandPort {
     issued: DFF<IssueRequest>,
     /// Opcode of the ISSUE; 0 if there is no such opcode, or if the opcode has no such flag.
     opcode: DFF<Bits<4>>,
-    /// The ISSUE has the flag CHECKSUM.
-    checksum: DFF<Bit>,
+    /// The ISSUE has the flag of its opcode.
+    flag: DFF<Bit>,
     request_valid: Reg<Bit>,
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
@@ -179,20 +180,20 @@ impl CommandPort {
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = first_set::<2, 4>(!busy);
         let opcode = port.data.get_bits::<4>(0);
-        let flag = port.data.get_bit(CHECKSUM);
+        let flag = port.data.get_bit(FLAG);
         let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<23>(9).any();
-        let known = !others & (!flag | (opcode == bits::<4>(SEND)));
+        let known = !others & (!flag | (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT)));
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
             self.opcode.d.next = if known { opcode } else { bits::<4>(0) };
-            self.checksum.d.next = flag;
+            self.flag.d.next = flag;
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
         self.request.next = self.issued.q.val();
         self.request.next.opcode = self.opcode.q.val();
-        self.request.next.checksum = self.checksum.q.val();
+        self.request.next.flag = self.flag.q.val();
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
         self.request.valid.next = self.request_valid.q.val();

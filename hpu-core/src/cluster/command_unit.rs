@@ -12,7 +12,7 @@
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it gets it |
 //! | | in `segment_goes`: the segment in this stage is the next to leave |
-//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
+//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done; the end of a TASK comes as that of a put |
 //! | reports | out `message` |
 //! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
@@ -55,6 +55,7 @@
 //! | GET | LENGTH is not 0 |
 //! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
 //! | PLACE, REDIRECT | the task has a packet |
+//! | TASK, a REDIRECT with a flag | LENGTH is below 2^31, or `TASK_CANCEL` |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
 //!
@@ -155,7 +156,7 @@ pub struct CommandUnit {
     pub segment_goes: Signal<In, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
-    /// Issuer of a PLACE or REDIRECT that is done.
+    /// Issuer of a PLACE or REDIRECT that is done; a TASK ends otherwise.
     pub placed: Pulse<Issuer>,
     /// A PRINT, EVENT or COMPLETE.
     pub message: Source<Message>,
@@ -332,6 +333,7 @@ impl CommandUnit {
         self.check.of_context.next = self.of_context.q.val();
         self.check.limits.next = self.limits.val();
         self.check.staged.next = staged;
+        self.check.is_task.next = self.current.q.val().flag;
         self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
         self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
@@ -423,7 +425,7 @@ impl CommandUnit {
         let segment_moves = self.segment_moves.q.val() & !moves & self.segment_goes.val();
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
-            checksum: self.current.q.val().checksum,
+            checksum: self.current.q.val().flag,
             issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
@@ -484,6 +486,7 @@ impl CommandUnit {
             self.place_reg.d.next = Command {
                 version: bits::<4>(spindle_contract::VERSION),
                 opcode,
+                flags: bit_cast::<8, 1>((self.current.q.val().flag & (opcode == bits::<4>(REDIRECT))).into()),
                 context: limits.origin.context,
                 issuer: CommandIssuer {
                     cluster: self.number.val(),
@@ -501,7 +504,7 @@ impl CommandUnit {
         }
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
-        self.placed.valid.next = place_full & self.place.ready.val();
+        self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bit(0);
         self.placed.next = Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<2>(0) };
     }
 

@@ -20,6 +20,7 @@
 //! 2^18 - 1 cycles. The balance is the sum of two memories, one for each kind of change, so that both can change in one cycle; only
 //! the sum has a meaning. After reset the balances are cleared, which takes 16 cycles; tasks come later.
 
+use crate::dispatch::bare_base;
 use spindle_blocks::ram::{LutMemory, LutRam, RamStyle, SdpMemory};
 use spindle_contract::{memory_map::WATCHDOG_BITS, params::Config};
 use spindle_verilog::prelude::*;
@@ -67,8 +68,8 @@ pub struct FairShare {
     pub cost: Signal<Out, Bits<18>>,
     /// Remember a cost.
     pub sent: Signal<In, Bit>,
-    /// Of the task of this packet.
-    pub sent_pkt: Signal<In, Bits<10>>,
+    /// Of the task of this packet, or of this slot: as `Dispatch` numbers them.
+    pub sent_pkt: Signal<In, Bits<11>>,
     /// The cost.
     pub sent_cost: Signal<In, Bits<18>>,
     /// A task ended.
@@ -76,7 +77,7 @@ pub struct FairShare {
     /// Of this context.
     pub ended_context: Signal<In, Bits<4>>,
     /// Its packet.
-    pub ended_pkt: Signal<In, Bits<10>>,
+    pub ended_pkt: Signal<In, Bits<11>>,
     /// What it took.
     pub ended_cycles: Signal<In, Bits<WATCHDOG_BITS>>,
     /// Contexts with tasks that wait.
@@ -91,7 +92,7 @@ pub struct FairShare {
     /// What the last task of a context took.
     last: LutMemory<Bits<18>, 4>,
     /// What the task of a packet was charged.
-    costs: SdpMemory<Bits<18>, 10>,
+    costs: SdpMemory<Bits<18>, 11>,
     /// Charges and grants; the first copy is read for a charge, the second for a correction.
     given: LutRam<4, 26, 2>,
     /// Corrections, likewise.
@@ -143,7 +144,7 @@ impl FairShare {
     /// For the cells of `config`.
     pub fn new(config: &Config) -> Self {
         Self {
-            costs: SdpMemory::with_depth(RamStyle::sparing(config.cells()), 2, config.cells()),
+            costs: SdpMemory::with_depth(RamStyle::sparing(2 * bare_base(config)), 2, 2 * bare_base(config)),
             funded_now: Reg::new(bits(0xFFFF)),
             funded_one: Reg::new(true),
             ..Self::blank()

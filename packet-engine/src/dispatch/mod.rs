@@ -3,11 +3,13 @@
 //! The scheduler decides and never waits for the array or for host memory: an order that cannot leave at once is kept here, and its
 //! descriptor is made from the packet's stored fields when it leaves. A task goes to an HPU that has room for it, which the array
 //! shows by `room`; so the array takes every task at once, and no task waits there for another context's handler. A packet has at
-//! most one task and one placement under way (a completion is a task of its message's last packet), so no queue overflows.
+//! most one task and one placement under way (a completion is a task of its message's last packet), and a slot at most one task
+//! without a packet, so no queue overflows.
 //!
 //! | ports | neighbour |
 //! |---|---|
 //! | in `store`, `store_pkt`, `store_packet`, `store_terms` | scheduler: a packet, at the latest two cycles before its first order |
+//! | in `store_task`, `store_slot`, `stored_task` | scheduler: likewise a task without a packet; never in the cycle of a `store` |
 //! | in `redirect`, `redirection` | scheduler, with an order to place: destination of a REDIRECT; never in the cycle of a `store` |
 //! | in `prefetch` | scheduler: packet and context that an order of the next cycle may have |
 //! | in `order`, `task_push`, `placement_push` | scheduler: an order |
@@ -47,9 +49,10 @@ use crate::dispatch::fair_share::FairShare;
 use crate::dispatch::hpu_choice::HpuChoice;
 use crate::dispatch::task_queues::TaskQueues;
 use crate::schedule::message::{
-    placement_of, redirected_to, task_of, Order, PlacementOrder, PlacementTerms, Prefetch, Redirection, StoredPacket,
-    TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
+    placement_of, redirected_to, stored_task, task_of, Order, PlacementOrder, PlacementTerms, Prefetch, Redirection,
+    StoredPacket, TaskOrder, PACKET_TERMS_BITS, TERMS_BITS,
 };
+use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{Fifo, PlacementDesc, PolicySink, Slice, TaskDesc, TaskDone};
 use spindle_contract::params::Config;
@@ -90,6 +93,12 @@ pub struct Dispatch {
     pub store_packet: Signal<In, StoredPacket>,
     /// What its placement needs besides.
     pub store_terms: Signal<In, PlacementTerms>,
+    /// A task without a packet is stored,
+    pub store_task: Signal<In, Bit>,
+    /// under this slot.
+    pub store_slot: Signal<In, Bits<8>>,
+    /// That task.
+    pub stored_task: Signal<In, DueTask>,
     /// The packet of `order` goes elsewhere.
     pub redirect: Signal<In, Bit>,
     /// There.
@@ -123,7 +132,8 @@ pub struct Dispatch {
     hpus: HpuChoice,
     /// Contexts after the one that had the last turn.
     later: Reg<Bits<16>>,
-    packets: SdpMemory<StoredPacket, 10>,
+    /// Packets, and after them tasks without a packet by their slot.
+    packets: SdpMemory<StoredPacket, 11>,
     /// Terms of each packet, or the destination of its REDIRECT.
     terms: SdpMemory<Bits<TERMS_BITS>, 10>,
     /// At most one context can go, as of the last cycle.
@@ -154,6 +164,13 @@ pub struct Dispatch {
     output: Slice<PlacementDesc>,
     _home_mask: u64,
     _clusters: u64,
+    /// Where tasks without a packet begin, as a power of two.
+    _bare_shift: u64,
+}
+
+/// Entries of packets, by head cell, and as many of tasks without a packet, by slot.
+pub fn bare_base(config: &Config) -> usize {
+    config.cells().max(config.live_messages).next_power_of_two()
 }
 
 impl Dispatch {
@@ -163,16 +180,18 @@ impl Dispatch {
             panic!("Dispatch: {sentence}");
         }
         let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::sparing(config.cells()) };
+        let half = bare_base(config);
         Self {
             queues: TaskQueues::new(config),
             share: FairShare::new(config),
             hpus: HpuChoice::new(config),
-            packets: SdpMemory::with_depth(style, 2, config.cells()),
+            packets: SdpMemory::with_depth(style, 2, 2 * half),
             terms: SdpMemory::with_depth(style, 2, config.cells()),
             last_cluster: Reg::new(bits::<3>(config.clusters as u64 - 1)),
             placement_orders: Fifo::with_depth(RamStyle::sparing(config.cells()), config.cells()),
             _home_mask: config.clusters.next_power_of_two() as u64 - 1,
             _clusters: config.clusters as u64,
+            _bare_shift: half.trailing_zeros() as u64,
             ..Self::blank()
         }
     }
@@ -211,7 +230,7 @@ impl Dispatch {
         self.share.policy_valid.next = self.policy.valid.val();
         self.share.ended.next = self.ended.val();
         self.share.ended_context.next = ended.context;
-        self.share.ended_pkt.next = ended.pkt;
+        self.share.ended_pkt.next = self.index_of(ended.pkt, ended.kind.all());
         self.share.ended_cycles.next = ended.cycles;
     }
 
@@ -308,23 +327,37 @@ impl Dispatch {
         let leaving = self.order_read[1].q.val();
         let target = self.leaves_for.q.val();
         self.share.sent.next = self.leaves.q.val();
-        self.share.sent_pkt.next = leaving.pkt;
+        self.share.sent_pkt.next = self.index_of(leaving.pkt, leaving.kind.all());
         self.share.sent_cost.next = if self.leaves_direct.q.val() { self.share.cost.val() } else { target.cost };
         let packet = self.packets.read_data.val();
         self.task_desc.next = task_of(leaving, packet, target.cluster, target.hpu, self.cycle.q.val());
         self.task_valid.next = self.leaves.q.val();
     }
 
+    /// Where a packet, or a task without a packet, is kept.
+    fn index_of(&mut self, pkt: Bits<10>, bare: Bit) -> Bits<11> {
+        bit_cast::<11, 10>(pkt) | (bit_cast::<11, 1>(bare.into()) << self._bare_shift)
+    }
+
     /// Stores packets, and reads one for a task that leaves its queue, else for a placement, else ahead of an order.
     fn access_packets(&mut self, idle: Bit, fetch: Bit) {
-        self.packets.write(self.store.val(), self.store_pkt.val(), self.store_packet.val());
+        let of_task = self.store_task.val();
+        let slot_index = self.index_of(bit_cast::<10, 8>(self.store_slot.val()), true);
+        self.packets.write_enable.next = self.store.val() | of_task;
+        self.packets.write_address.next = if of_task { slot_index } else { bit_cast::<11, 10>(self.store_pkt.val()) };
+        self.packets.write_data.next =
+            if of_task { stored_task(self.stored_task.val()) } else { self.store_packet.val() };
+        let popped = self.queues.popped.val();
+        let popped_index = self.index_of(popped.pkt, popped.kind.all());
+        let prefetch = self.prefetch.val();
+        let prefetch_index = self.index_of(prefetch.pkt, prefetch.bare);
         self.packets.read_enable.next = true;
         self.packets.read_address.next = if self.step[1].q.val() {
-            self.queues.popped.val().pkt
+            popped_index
         } else if fetch {
-            self.current.q.val().pkt
+            bit_cast::<11, 10>(self.current.q.val().pkt)
         } else {
-            self.prefetch.val().pkt
+            prefetch_index
         };
 
         let redirects = self.redirect.val();

@@ -8,7 +8,7 @@
 //! | out `backlog` | dispatch: contexts with a task |
 //!
 //! One task in and one out per cycle, of one context or of several. A task can leave in the cycle after its `push`. Each queue
-//! holds as many tasks as the packet buffer has cells, so none overflows. After reset the pointers are cleared, which takes 16
+//! holds as many tasks as there are head cells and message slots, so none overflows. After reset the pointers are cleared, which takes 16
 //! cycles; tasks come later.
 
 use crate::schedule::message::TaskOrder;
@@ -35,11 +35,11 @@ pub struct TaskQueues {
     pub popped: Signal<Out, TaskOrder>,
     /// Contexts that wait.
     pub backlog: Signal<Out, Bits<16>>,
-    orders: SdpMemory<TaskOrder, 14>,
-    /// Tasks that came, modulo 2048.
-    pushed: LutRam<4, 11, 2>,
+    orders: SdpMemory<TaskOrder, 15>,
+    /// Tasks that came, modulo 4096.
+    pushed: LutRam<4, 12, 2>,
     /// Tasks that left.
-    popped_count: LutMemory<Bits<11>, 4>,
+    popped_count: LutMemory<Bits<12>, 4>,
     clearing: Reg<Bits<5>>,
     backlogged: Reg<Bits<16>>,
     _shift: u64,
@@ -47,14 +47,15 @@ pub struct TaskQueues {
 }
 
 impl TaskQueues {
-    /// A queue for each context of `config`, with a place for each cell.
+    /// A queue for each context of `config`, with a place for each cell and each message slot.
     pub fn new(config: &Config) -> Self {
         let style = if config.has_ultra_ram() { RamStyle::Ultra } else { RamStyle::Block };
-        let depth = config.contexts.next_power_of_two() * config.cells();
+        let places = (config.cells() + config.live_messages).next_power_of_two();
+        let depth = config.contexts.next_power_of_two() * places;
         Self {
             orders: SdpMemory::with_depth(style, 2, depth),
-            _shift: config.cells().trailing_zeros().into(),
-            _inside: config.cells() as u64 - 1,
+            _shift: places.trailing_zeros().into(),
+            _inside: places as u64 - 1,
             ..Self::blank()
         }
     }
@@ -73,23 +74,23 @@ impl TaskQueues {
         let pushed = self.pushed.read_data[0].val();
         self.pushed.write_enable.next = self.push.val() | clears;
         self.pushed.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { push_context };
-        self.pushed.write_data.next = if clears { bits::<11>(0) } else { pushed + 1 };
+        self.pushed.write_data.next = if clears { bits::<12>(0) } else { pushed + 1 };
         self.popped_count.read_address.next = queue;
         let popped_count = self.popped_count.read_data.val();
         let popped_next = popped_count + 1;
         self.popped_count.write_enable.next = self.pop.val() | clears;
         self.popped_count.write_address.next = if clears { self.clearing.q.val().get_bits::<4>(0) } else { queue };
-        self.popped_count.write_data.next = if clears { bits::<11>(0) } else { popped_next };
+        self.popped_count.write_data.next = if clears { bits::<12>(0) } else { popped_next };
         let pushed_here = self.pushed.read_data[1].val();
         self.has_task.next = pushed_here != popped_count;
 
         self.orders.write_enable.next = self.push.val();
         self.orders.write_address.next =
-            (bit_cast::<14, 4>(push_context) << self._shift) | (bit_cast::<14, 11>(pushed) & bits::<14>(self._inside));
+            (bit_cast::<15, 4>(push_context) << self._shift) | (bit_cast::<15, 12>(pushed) & bits::<15>(self._inside));
         self.orders.write_data.next = self.order.val();
         self.orders.read_enable.next = true;
         self.orders.read_address.next =
-            (bit_cast::<14, 4>(queue) << self._shift) | (bit_cast::<14, 11>(popped_count) & bits::<14>(self._inside));
+            (bit_cast::<15, 4>(queue) << self._shift) | (bit_cast::<15, 12>(popped_count) & bits::<15>(self._inside));
         self.popped.next = self.orders.read_data.val();
 
         // A context is backlog from the cycle after its task on, until the last one leaves.

@@ -126,6 +126,19 @@ pub fn first_state(event: Event, arrival: Arrival, status: ContextStatus, admiss
     }
 }
 
+/// The state in which a task without a packet begins: as a message whose handlers have all run but the last.
+#[hdl_fn]
+pub fn task_state(owner: Bits<4>) -> MessageState {
+    MessageState {
+        alive: true,
+        phase: bits::<3>(PHASE_COMPLETING),
+        context: owner,
+        pending: true,
+        complete: true,
+        ..Default::default()
+    }
+}
+
 /// Reason for turning an arrival away.
 #[hdl_fn]
 fn refusal_of(unsupported: Bit, inactive: Bit, paused: Bit, rule: Bits<2>) -> Bits<5> {

@@ -6,22 +6,25 @@
 //! | in `placement_done` | RVMA engine |
 //! | in `ready_packet` | ready list: a packet whose wait is over |
 //! | in `age_check` | age scan |
+//! | in `due` | task timers: a task that is due |
 //! | in `arrival`, `arrival_pkt` / out `take_arrival` | scheduler: an arrival |
 //! | in `room` | scheduler: there is room for what an event may release |
 //! | in `flight_pkt` | pipeline: packets whose state is in the pipeline |
 //! | out `redirect_to` | dispatch: destination of the REDIRECT in stage A |
 //! | out `chosen` | pipeline: combinational |
 //!
-//! The sources take turns: commands, ended tasks, ended placements, ready packets and arrivals, ages. One event per cycle. An
+//! The sources take turns: commands, ended tasks, ended placements, ready packets and arrivals, ages,
+//! tasks that are due. One event per cycle. An
 //! event of a packet that is in the pipeline lets the others go first, for at most three cycles. Ready packets go before arrivals;
 //! there are at most as many as the buffer has cells. Words from outside pass a register.
 //!
 //! The destination of a REDIRECT is kept here until stage A, so one REDIRECT is chosen in four cycles, as many as its placement
-//! takes later. In stage A a REDIRECT uses the port that stores arrivals: no arrival is chosen in that cycle.
+//! takes later. In stage A a REDIRECT uses the port that stores arrivals, in stage R a task: no arrival is chosen in that cycle.
 
 use crate::schedule::age_scan::AgeCheckSink;
 use crate::schedule::evaluator::*;
 use crate::schedule::message::Link;
+use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::{Command, PlacementDone, Skid, TaskDone};
 use spindle_contract::memory_map::command;
 use spindle_verilog::prelude::*;
@@ -57,6 +60,8 @@ pub struct EventArbiter {
     pub ready_packet: Sink<Link>,
     /// Message whose age is checked, or slot that gets its first state: then nothing else is chosen.
     pub age_check: AgeCheckSink,
+    /// Task that is due.
+    pub due: Sink<DueTask>,
     /// There is room for what an event may release.
     pub room: Signal<In, Bit>,
     /// Head cell of the packet in each of the stages after the choice.
@@ -73,7 +78,9 @@ pub struct EventArbiter {
     /// Stages that hold the event of a packet, the first after the choice in bit 0.
     in_flight: Reg<Bits<PIPELINE_STAGES>>,
     /// Sources that come after the one that was served last in this round.
-    later: Reg<Bits<5>>,
+    later: Reg<Bits<6>>,
+    /// Stages L and R hold a task.
+    tasking: Reg<Bits<2>>,
     /// Stages that hold a REDIRECT, the first after the choice in bit 0, stage A in bit 3.
     redirecting: Reg<Bits<4>>,
     redirection: DFF<RedirectTo>,
@@ -103,17 +110,19 @@ impl EventArbiter {
         let redirecting = self.redirecting.q.val();
         let redirects = command.opcode == bits(command::REDIRECT);
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
-        let intake = has_ready | (self.arrival.val() & !redirecting.get_bit(3));
+        let storing = redirecting.get_bit(3) | self.tasking.q.val().get_bit(1);
+        let intake = has_ready | (self.arrival.val() & !storing);
         let has_command = self.place_in.read.valid.val();
         let ready = self.room.val() & !self.age_check.clear.val();
         let requests = (
+            self.due.valid.val() & ready,
             self.age_check.valid.val() & (self.room.val() | self.age_check.clear.val()),
             intake & ready,
             self.placed_in.read.valid.val() & !placed_waits & ready,
             self.done_in.read.valid.val() & !has_command & !ended_waits & ready,
             has_command & !command_waits & target_free & ready,
         )
-            .cat::<5>();
+            .cat::<6>();
         let later_requests = requests & self.later.q.val();
         let grant = if later_requests.any() { lowest_set(later_requests) } else { lowest_set(requests) };
         let take_place = grant.get_bit(0);
@@ -121,6 +130,8 @@ impl EventArbiter {
         let take_placed = grant.get_bit(2);
         let take_intake = grant.get_bit(3);
         let take_age = grant.get_bit(4);
+        let take_task = grant.get_bit(5);
+        self.tasking.d.next = (self.tasking.q.val().get_bit(0), take_task).cat::<2>();
         let take_ready = take_intake & has_ready;
         let take_redirect = take_place & redirects;
         self.redirecting.d.next = (redirecting.get_bits::<3>(0), take_redirect).cat::<4>();
@@ -130,17 +141,19 @@ impl EventArbiter {
         }
         self.redirect_to.next = self.redirection.q.val();
         self.in_flight.d.next =
-            (self.in_flight.q.val().get_bits::<2>(0), grant.any() & !take_age).cat::<PIPELINE_STAGES>();
+            (self.in_flight.q.val().get_bits::<2>(0), grant.any() & !take_age & !take_task).cat::<PIPELINE_STAGES>();
         if take_place {
-            self.later.d.next = bits::<5>(0b11110);
+            self.later.d.next = bits::<6>(0b111110);
         } else if take_done {
-            self.later.d.next = bits::<5>(0b11100);
+            self.later.d.next = bits::<6>(0b111100);
         } else if take_placed {
-            self.later.d.next = bits::<5>(0b11000);
+            self.later.d.next = bits::<6>(0b111000);
         } else if take_intake {
-            self.later.d.next = bits::<5>(0b10000);
+            self.later.d.next = bits::<6>(0b110000);
         } else if take_age {
-            self.later.d.next = bits::<5>(0);
+            self.later.d.next = bits::<6>(0b100000);
+        } else if take_task {
+            self.later.d.next = bits::<6>(0);
         }
 
         self.task_done.join(&mut self.done_in.write);
@@ -185,10 +198,14 @@ impl EventArbiter {
             event_out.kind = bits::<3>(EVENT_AGE);
             event_out.slot = self.age_check.slot.val();
             event_out.clear = self.age_check.clear.val();
+        } else if take_task {
+            event_out.kind = bits::<3>(EVENT_TASK);
+            event_out.context = self.due.val().context;
         }
         self.chosen.offer(grant.any(), event_out);
         self.take_arrival.next = take_intake & !has_ready;
         self.ready_packet.ready.next = take_ready;
         self.age_check.ready.next = take_age;
+        self.due.ready.next = take_task;
     }
 }

@@ -1,5 +1,6 @@
 //! What the blocks after the packet buffer hand to each other: messages, stored packets, orders.
 
+use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::{PacketDesc, PlacementDesc, TaskDesc};
 use spindle_contract::wire::flag;
 use spindle_contract::{descriptors, VERSION};
@@ -189,7 +190,7 @@ pub struct Link {
 /// Order of the scheduler for a packet: a task or a placement.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Order {
-    /// Head cell of the packet.
+    /// Head cell of the packet; of a task without a packet its slot.
     pub pkt: Bits<10>,
     /// Message table slot.
     pub slot: Bits<8>,
@@ -212,8 +213,10 @@ pub struct Order {
 /// What an order of the next cycle may be about.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Prefetch {
-    /// Head cell of the packet.
+    /// Head cell of the packet; of a task without a packet its slot.
     pub pkt: Bits<10>,
+    /// It is a task without a packet.
+    pub bare: Bit,
     /// Message table slot.
     pub slot: Bits<8>,
     /// Execution context; if it turns out another one, the order takes the long way.
@@ -223,7 +226,7 @@ pub struct Prefetch {
 /// What is kept of a task until it leaves.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct TaskOrder {
-    /// Head cell of the packet.
+    /// Head cell of the packet; of a task without a packet its slot.
     pub pkt: Bits<10>,
     /// Message table slot.
     pub slot: Bits<8>,
@@ -275,6 +278,8 @@ pub struct PsnCommit {
 }
 
 const DESC_VERSION: u64 = VERSION as u64;
+/// Bit 1 of a kind: the handler gets no packet.
+const _: () = assert!(descriptors::kind::COMPLETION == 2 && descriptors::kind::TASK == 3);
 
 /// What is kept of a packet.
 #[hdl_fn]
@@ -305,6 +310,18 @@ pub fn terms_of(packet: PacketDesc) -> PlacementTerms {
     PlacementTerms { psn: packet.psn, key: packet.key, flags: packet.flags, epoch: packet.epoch }
 }
 
+/// What is kept of a task without a packet, in place of a packet.
+#[hdl_fn]
+pub fn stored_task(due: DueTask) -> StoredPacket {
+    StoredPacket {
+        frame: due.task.frame,
+        stamp: due.task.deadline,
+        addr: due.task.argument,
+        context: due.context,
+        ..Default::default()
+    }
+}
+
 /// The task that an order and its packet make. A completion task carries no packet; its other fields are those of the message's
 /// last packet.
 #[hdl_fn]
@@ -322,7 +339,7 @@ pub fn task_of(
         msg_slot: order.slot,
         frame: packet.frame,
         stamp: packet.stamp,
-        has_packet: order.kind != bits(descriptors::kind::COMPLETION),
+        has_packet: !order.kind.get_bit(1),
         pkt: order.pkt,
         length: packet.length,
         l3_offset: packet.l3_offset,

@@ -44,6 +44,8 @@ pub struct MessageEnd {
     pub dropped: Bits<32>,
     /// Named by a field.
     pub by_field: Bit,
+    /// No message, but a task without a packet.
+    pub task: Bit,
     /// Minus the bytes that arrived, of a message that is named by a field.
     pub missing: Bits<32>,
 }
@@ -102,7 +104,7 @@ impl MessageReport {
             kind: bits::<4>(events::MESSAGE),
             context: last.context,
             code: bit_cast::<8, 2>(last.code),
-            flags: bit_cast::<8, 1>(last.flow_control.into()),
+            flags: bit_cast::<8, 2>((last.task, last.flow_control).cat::<2>()),
             id: name.msg_id,
             length: if last.by_field { bits::<32>(0) - last.missing } else { name.total },
             extra: last.dropped,

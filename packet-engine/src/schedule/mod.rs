@@ -11,3 +11,4 @@ pub mod message_report;
 pub mod payload_scheduler;
 pub mod quota;
 pub mod ready_list;
+pub mod task_timers;

@@ -1,7 +1,7 @@
 //! The payload scheduler: packets in, tasks and placements out, in sPIN's order.
 //!
 //! One event per cycle goes through a pipeline: a packet arrived, a packet's wait for its header handler is over, a task ended, a
-//! placement ended, a handler commands a placement, the age of a message is checked.
+//! placement ended, a handler commands a placement, the age of a message is checked, a task without a packet is due.
 //!
 //! | stage | what happens |
 //! |---|---|
@@ -23,6 +23,7 @@
 //! | in `task_done` | HPU array |
 //! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
+//! | in `due`, `due_alive` / out `task_judged`, `task_taken` | task timers: a task that is due, and 3 cycles later whether it begins |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
@@ -42,7 +43,7 @@
 use crate::bundles::SchedulerCountsSource;
 use crate::dispatch::Dispatch;
 use crate::ingress::arrival::{arrival_of, Arrival, Intake};
-use crate::schedule::admission::{admission_of, admitted, first_state, AdmissionInputs};
+use crate::schedule::admission::{admission_of, admitted, first_state, task_state, AdmissionInputs};
 use crate::schedule::age_scan::AgeScan;
 use crate::schedule::dispositions::Dispositions;
 use crate::schedule::evaluator::*;
@@ -52,6 +53,7 @@ use crate::schedule::message_index::MessageIndex;
 use crate::schedule::message_report::{MessageEnd, MessageName, MessageReport};
 use crate::schedule::quota::Quota;
 use crate::schedule::ready_list::ReadyList;
+use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
     Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
@@ -90,6 +92,14 @@ pub struct PayloadScheduler {
     pub host_process: Signal<In, Bits<6>>,
     /// Mailbox of the host window.
     pub host_mailbox: Signal<In, Bits<16>>,
+    /// Task that is due.
+    pub due: Sink<DueTask>,
+    /// Its context may still run it.
+    pub due_alive: Signal<In, Bit>,
+    /// The task that was taken last is judged:
+    pub task_judged: Signal<Out, Bit>,
+    /// it has begun; else its context has no room for it.
+    pub task_taken: Signal<Out, Bit>,
     /// Placement for the RVMA engine.
     pub placement: Source<PlacementDesc>,
     /// Ended placement.
@@ -149,6 +159,8 @@ pub struct PayloadScheduler {
     of_context_out: DFF<Bit>,
     context_out: DFF<Bits<4>>,
     traced: Reg<EndTrace>,
+    judged_out: Reg<Bit>,
+    taken_out: DFF<Bit>,
     done_out: Reg<Bit>,
     failed_out: Reg<Bit>,
     aged_out: Reg<Bit>,
@@ -213,6 +225,7 @@ impl PayloadScheduler {
         self.event_arbiter.arrival.next = self.packet.valid.val() & !fast;
         self.event_arbiter.arrival_pkt.next = packet.pkt;
         self.ready_list.head.join(&mut self.event_arbiter.ready_packet);
+        self.due.join(&mut self.event_arbiter.due);
         self.age_scan.timeout.next = self.timeout.val();
         self.age_scan.check.join(&mut self.event_arbiter.age_check);
         self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
@@ -224,7 +237,7 @@ impl PayloadScheduler {
 
         let mut chosen: Event = self.event_arbiter.chosen.val();
         chosen.payload_len = packet.payload_len;
-        chosen.mailbox = intake.for_mailbox;
+        chosen.mailbox = intake.for_mailbox & (chosen.kind != EVENT_TASK);
         chosen.named = take_arrival & !intake.single;
         chosen.by_field = intake.by_field;
         chosen.sequenced = packet.sequenced;
@@ -292,10 +305,14 @@ impl PayloadScheduler {
         };
         let admission = admission_of(arrives, r_event, r_arrival, status, inputs);
         let hit = admission.hit;
-        let starts = admission.starts;
+        // A task without a packet begins like a message, or tries again.
+        let is_task = self.r_event.q.val().kind == EVENT_TASK;
+        let of_task = self.r_valid.q.val() & is_task;
+        let task_starts = of_task & status.active & self.due_alive.val() & inputs.free & !inputs.messages_full;
+        let starts = admission.starts | task_starts;
         let slot = if hit {
             known_slot
-        } else if arrives {
+        } else if arrives | is_task {
             self.message_index.free_slot.val()
         } else {
             r_event.slot
@@ -306,16 +323,38 @@ impl PayloadScheduler {
         self.quota.starts.next = starts & !r_event.mailbox;
         self.messages.read(true, slot);
 
-        self.e_valid.d.next = self.r_valid.q.val();
-        self.e_event.d.next = admitted(arrives, r_event, r_arrival, inputs, admission, slot);
+        self.e_valid.d.next = self.r_valid.q.val() & (!is_task | task_starts);
+        let mut e_event: Event = admitted(arrives, r_event, r_arrival, inputs, admission, slot);
+        if is_task {
+            e_event.starts = true;
+            e_event.pkt = bit_cast::<10, 8>(slot);
+        }
+        self.e_event.d.next = e_event;
+        self.begin_task(of_task, task_starts, slot);
         self.e_arrival.load(self.r_valid.q.val(), r_arrival);
         self.e_alive.d.next = (hit | starts) & !(r_event.closes & !admission.refused);
         let verdict = self.evaluator.verdict.val();
-        self.e_recent.d.next =
-            if starts { first_state(r_event, r_arrival, status, admission) } else { verdict.message };
+        self.e_recent.d.next = if is_task {
+            task_state(r_event.context)
+        } else if starts {
+            first_state(r_event, r_arrival, status, admission)
+        } else {
+            verdict.message
+        };
         let writes = self.a_valid.q.val() & verdict.write_message;
         self.e_recent_holds.d.next = starts | (writes & (self.a_event.q.val().slot == slot));
         self.e_same.d.next = !starts & self.e_valid.q.val() & (self.e_event.q.val().slot == slot);
+    }
+
+    /// R: a task without a packet is stored under its slot, in a cycle in which no arrival is, and judged.
+    fn begin_task(&mut self, of_task: Bit, task_starts: Bit, slot: Bits<8>) {
+        self.dispatch.store_task.next = task_starts;
+        self.dispatch.store_slot.next = slot;
+        self.dispatch.stored_task.next = self.due.val();
+        self.judged_out.d.next = of_task;
+        self.taken_out.d.next = task_starts;
+        self.task_judged.next = self.judged_out.q.val();
+        self.task_taken.next = self.taken_out.q.val();
     }
 
     /// E: evaluate.
@@ -329,11 +368,15 @@ impl PayloadScheduler {
         self.message_index.insert_slot.next = e_event.slot;
         self.message_report.starts.next = begins;
         self.message_report.start_slot.next = e_event.slot;
-        self.message_report.start_name.next = MessageName {
-            msg_id: e_arrival.key.msg_id,
-            src_nid: e_arrival.key.src_nid,
-            addr: e_arrival.addr,
-            total: e_arrival.total,
+        self.message_report.start_name.next = if e_event.kind == EVENT_TASK {
+            MessageName { addr: self.due.val().task.argument, ..Default::default() }
+        } else {
+            MessageName {
+                msg_id: e_arrival.key.msg_id,
+                src_nid: e_arrival.key.src_nid,
+                addr: e_arrival.addr,
+                total: e_arrival.total,
+            }
         };
         self.evaluator.event_in.next = e_event;
         self.evaluator.stored.next = self.messages.read_data.val();
@@ -379,6 +422,7 @@ impl PayloadScheduler {
             flow_control: message.flow_control,
             dropped: message.dropped,
             by_field: message.by_field,
+            task: acted.ends.task,
             missing: message.missing,
         };
         self.policy.join(&mut self.quota.policy);
@@ -410,7 +454,12 @@ impl PayloadScheduler {
         let acted = self.a_event.q.val();
         let verdict = self.evaluator.verdict.val();
         let e_event = self.e_event.q.val();
-        self.dispatch.prefetch.next = Prefetch { pkt: e_event.pkt, slot: e_event.slot, context: e_event.context };
+        self.dispatch.prefetch.next = Prefetch {
+            pkt: e_event.pkt,
+            bare: e_event.kind == EVENT_TASK,
+            slot: e_event.slot,
+            context: e_event.context,
+        };
         self.dispatch.order.next = Order {
             pkt: acted.pkt,
             slot: acted.slot,
@@ -479,8 +528,9 @@ impl PayloadScheduler {
         };
         let failed = verdict.code == CODE_FAILED;
         let aged = verdict.code == CODE_AGED;
-        self.done_out.d.next = acts & (verdict.fast | (verdict.release & !failed & !aged));
-        self.failed_out.d.next = acts & verdict.release & failed;
+        let ends = verdict.release & !acted.ends.task;
+        self.done_out.d.next = acts & (verdict.fast | (ends & !failed & !aged));
+        self.failed_out.d.next = acts & ends & failed;
         self.aged_out.d.next = acts & verdict.release & aged;
         self.to_hpu_out.d.next = acts & verdict.accept & !acted.mailbox;
         let tracked = acts & verdict.accept & acted.mailbox;

@@ -57,13 +57,14 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     /// A handler to run, from the payload scheduler to the HPU array.
     TaskDesc "task_desc" {
         version: 4 "contract version",
-        kind: 2 "0 header, 1 payload, 2 completion",
+        kind: 2 "0 header, 1 payload, 2 completion, 3 task",
         context: 4 "execution context",
         msg_slot: 8 "message table slot",
-        frame: 16 "frame sequence number (completion: of the message's last packet)",
-        stamp: 32 "cycle of the frame's first beat",
-        has_packet: 1 "load the packet into L1 (0 for completion)",
-        pkt: 10 "head cell",
+        frame: 16 "frame sequence number (completion: of the message's last packet; task: of the packet of the handler that started \
+            it, 0 = the host)",
+        stamp: 32 "cycle of the frame's first beat; task: the cycle in which it was due",
+        has_packet: 1 "load the packet into L1 (0 for completion and task)",
+        pkt: 10 "head cell; task: message table slot",
         length: 14 "bytes of the frame",
         l3_offset: 6 "byte offset of the IP header",
         payload_offset: 7 "byte offset of the payload in the frame",
@@ -72,7 +73,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         src_nid: 32 "source node",
         src_pid: 16 "source process",
         dst_pid: 16 "destination process",
-        addr: 64 "match bits",
+        addr: 64 "match bits; task: its argument",
         msg_id: 32 "message",
         msg_len: 32 "message length",
         msg_off: 32 "offset of this packet in the message",
@@ -102,18 +103,18 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "HPU of that cluster",
         instructions: 24 "instructions retired before the one that returned or faulted",
     }
-    /// A handler's command for its packet: PLACE or REDIRECT, from the HPU array to the scheduler.
+    /// A handler's command to the scheduler: PLACE or REDIRECT for its packet, or TASK.
     Command "command" {
         version: 4 "contract version",
         opcode: 4 "as in memory_map::command",
-        flags: 8 "spare",
+        flags: 8 "bit 0: the REDIRECT is a TASK (memory_map::ISSUE_TASK)",
         context: 4 "execution context",
         issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
         msg_slot: 8 "message of the issuer",
         pkt: 10 "packet of the issuer",
-        offset: 32 "redirect: offset in the mailbox's buffer",
-        address: 64 "redirect: mailbox address",
+        offset: 32 "redirect: offset in the mailbox's buffer; task: delay in cycles, or memory_map::TASK_CANCEL",
+        address: 64 "redirect: mailbox address; task: its argument",
         stamp: 32 "cycle of issue",
         spare: 16 "zero",
     }
@@ -348,6 +349,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         user_header: 7 "bytes of user header at the start of a message, 0 = none: the header handler waits for the packet with these",
         core_mask: 32 "HPUs that may run its handlers: bit cluster * hpus + hpu",
         pid: 6 "process whose event ring gets its events",
+        tasks: 1 "there is a task handler",
     }
     /// Trace of the ingress join, one record per frame: rule and context, and whether the frame goes on to the scheduler.
     JoinTrace "join_trace" {
@@ -374,8 +376,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     /// Trace of the scheduler's tasks: a handler goes to an HPU, in the cycle of trace point `scheduled`.
     TaskTrace "task_trace" {
         valid: 1 "a record in this cycle; else the other fields have no meaning",
-        frame: 16 "frame sequence number (completion: of the message's last packet)",
-        kind: 2 "0 header, 1 payload, 2 completion",
+        frame: 16 "frame sequence number (completion, task: as in task_desc)",
+        kind: 2 "0 header, 1 payload, 2 completion, 3 task",
         slot: 8 "slot of the message table",
         cluster: 3 "cluster that runs it",
         hpu: 3 "HPU of that cluster",
@@ -473,6 +475,8 @@ pub mod kind {
     pub const PAYLOAD: u8 = 1;
     /// Completion handler.
     pub const COMPLETION: u8 = 2;
+    /// Task handler: started by a handler or by the host, without a packet.
+    pub const TASK: u8 = 3;
 }
 
 /// What becomes of packets beyond the limits of a context.

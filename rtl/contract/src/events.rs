@@ -65,7 +65,8 @@ macro_rules! kinds { ($($konst:ident $num:literal $name:literal $doc:literal;)*)
 } }
 kinds! {
     MESSAGE 1 "message" "a message ended: code 0 done, 1 dropped, 2 failed, 3 aged; id = message, length = its bytes, extra = dropped \
-        bytes, source = node, user = match bits, flags bit 0 = flow control was triggered";
+        bytes, source = node, user = match bits, flags bit 0 = flow control was triggered, bit 1 = it was a task, which failed: user = its \
+        argument, id, length and source 0";
     FAULT 2 "fault" "a handler was ended: code = cause, id = pc, length = HPU [7:0], cluster [15:8], message slot [23:16], extra = \
         address of the access, source = frame [15:0], kind of handler [17:16]";
     PRINT 3 "print" "a handler printed: code = characters, user = the characters, the first in [7:0], source as in fault, length as \
@@ -98,6 +99,8 @@ pub mod message {
     pub const AGED: u8 = 3;
     /// Flag: something was dropped for lack of room.
     pub const FLOW_CONTROL: u8 = 1;
+    /// Flag: no message, but a task that failed.
+    pub const TASK: u8 = 2;
 }
 
 /// Operations of `HostAtomic`.

@@ -56,7 +56,7 @@ macro_rules! words { ($table:ident $tdoc:literal $($konst:ident $off:literal $na
     pub const $table: &[Word] = &[$(Word { name: $name, offset: $off, doc: $doc }),*];
 } }
 words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t` start at offset 0."
-    TASK_KIND 0x00 "kind" "0 header, 1 payload, 2 completion";
+    TASK_KIND 0x00 "kind" "0 header, 1 payload, 2 completion, 3 task";
     TASK_PACKET 0x04 "packet" "address of the frame (packet region)";
     TASK_PACKET_LEN 0x08 "packet_len" "bytes of the frame in the slot";
     TASK_PAYLOAD 0x0C "payload" "address of the payload in the slot";
@@ -66,7 +66,7 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
     TASK_SRC_PID 0x1C "src_pid" "source process; raw: UDP source port";
     TASK_DST_PID 0x20 "dst_pid" "destination process; raw: UDP destination port";
     TASK_MSG_ID 0x24 "msg_id" "message";
-    TASK_ADDR_LO 0x28 "addr_lo" "match bits, low half";
+    TASK_ADDR_LO 0x28 "addr_lo" "match bits, low half; task: its argument";
     TASK_ADDR_HI 0x2C "addr_hi" "match bits, high half";
     TASK_MSG_LEN 0x30 "msg_len" "bytes of the message";
     TASK_MSG_OFF 0x34 "msg_off" "offset of this packet in the message";
@@ -78,8 +78,8 @@ words! { TASK_PAGE "Words of the task page. `spin_header_t` and `spin_payload_t`
     TASK_L3 0x4C "l3" "address of the IP header in the slot";
     TASK_FRAME_LEN 0x50 "frame_len" "bytes of the frame";
     TASK_MSG_SLOT 0x54 "msg_slot" "message table slot";
-    TASK_STAMP 0x58 "stamp" "cycle of the frame's first beat";
-    TASK_FRAME 0x5C "frame" "frame sequence number";
+    TASK_STAMP 0x58 "stamp" "cycle of the frame's first beat; task: the cycle in which it was due";
+    TASK_FRAME 0x5C "frame" "frame sequence number; task: that of the packet whose handlers led to it, 0 = none";
     TASK_SCRATCH_SIZE 0x60 "scratch_size" "bytes of the scratchpad";
     TASK_DROPPED 0x64 "dropped_bytes" "completion: bytes dropped";
     TASK_HOST_LO 0x68 "host_lo" "host region, low half of its address";
@@ -97,14 +97,15 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
     CMD_SOURCE 0x00 "source" "virtual address of the data (packet, scratch or context region); dma_from_host: where they \
         go; put_host: offset in the context's host region; put_context: address in the context region; get: offset in the buffer \
         here";
-    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer";
+    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer; \
+        task: delay in cycles, below 2^31, or TASK_CANCEL";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
-        0 to 3, the first in [7:0]; event, complete: user word, low half; combine: virtual address of the destination (packet or \
-        scratch region)";
+        0 to 3, the first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: \
+        virtual address of the destination (packet or scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
-        7; event, complete: user word, high half; combine: operation";
-    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8]; issues the command, waits \
-        while no handle is free; read: handle of the last command";
+        7; event, complete: user word, high half; task: argument, high half; combine: operation";
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; \
+        issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
     CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command \
@@ -126,6 +127,11 @@ pub const WATCHDOG_BITS: usize = 24;
 pub const WATCHDOG_MOST: u32 = 16_000_000;
 /// Flag of ISSUE with SEND_PACKET: the NIC inserts the IPv4 header checksum and the UDP, TCP or ICMP checksum of the frame.
 pub const ISSUE_CHECKSUM: u32 = 1 << 8;
+/// Flag of ISSUE with REDIRECT: the command is a TASK. It starts a task of the handler's context, or cancels one: LENGTH is the delay or
+/// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`]: a command has one flag at most.
+pub const ISSUE_TASK: u32 = 1 << 8;
+/// LENGTH of a TASK that cancels the task of its context with this argument that waits.
+pub const TASK_CANCEL: u32 = 1 << 31;
 /// Handles (commands in flight) per HPU.
 pub const COMMAND_HANDLES: usize = 4;
 

@@ -42,6 +42,8 @@ pub const L1_TASK_BASE: usize = 0xF000;
 pub const SCRATCH_BYTES: usize = 2048;
 /// Most hardware contexts (sPIN execution contexts) any configuration has.
 pub const MAX_CONTEXTS: usize = 16;
+/// Tasks of a context that can wait at a time, each for its delay or for a message slot: a power of two.
+pub const WAITING_TASKS: usize = 16;
 /// Words that the header matcher extracts from a frame.
 pub const MATCH_WORDS: usize = 16;
 /// Match terms of each extracted word.

@@ -130,7 +130,7 @@ impl FrameFate {
 }
 
 /// Kinds of handler, by their number in a task.
-const KINDS: [&str; 3] = ["header", "payload", "completion"];
+const KINDS: [&str; 4] = ["header", "payload", "completion", "task"];
 
 /// The fates while the trace is read.
 struct Collector<'a> {

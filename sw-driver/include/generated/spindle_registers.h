@@ -174,6 +174,19 @@
 #define SPINDLE_PACKET_HOST_WINDOW_PROCESS_SHIFT 16           /* lowest bit of process */
 #define SPINDLE_PACKET_HOST_WINDOW_VALID_MASK 0x80000000u  /* there is such a mailbox */
 #define SPINDLE_PACKET_HOST_WINDOW_VALID_SHIFT 31           /* lowest bit of valid */
+/* rw, stage, 2 registers: argument of a task, low half and high half */
+#define SPINDLE_PACKET_TASK_ARGUMENT     0x070u
+/* rw, stage: cycles until the task is due, below 2^31, or 2^31: the task that waits with this argument is cancelled */
+#define SPINDLE_PACKET_TASK_DELAY        0x078u
+/* rw, trigger: a write of the number of a context starts a task of the context, or cancels one; while `busy`, a
+   write fails */
+#define SPINDLE_PACKET_TASK_START        0x07cu
+#define SPINDLE_PACKET_TASK_START_BUSY_MASK 0x00000001u  /* the last write has not been carried out */
+#define SPINDLE_PACKET_TASK_START_BUSY_SHIFT 0            /* lowest bit of busy */
+/* no task was started by the last write: 16 tasks of the context wait, or it is not active, or it has no task
+   handler; or none that waits had the argument */
+#define SPINDLE_PACKET_TASK_START_REFUSED_MASK 0x00000002u
+#define SPINDLE_PACKET_TASK_START_REFUSED_SHIFT 1            /* lowest bit of refused */
 #define SPINDLE_PACKET_FRAMES_IN         0x100u       /* ro, counter: frames received */
 #define SPINDLE_PACKET_FRAMES_TO_HPU     0x104u       /* ro, counter: frames accepted for an execution context */
 /* ro, counter: frames handed to the RVMA engine without a handler */
@@ -198,7 +211,15 @@
 #define SPINDLE_PACKET_MESSAGES_AGED     0x134u
 /* ro, counter: frames handed to the RVMA engine for the host window */
 #define SPINDLE_PACKET_FRAMES_TO_HOST    0x138u
-#define SPINDLE_PACKET_CONTEXT_LIVE      0x140u       /* ro, window, 16 registers: live messages of each context */
+/* ro, window, 16 registers: live messages of each context, tasks that have begun included */
+#define SPINDLE_PACKET_CONTEXT_LIVE      0x140u
+/* ro, counter: tasks that handlers or the host started and that have begun */
+#define SPINDLE_PACKET_TASKS_BEGUN       0x180u
+/* ro, counter: commands of handlers and of the host that started no task */
+#define SPINDLE_PACKET_TASKS_REFUSED     0x184u
+#define SPINDLE_PACKET_TASKS_CANCELLED   0x188u       /* ro, counter: tasks that were cancelled before they began */
+/* ro, counter: tasks that ended before they began, because their context was deactivated */
+#define SPINDLE_PACKET_TASKS_DISSOLVED   0x18cu
 /* rw, trigger: a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has
    happened */
 #define SPINDLE_PACKET_PEER_QUERY        0x200u
@@ -301,6 +322,7 @@
 #define SPINDLE_HPU_CTX_PROCESS          0x074u       /* rw, stage: process whose event ring gets the events */
 #define SPINDLE_HPU_CTX_PROCESS_MASK     0x0000003fu  /* process whose event ring gets the events */
 #define SPINDLE_HPU_CTX_PROCESS_SHIFT    0            /* lowest bit of ctx_process */
+#define SPINDLE_HPU_CTX_TASK             0x078u       /* rw, stage: entry point of the task handler, 0 = none */
 #define SPINDLE_HPU_TASKS_DONE           0x100u       /* ro, counter: tasks ended, faults included */
 #define SPINDLE_HPU_TASKS_FAULTED        0x104u       /* ro, counter: tasks ended by a fault or the watchdog */
 /* ro, counter: cycles in a handler, summed over all HPUs, low half */

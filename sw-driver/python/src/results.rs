@@ -42,7 +42,7 @@ pub fn info<'py>(py: Python<'py>, identity: &Identity, info: &Info) -> PyResult<
 }
 
 /// Names of kinds of events.
-const KINDS: [(u8, &str); 8] = [
+const KINDS: [(u8, &str); 9] = [
     (kind::MESSAGE, "message"),
     (kind::FAULT, "fault"),
     (kind::PRINT, "print"),
@@ -51,6 +51,7 @@ const KINDS: [(u8, &str); 8] = [
     (kind::BUFFER, "buffer"),
     (kind::LOST, "lost"),
     (kind::OTHER, "other"),
+    (kind::TASK_FAILED, "task_failed"),
 ];
 
 /// An event.

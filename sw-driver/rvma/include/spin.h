@@ -48,7 +48,8 @@ enum {
     SPIN_COMPLETE = 5, /* a handler completed the message: user, length */
     SPIN_BUFFER = 6,   /* a buffer of a window ended (RVMA_EVENT: also a full one): code = status, id = mailbox, length, user = address */
     SPIN_LOST = 7,     /* `length` events found no room here */
-    SPIN_OTHER = 8     /* an event that this version does not know; code = its number on the card */
+    SPIN_OTHER = 8,    /* an event that this version does not know; code = its number on the card */
+    SPIN_TASK_FAILED = 9 /* a task failed: user = its argument */
 };
 
 /* An event of the process: of contexts that it loaded, and of its windows. */
@@ -88,6 +89,12 @@ RVMA_Win SPIN_Init_window(SPIN_Context context, uint64_t virtual_addr, RVMA_Key 
 RVMA_Status SPIN_Read_state(SPIN_Context context, size_t offset, void *bytes, size_t size);
 /* Writes them, in whole words: the last one is filled with zeros. */
 RVMA_Status SPIN_Write_state(SPIN_Context context, size_t offset, const void *bytes, size_t size);
+
+/* Runs the image's task_handler with this argument, without a packet, after so many cycles of the card (below 2^31; 0: at once).
+ * RVMA_ERR_ARGUMENT: the image has no task_handler, or 16 tasks of the context wait. */
+RVMA_Status SPIN_Start_task(SPIN_Context context, uint64_t argument, uint32_t delay);
+/* Cancels one task of the context that waits with this argument. RVMA_ERR_ARGUMENT: none does. */
+RVMA_Status SPIN_Cancel_task(SPIN_Context context, uint64_t argument);
 
 /* Number of the reasons for which frames of a context are dropped. */
 #define SPIN_REASONS 32

@@ -83,6 +83,29 @@ impl Context {
         Ok(self.nic.node().driver().context_counters(self.id)?)
     }
 
+    /// Runs its image's `task_handler` with this argument after so many cycles of the card, 0 = at once.
+    ///
+    /// # Errors
+    /// The delay is 2^31 cycles or more, the image has no task handler, or 16 tasks of the context wait.
+    pub fn start_task(&self, argument: u64, delay: u32) -> Result<()> {
+        self.live()?;
+        Ok(self.nic.node().driver().start_task(self.id, argument, delay)?)
+    }
+
+    /// Cancels one task of it that waits with this argument.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn cancel_task(&self, argument: u64) -> Result<()> {
+        self.live()?;
+        if self.nic.node().driver().cancel_task(self.id, argument)? {
+            return Ok(());
+        }
+        crate::node::argument(format!(
+            "no task of the context waits with the argument {argument:#x}; it has begun, or was not started"
+        ))
+    }
+
     /// Writes bytes of its memory.
     ///
     /// # Errors
@@ -160,7 +183,7 @@ pub struct Event {
     /// Bytes of the message, buffer or text, or how many events were lost.
     pub length: u32,
     reserved: u32,
-    /// The handler's 64 bits, match bits, the address of a fault or of a buffer.
+    /// The handler's 64 bits, match bits, the address of a fault or of a buffer, the argument of a task.
     pub user: u64,
     /// What a handler printed; the first [`Event::length`] bytes count.
     pub text: [u8; 8],
@@ -184,6 +207,8 @@ pub mod kind {
     pub const LOST: u8 = 7;
     /// An event that the library does not know: `SPIN_OTHER`.
     pub const OTHER: u8 = 8;
+    /// A task failed: `SPIN_TASK_FAILED`.
+    pub const TASK_FAILED: u8 = 9;
 }
 
 impl Event {
@@ -206,6 +231,7 @@ impl Event {
                 };
                 Event { kind: kind::MESSAGE, code, id: *id, length: *length, user: *match_bits, ..base }
             }
+            EventKind::TaskFailed { argument } => Event { kind: kind::TASK_FAILED, user: *argument, ..base },
             EventKind::Fault(fault) => {
                 Event { kind: kind::FAULT, code: fault.cause, id: fault.pc, user: fault.address.into(), ..base }
             }

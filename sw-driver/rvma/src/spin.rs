@@ -245,6 +245,18 @@ pub unsafe extern "C" fn SPIN_Read_counters(context: *mut ContextHandle, counter
 
 /// See `spin.h`.
 #[no_mangle]
+pub extern "C" fn SPIN_Start_task(context: *mut ContextHandle, argument: u64, delay: u32) -> c_int {
+    status(|| handles::context(context)?.start_task(argument, delay))
+}
+
+/// See `spin.h`.
+#[no_mangle]
+pub extern "C" fn SPIN_Cancel_task(context: *mut ContextHandle, argument: u64) -> c_int {
+    status(|| handles::context(context)?.cancel_task(argument))
+}
+
+/// See `spin.h`.
+#[no_mangle]
 pub extern "C" fn SPIN_Reason(reason: c_uint) -> *const c_char {
     static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
         let name = |(name, _): &(&str, &str)| CString::new(*name).unwrap_or_default();

@@ -29,7 +29,7 @@ fn an_image_is_written_before_the_context_that_names_it() {
     let image = Image {
         code: vec![1, 2, 3, 4, 5, 6],
         state: vec![7, 8, 9],
-        entries: [None, Some(base(CODE) + 4), None],
+        entries: [None, Some(base(CODE) + 4), None, None],
         ..Image::default()
     };
     let options = ContextOptions {

@@ -113,8 +113,8 @@ fn a_fault_report_is_read_and_then_removed() {
     };
     assert_eq!(device.pop_fault().unwrap(), Some(fault));
     assert_eq!(handle.writes(), vec![(hpu::BASE + hpu::FAULT_POP, 1)]);
-    let kinds = [0, 1, 2, 3].map(|kind| Fault { kind, ..fault }.kind_text());
-    assert_eq!(kinds, ["header", "payload", "completion", "unknown"]);
+    let kinds = [0, 1, 2, 3, 4].map(|kind| Fault { kind, ..fault }.kind_text());
+    assert_eq!(kinds, ["header", "payload", "completion", "task", "unknown"]);
     for (cause, name) in [(0, "FAULT_NONE"), (4, "FAULT_STORE"), (8, "FAULT_COMMAND"), (9, "unknown"), (255, "unknown")]
     {
         let (found, meaning) = Fault { cause, ..fault }.cause_text();

@@ -47,7 +47,7 @@ fn image(code: usize, state: usize) -> Image {
     let mut image = Image {
         code: (0..code).map(|i| i as u8).collect(),
         state: vec![0x5a; state],
-        entries: [Some(base(CODE)), None, Some(base(CODE) + 8)],
+        entries: [Some(base(CODE)), None, Some(base(CODE) + 8), None],
         ..Image::default()
     };
     image.code.resize(code, 0);

@@ -210,7 +210,7 @@ fn a_frame_outside_of_the_posted_buffers_is_refused() {
 fn numbers_of_a_program_beyond_all_sizes_are_arguments() {
     let card = Card::new(&[]);
     let mut device = card.open();
-    let image = Image { code: vec![0x13; 4], entries: [Some(base(CODE)), None, None], ..Image::default() };
+    let image = Image { code: vec![0x13; 4], entries: [Some(base(CODE)), None, None, None], ..Image::default() };
     let options = ContextOptions { state_bytes: 64, ..ContextOptions::default() };
     let context = device.install(&image, &options).unwrap();
     // Offset and length that add up to less than the size, modulo 2^64.
@@ -278,7 +278,7 @@ fn vectors_and_windows_that_no_server_has_are_errors() {
 /// The list of residents says where a context lies; sums of places and sizes did not fit a number.
 #[test]
 fn a_resident_that_the_card_cannot_have_is_none() {
-    let image = Image { code: vec![0x13; 64], entries: [Some(base(CODE)), None, None], ..Image::default() };
+    let image = Image { code: vec![0x13; 64], entries: [Some(base(CODE)), None, None, None], ..Image::default() };
     let most = usize::MAX;
     for pieces in [
         format!("0\t{most}\t0\t64\t0\t0"),

@@ -35,7 +35,11 @@ fn words_of(event: &Event) -> ([u32; BYTES / 4], [u32; BYTES / 4]) {
             };
             let head = head(MESSAGE, code).with_flags((*flow_control).into());
             let words = [*id, *length, *dropped, *source, low(*match_bits), high(*match_bits)];
-            (head, words, [CODE | 1 << 24, ALL, ALL, ALL, ALL, ALL, ALL])
+            (head, words, [CODE | 3 << 24, ALL, ALL, ALL, ALL, ALL, ALL])
+        }
+        EventKind::TaskFailed { argument } => {
+            let head = head(MESSAGE, 0).with_flags(message::TASK.into());
+            (head, [0, 0, 0, 0, low(*argument), high(*argument)], [KIND | 2 << 24, 0, 0, 0, 0, ALL, ALL])
         }
         EventKind::Fault(fault) => {
             let place = place(fault.hpu, fault.cluster).with_msg_slot(fault.msg_slot as u32);

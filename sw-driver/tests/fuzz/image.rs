@@ -2,7 +2,7 @@
 //! an image that the card can run, or an error.
 
 use crate::elf;
-use spindle::image::{UserHeader, LONGEST_USER_HEADER};
+use spindle::image::{UserHeader, ENTRY_SYMBOLS, LONGEST_USER_HEADER};
 use spindle::Image;
 use spindle_contract::memory_map::{base, CODE};
 use spindle_contract::params::MAX_TAILROOM;
@@ -15,7 +15,7 @@ const NAMES: [&str; 9] =
 fn image(source: &mut Source) -> Image {
     let code = source.bytes(64);
     let address = |source: &mut Source, most: usize| base(CODE) + 4 * source.below(most / 4 + 2) as u32;
-    let mut entries = [None; 3];
+    let mut entries = [None; ENTRY_SYMBOLS.len()];
     for entry in &mut entries {
         *entry = source.chance(2).then(|| address(source, code.len()));
     }
@@ -37,7 +37,10 @@ fn can_run(image: &Image) -> bool {
         |address: u32| address.is_multiple_of(4) && (address.wrapping_sub(base(CODE)) as usize) < image.code.len();
     let sizes = image.user_header.as_ref().is_none_or(|header| (1..=LONGEST_USER_HEADER).contains(&header.bytes));
     let fits = usize::from(image.tailroom) <= MAX_TAILROOM;
-    sizes && fits && image.entries.iter().flatten().all(|entry| inside(*entry)) && image.entries != [None; 3]
+    sizes
+        && fits
+        && image.entries.iter().flatten().all(|entry| inside(*entry))
+        && image.entries.iter().any(Option::is_some)
 }
 
 #[test]
@@ -70,7 +73,7 @@ fn fuzz_image() {
 #[test]
 fn entry_points_are_words_of_the_code() {
     for entry in 0..12 {
-        let entries = [None, Some(base(CODE) + entry), None];
+        let entries = [None, Some(base(CODE) + entry), None, None];
         let code = vec![0x13, 0, 0, 0, 0x67, 0x80, 0, 0];
         let image = Image { code, state: vec![], entries, symbols: vec![], ..Image::default() };
         let read = Image::parse(&elf::file(&image));

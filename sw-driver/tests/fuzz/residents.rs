@@ -149,7 +149,7 @@ fn list(source: &mut Source, config: &Config) -> (String, Contexts, Vec<Resident
 /// What programs do with residents.
 fn use_residents(device: &mut Device<&Table, &Table>, source: &mut Source) {
     let context = ContextId(source.below(34));
-    let image = Image { code: vec![0x13; 64], entries: [Some(base(CODE)), None, None], ..Image::default() };
+    let image = Image { code: vec![0x13; 64], entries: [Some(base(CODE)), None, None, None], ..Image::default() };
     for _ in 0..3 {
         match source.below(7) {
             0 => drop(device.install(&image, &ContextOptions::default())),

@@ -30,6 +30,9 @@
 //! A packet of a message of several packets whose mailbox has no buffer posted leaves its sequence number free and has not
 //! arrived: its bytes are missing again, and the message goes on with the retransmission.
 //!
+//! A task without a packet is a message that begins in COMPLETING, with its handler, and ends with it. It is *pending* from the start:
+//! only a task that failed has an event.
+//!
 //! A frame counts as PLACED when it was written to host memory, whatever the handler returns later; else as HANDLER_FAIL,
 //! HANDLER_DROP or the reason of the refusal; else as HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
@@ -79,6 +82,7 @@ impl Evaluator {
         let resumes = ev.kind == EVENT_RESUME;
         let placed = ev.kind == EVENT_PLACED;
         let fast = ev.kind == EVENT_FAST;
+        let task_begins = ev.kind == EVENT_TASK;
         let looks = ev.kind == EVENT_AGE;
         let starts = ev.starts;
         let was = self.state_before();
@@ -163,8 +167,10 @@ impl Evaluator {
         let refused = packet.failed | packet.dropped | packet.refused;
 
         self.decided.d.next = Verdict {
-            task: requests.run_task | completion,
-            handler: if completion {
+            task: requests.run_task | completion | task_begins,
+            handler: if task_begins {
+                bits::<2>(kind::TASK)
+            } else if completion {
                 bits::<2>(kind::COMPLETION)
             } else if requests.header_task {
                 bits::<2>(kind::HEADER)
@@ -180,9 +186,9 @@ impl Evaluator {
             wait_tail: was.wait_tail,
             splice,
             // The last packet's fields serve the completion handler, so its cells return with that.
-            free: (ends & !completion) | moves.turned_away | moves.completion_done | fast,
+            free: (ends & !completion) | moves.turned_away | (moves.completion_done & !ev.ends.task) | fast,
             accept: moves.accepted,
-            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast,
+            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast & !task_begins,
             write_message: !moves.turned_away & !fast,
             forget: was.keyed & (gives_back | moves.ages | closes),
             release: gives_back,

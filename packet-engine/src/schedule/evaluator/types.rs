@@ -18,6 +18,8 @@ pub const EVENT_PLACE: u64 = 4;
 pub const EVENT_FAST: u64 = 5;
 /// [`Event::kind`]: the age of a message is checked.
 pub const EVENT_AGE: u64 = 6;
+/// [`Event::kind`]: a task without a packet begins: it has its message slot.
+pub const EVENT_TASK: u64 = 7;
 
 /// What a handler returned; no bit set = the handler failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -64,11 +66,15 @@ pub struct Ends {
     pub payload: Bit,
     /// A payload handler failed.
     pub failed: Bit,
-    /// A completion handler ended.
+    /// A completion handler or a task handler ended,
     pub completion: Bit,
+    /// the latter.
+    pub task: Bit,
     /// A placement ended since no buffer was posted.
     pub unposted: Bit,
 }
+
+const _: () = assert!(kind::COMPLETION == 2 && kind::TASK == 3, "bit 1: without a packet");
 
 /// What an event ends; decoded a stage ahead.
 #[hdl_fn]
@@ -79,7 +85,8 @@ pub fn ends_of(event: Event) -> Ends {
         header: done & (event.handler == bits(kind::HEADER)),
         payload,
         failed: payload & !event.returned.success & !event.returned.dropped,
-        completion: done & (event.handler == bits(kind::COMPLETION)),
+        completion: done & event.handler.get_bit(1),
+        task: done & event.handler.all(),
         unposted: (event.kind == EVENT_PLACED) & !event.placed & (event.reason == bits(reasons::NO_POSTED_BUFFER)),
     }
 }

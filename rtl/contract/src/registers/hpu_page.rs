@@ -46,6 +46,7 @@ registers! {
     stage CTX_CORE_MASK 0x06C "HPUs that may run the handlers: bit cluster * hpus + hpu" { ctx_core_mask 31:0 = 0xFFFF_FFFF }
     stage CTX_USER_HEADER 0x070 "bytes of user header, 0 = none" { ctx_user_header 6:0 }
     stage CTX_PROCESS 0x074 "process whose event ring gets the events" { ctx_process 5:0 }
+    stage CTX_TASK 0x078 "entry point of the task handler, 0 = none";
     tally TASKS_DONE 0x100 "tasks ended, faults included";
     tally TASKS_FAULTED 0x104 "tasks ended by a fault or the watchdog";
     tally BUSY_LO 0x108 "cycles in a handler, summed over all HPUs, low half";

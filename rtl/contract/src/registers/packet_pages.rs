@@ -65,6 +65,14 @@ registers! {
         process 21:16 "process that owns the mailbox";
         valid 31 "there is such a mailbox"
     }
+    stage TASK_ARGUMENT[2] 0x070 "argument of a task, low half and high half";
+    stage TASK_DELAY 0x078 "cycles until the task is due, below 2^31, or 2^31: the task that waits with this argument is cancelled";
+    trigger TASK_START 0x07C "a write of the number of a context starts a task of the context, or cancels one; while `busy`, a write \
+        fails" {
+        busy 0 "the last write has not been carried out";
+        refused 1 "no task was started by the last write: 16 tasks of the context wait, or it is not active, or it has no task handler; \
+            or none that waits had the argument"
+    }
     counter FRAMES_IN 0x100 "frames received";
     counter FRAMES_TO_HPU 0x104 "frames accepted for an execution context";
     counter FRAMES_TO_MAILBOX 0x108 "frames handed to the RVMA engine without a handler";
@@ -80,7 +88,11 @@ registers! {
     counter FRAMES_PLACED 0x130 "frames that the RVMA engine wrote to host memory";
     counter MESSAGES_AGED 0x134 "messages that ended because they made no progress";
     counter FRAMES_TO_HOST 0x138 "frames handed to the RVMA engine for the host window";
-    window(ro) CONTEXT_LIVE[16] 0x140 "live messages of each context";
+    window(ro) CONTEXT_LIVE[16] 0x140 "live messages of each context, tasks that have begun included";
+    counter TASKS_BEGUN 0x180 "tasks that handlers or the host started and that have begun";
+    counter TASKS_REFUSED 0x184 "commands of handlers and of the host that started no task";
+    counter TASKS_CANCELLED 0x188 "tasks that were cancelled before they began";
+    counter TASKS_DISSOLVED 0x18C "tasks that ended before they began, because their context was deactivated";
     trigger PEER_QUERY 0x200 "a write reads the entry of this number of the peer table into PEER_*; a read gives 1 until that has \
         happened" {
         busy 0 "the entry has not been read yet"

@@ -96,6 +96,7 @@ pub fn text(event: &Event) -> String {
             "context {context}: message {id:#x} of node {source}, {length} bytes: {}, {dropped} bytes dropped",
             outcome(*how)
         ),
+        EventKind::TaskFailed { argument } => format!("context {context}: task {argument:#x} failed"),
         EventKind::Fault(fault) => format!(
             "context {context}: fault {} in the {} handler, frame {}, HPU {}.{}, pc {:#010x}, address {:#010x}: {}",
             fault.cause_text().0,
@@ -136,6 +137,7 @@ pub fn object(event: &Event) -> Value {
             "kind": "message", "outcome": outcome(*how), "id": id, "length": length, "dropped": dropped,
             "source": source, "match_bits": match_bits, "flow_control": flow_control,
         }),
+        EventKind::TaskFailed { argument } => json!({"kind": "task_failed", "argument": argument}),
         EventKind::Fault(fault) => json!({
             "kind": "fault", "cause": fault.cause_text().0, "handler": fault.kind_text(), "frame": fault.frame,
             "cluster": fault.cluster, "hpu": fault.hpu, "pc": fault.pc, "address": fault.address,

@@ -60,7 +60,7 @@ fn task(hpu: usize, thread: Option<u8>, start: u64, end: u64) -> TaskSpan {
 
 fn draw(picture: Picture, fates: &[FrameFate], report: &Value) -> Vec<u8> {
     let last = fates.iter().flat_map(|fate| &fate.passages).map(|passage| passage.cycle).max().unwrap();
-    let image = Image { entries: [Some(0x1000_0000), None, None], ..Image::default() };
+    let image = Image { entries: [Some(0x1000_0000), None, None, None], ..Image::default() };
     let recording = Recording {
         handler: "synthetic",
         image: &image,
@@ -106,11 +106,11 @@ fn handlers_stay_on_reported_threads_and_others_get_rows_without_overlap() {
 /// Of an image with several entry points, only the reported kind names the handler.
 #[test]
 fn handlers_have_the_names_of_their_entry_points() {
-    let image = Image { entries: [Some(0), Some(4), Some(8)], ..Image::default() };
+    let image = Image { entries: [Some(0), Some(4), Some(8), None], ..Image::default() };
     let name = |kind| handler_name(&image, &TaskSpan { kind, ..task(0, None, 100, 200) });
     let names = [Some("header"), Some("payload"), Some("completion"), None].map(name);
     assert_eq!(names, ["header_handler", "payload_handler", "completion_handler", "handler"]);
-    let image = Image { entries: [None, Some(4), None], ..Image::default() };
+    let image = Image { entries: [None, Some(4), None, None], ..Image::default() };
     assert_eq!(handler_name(&image, &task(0, None, 100, 200)), "payload_handler");
 }
 

@@ -161,6 +161,8 @@ extern "C" {
     pub fn SPIN_Read_state(context: usize, offset: usize, bytes: *mut c_void, size: usize) -> c_int;
     pub fn SPIN_Write_state(context: usize, offset: usize, bytes: *const c_void, size: usize) -> c_int;
     pub fn SPIN_Read_counters(context: usize, counters: *mut c_void) -> c_int;
+    pub fn SPIN_Start_task(context: usize, argument: u64, delay: u32) -> c_int;
+    pub fn SPIN_Cancel_task(context: usize, argument: u64) -> c_int;
     pub fn SPIN_Reason(reason: c_uint) -> *const c_char;
     pub fn SPIN_Next_event(nic: usize, event: *mut c_void, limit: u64) -> c_int;
     pub fn RVMA_Simulate(nodes: c_int, wire: *const Wire) -> usize;

@@ -376,7 +376,7 @@ impl Caller<'_, '_, '_> {
             _ => self.source.below(3000),
         };
         let offset = if self.source.chance(4) { self.source.number() as usize } else { 4 * self.source.below(16) };
-        let (call, code) = match self.source.below(12) {
+        let (call, code) = match self.source.below(14) {
             0..=3 => {
                 let nic = self.pick(Kind::Nic);
                 let image = self.image();
@@ -424,6 +424,8 @@ impl Caller<'_, '_, '_> {
             }
             9 => ("SPIN_Read_state", SPIN_Read_state(context, offset, place, size)),
             10 => ("SPIN_Write_state", SPIN_Write_state(context, offset, place, size)),
+            11 => ("SPIN_Start_task", SPIN_Start_task(context, self.source.number(), self.source.word())),
+            12 => ("SPIN_Cancel_task", SPIN_Cancel_task(context, self.source.number())),
             _ => ("SPIN_Read_counters", SPIN_Read_counters(context, place)),
         };
         self.status(call, Kind::Context, context, code.into());

@@ -64,6 +64,11 @@ int main(int count, char **arguments) {
     CHECK(strcmp(SPIN_Reason(14), "handler_drop") == 0 && SPIN_Reason(SPIN_REASONS) == NULL);
     FAILS(SPIN_Read_counters(context, NULL), RVMA_ERR_ARGUMENT, "counters");
 
+    /* A task, for which the image has no handler. */
+    FAILS(SPIN_Start_task(context, 1, 0), RVMA_ERR_ARGUMENT, "task_handler");
+    FAILS(SPIN_Start_task(context, 1, 1u << 31), RVMA_ERR_ARGUMENT, "cycles");
+    FAILS(SPIN_Cancel_task(context, 1), RVMA_ERR_ARGUMENT, "waits");
+
     /* A rule, ahead of mailboxes: it gets the puts of another address too, and no longer when it is taken back. */
     FAILS(SPIN_Connect(context, "udp.dport ==", SPIN_EACH_PACKET), RVMA_ERR_ARGUMENT, "");
     CHECK(SPIN_Connect(context, "spindle.dst_pid == 3", SPIN_PER_MESSAGE) == RVMA_SUCCESS);

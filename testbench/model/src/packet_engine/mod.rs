@@ -7,3 +7,4 @@ pub mod parser;
 pub mod payload_scheduler;
 pub mod psn_filter;
 pub mod responder;
+pub mod task_timers;

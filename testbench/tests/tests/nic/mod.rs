@@ -31,5 +31,6 @@ pub mod scripted;
 pub mod sequence_numbers;
 pub mod source_check;
 pub mod tailroom;
+pub mod tasks;
 pub mod trace;
 pub mod windows;

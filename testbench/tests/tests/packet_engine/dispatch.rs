@@ -189,7 +189,7 @@ impl Bench {
 
     /// The order comes in the next cycle.
     fn prefetch(&mut self, order: &Order) {
-        let packed = bits([(order.pkt, 10), (order.slot, 8), (order.fields["context"], 4)]);
+        let packed = bits([(order.pkt, 10), (0, 1), (order.slot, 8), (order.fields["context"], 4)]);
         self.dut.prefetch.set_bytes(&packed);
     }
 

@@ -10,6 +10,8 @@ use spindle_harness::{random_bits, run_with_wave_on_failure, share, Dut};
 use std::collections::VecDeque;
 
 const CONFIG: Config = Config { packet_buffer_bytes: 64 << 10, ..Config::SIM };
+/// Tasks that wait, at most.
+const PLACES: usize = CONFIG.cells() + CONFIG.live_messages;
 /// Cycles in which pointers are cleared after reset.
 const CLEARS: u64 = 20;
 
@@ -43,9 +45,9 @@ fn tasks_leave_in_the_order_of_their_context() {
                 popped = [None, None].into();
             }
             let waiting: usize = queues.iter().map(VecDeque::len).sum();
-            // There are as many tasks as cells, at most.
+            // There are as many tasks as cells and message slots, at most.
             let rate = [0.95, 0.4, 0.6][cycle / 300 % 3];
-            let push = (waiting < CONFIG.cells() && rng.random_bool(rate)).then(|| random_bits::<TaskOrder>(&mut rng));
+            let push = (waiting < PLACES && rng.random_bool(rate)).then(|| random_bits::<TaskOrder>(&mut rng));
             dut.push.set(push.is_some());
             dut.push_context.set(context);
             dut.order.set(push.unwrap_or_else(|| random_bits(&mut rng)));
@@ -70,7 +72,7 @@ fn tasks_leave_in_the_order_of_their_context() {
             if let Some(task) = push {
                 queues[context].push_back(task);
             }
-            full += usize::from(queues[context].len() > CONFIG.cells() * 9 / 10);
+            full += usize::from(queues[context].len() > PLACES * 9 / 10);
             dut.tick();
         }
         assert!(left > 5000 && full > 100, "{left} tasks, {full} cycles with a full queue");

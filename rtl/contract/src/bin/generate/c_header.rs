@@ -101,6 +101,16 @@ pub fn handlers() -> String {
         &format!("{:#x}u", map::ISSUE_CHECKSUM),
         "with SPIN_OP_SEND_PACKET: the NIC inserts the checksums",
     );
+    let task = u32::from(map::command::REDIRECT) | map::ISSUE_TASK;
+    define(&mut out, "SPIN_OP_TASK", &format!("{task:#x}u"), "start a task of the context, or cancel one");
+    define(
+        &mut out,
+        "SPIN_TASK_CANCEL",
+        &format!("{:#x}u", map::TASK_CANCEL),
+        "delay of SPIN_OP_TASK: the task that waits with this argument is cancelled",
+    );
+    let waiting = params::WAITING_TASKS.to_string();
+    define(&mut out, "SPIN_WAITING_TASKS", &waiting, "tasks of a context that can wait at a time");
     section(&mut out, "Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian.");
     for (name, value, doc) in map::COMBINE_OPERATIONS {
         define(&mut out, &format!("SPIN_{name}"), &format!("{value:#x}u"), doc);
@@ -115,6 +125,7 @@ pub fn handlers() -> String {
     define(&mut out, "SPIN_KIND_HEADER", &descriptors::kind::HEADER.to_string(), "header handler");
     define(&mut out, "SPIN_KIND_PAYLOAD", &descriptors::kind::PAYLOAD.to_string(), "payload handler");
     define(&mut out, "SPIN_KIND_COMPLETION", &descriptors::kind::COMPLETION.to_string(), "completion handler");
+    define(&mut out, "SPIN_KIND_TASK", &descriptors::kind::TASK.to_string(), "task handler");
     section(&mut out, "Wire formats.");
     let wire: [(&str, u32, &str); 8] = [
         ("SPIN_ETHERTYPE_IPV4", wire::ETHERTYPE_IPV4.into(), "EtherType of IPv4"),

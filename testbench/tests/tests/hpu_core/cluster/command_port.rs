@@ -98,6 +98,8 @@ enum Outcome {
     Place(u64, u64, u64, u64),
     /// Likewise, after offset and mailbox address.
     Redirect([u64; 2], u64, u64, u64, u64),
+    /// A task: delay and argument, context, frame, handle.
+    Task([u64; 2], u64, u64, u64),
     /// Opcode, who, frame, low, high, message slot, length.
     Message([u64; 7]),
     /// Header and words.
@@ -159,11 +161,11 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 8],
+    seen: [u64; 9],
 }
 
 impl Bench {
-    fn outcome(&self, state: &Thread, opcode: u64, summed: bool, handle: u64) -> Option<Outcome> {
+    fn outcome(&self, state: &Thread, opcode: u64, flagged: bool, handle: u64) -> Option<Outcome> {
         let limits = &self.limits[state.bank as usize];
         let word = |offset| u64::from(state.words[at(offset)]);
         let (source, length) = (word(map::CMD_SOURCE), word(map::CMD_LENGTH));
@@ -204,10 +206,16 @@ impl Bench {
         let given = high << 32 | low;
         let put = [map::CMD_NODE, map::CMD_KEY, map::CMD_OFFSET];
         match opcode {
-            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(if summed { SUMMED } else { 0 }, None)),
+            command::SEND_PACKET => (source_ok && length >= 14).then(|| job(if flagged { SUMMED } else { 0 }, None)),
             command::PLACE => {
                 limits.has_packet.then_some(Outcome::Place(limits.frame, limits.msg_slot, limits.pkt, handle))
             }
+            command::REDIRECT if flagged => (length <= u64::from(map::TASK_CANCEL)).then_some(Outcome::Task(
+                [length, given],
+                limits.context,
+                limits.frame,
+                handle,
+            )),
             command::REDIRECT => limits.has_packet.then_some(Outcome::Redirect(
                 [length, given],
                 limits.frame,
@@ -273,9 +281,10 @@ impl Bench {
         let failed = ends & self.rng.random_range(0..16);
         // What has not come out does not end.
         let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
-            Outcome::Job(_, handle, ..) | Outcome::Place(.., handle) | Outcome::Redirect(.., handle) => {
-                handles | 1 << handle
-            }
+            Outcome::Job(_, handle, ..)
+            | Outcome::Place(.., handle)
+            | Outcome::Redirect(.., handle)
+            | Outcome::Task(.., handle) => handles | 1 << handle,
             Outcome::Message(_) | Outcome::Segment(..) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
@@ -389,7 +398,10 @@ impl Bench {
             let place = self.dut.place.bytes();
             let get = |name| crate::hpu_core::fields::field("command", &place, name);
             let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
-            come.push(if get("opcode") == u64::from(command::REDIRECT) {
+            come.push(if get("flags") == 1 {
+                assert_eq!(get("opcode"), u64::from(command::REDIRECT));
+                Outcome::Task([get("offset"), get("address")], get("context"), frame, handle)
+            } else if get("opcode") == u64::from(command::REDIRECT) {
                 Outcome::Redirect([get("offset"), get("address")], frame, slot, pkt, handle)
             } else {
                 Outcome::Place(frame, slot, pkt, handle)
@@ -427,6 +439,7 @@ impl Bench {
                 Outcome::Far(_) => 3,
                 Outcome::Redirect(..) => 5,
                 Outcome::Segment(..) => 6,
+                Outcome::Task(..) => 8,
             }] += 1;
         }
     }
@@ -523,16 +536,19 @@ impl Bench {
             self.suit(thread, combines);
         }
         let state = self.threads[thread];
-        // The flag is legal for SEND_PACKET alone, and no other is.
+        // The flag is legal for SEND_PACKET and REDIRECT alone, and no other is.
         let word = match self.rng.random_range(0..8) {
-            0 | 1 if opcode == u64::from(command::SEND_PACKET) => opcode | u64::from(map::ISSUE_CHECKSUM),
+            0 | 1 if [command::SEND_PACKET, command::REDIRECT].map(u64::from).contains(&opcode) => {
+                opcode | u64::from(map::ISSUE_CHECKSUM)
+            }
             0 if self.rng.random() => opcode | u64::from(map::ISSUE_CHECKSUM),
             1 if self.rng.random_range(0..4) == 0 => opcode | 1 << self.rng.random_range(4..32),
             _ => opcode,
         };
         let summed = word == u64::from(map::ISSUE_CHECKSUM | u32::from(command::SEND_PACKET));
         self.summed += usize::from(summed);
-        let opcode = if summed { command::SEND_PACKET.into() } else { word };
+        let flagged = summed || word == u64::from(map::ISSUE_TASK | u32::from(command::REDIRECT));
+        let opcode = if flagged { word & 15 } else { word };
         self.access(true, thread, state.bank, at(map::CMD_ISSUE), word as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = word as u32;
         let (mut answer, mut cycles) = (0, 0);
@@ -551,7 +567,7 @@ impl Bench {
             }
         }
         let handle = u64::from((!before).trailing_zeros());
-        let outcome = self.outcome(&state, opcode, summed, handle & 3);
+        let outcome = self.outcome(&state, opcode, flagged, handle & 3);
         let legal = outcome.is_some();
         let words = state.words;
         assert_eq!(
@@ -677,7 +693,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 8],
+            seen: [0; 9],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..24_000 {
@@ -725,11 +741,17 @@ fn two_threads_against_a_model() {
             }
         }
         (0..400).for_each(|_| bench.cycle());
+        // Other segments come meanwhile: there is a moment without one.
+        (0..2000).for_each(|_| {
+            if !bench.expected.is_empty() {
+                bench.cycle()
+            }
+        });
         assert!(bench.expected.is_empty(), "{:?}", bench.expected);
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks: {:?}",
             bench.seen
         );
         assert!(bench.summed > 20, "{} frames with checksums", bench.summed);

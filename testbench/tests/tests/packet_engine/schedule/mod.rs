@@ -4,3 +4,4 @@ pub mod evaluator_alone;
 pub mod message_index;
 pub mod payload_scheduler;
 pub mod quota_alone;
+pub mod task_timers;

@@ -167,6 +167,9 @@ fn commands_without_a_right_fault() {
             (PACKET, 201, 0, send | map::ISSUE_CHECKSUM, false),
             (PACKET, 200, 0, dma | map::ISSUE_CHECKSUM, false),
             (PACKET, 200, 0, place | map::ISSUE_CHECKSUM, false),
+            // A task has a delay below 2^31, or is cancelled.
+            (PACKET, map::TASK_CANCEL | 1, 0, redirect | map::ISSUE_TASK, false),
+            (PACKET, u32::MAX, 0, redirect | map::ISSUE_TASK, false),
             (PACKET, 200, 0, send | 0x10, false),
             (PACKET, 200, 0, send | 0x200, false),
             (PACKET, 200, 0, send | 0x8000_0000, false),

@@ -4,4 +4,5 @@ pub mod bench;
 pub mod latency;
 pub mod random;
 pub mod spin;
+pub mod tasks;
 pub mod traffic;

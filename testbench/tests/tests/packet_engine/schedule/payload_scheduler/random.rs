@@ -15,12 +15,14 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         dut.contexts.set_bytes(&contexts().to_le_bytes());
         let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
         around.losses = losses;
+        around.task_rate = 40;
         // Every third context has an HPU of its own.
         let total = config.total_hpus();
         let policy =
             |context| (1 + context as u64 % 4, if context % 3 == 0 { 1u32 << (context % total) } else { u32::MAX });
         install(&dut, &dut.policy, &dut.message_event.ready, &limited(around.hpus.policies(policy)));
         dut.timeout.set(TIMEOUT);
+        dut.due_alive.set(true);
         around.hpus.patience = 20;
         let limit = 20_000 + messages as u64 * 200;
         for cycle in 0..limit {
@@ -42,6 +44,13 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
         assert!(around.silent > messages as u64 / 4, "{} frames without a sequence number", around.silent);
+        let [begun, again, failed] = around.tasks.counts;
+        println!("tasks: {begun} began, {again} found no slot, {failed} failed");
+        let some = messages as u64 / 100;
+        assert!(
+            begun > some && again > 0 && failed > some / 4,
+            "{begun} tasks began, {again} did not, {failed} failed"
+        );
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);
         assert!(eagerness < 100 || around.longest_wait <= 40, "a feedback word waited {} cycles", around.longest_wait);
     });

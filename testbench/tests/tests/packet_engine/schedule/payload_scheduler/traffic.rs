@@ -5,13 +5,14 @@ use crate::packet_engine::intake::set_packet;
 use packet_engine::context_drops::end_reason;
 use packet_engine::schedule::message::PsnCommit;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
+use packet_engine::schedule::task_timers::types::{DueTask, WaitingTask};
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::PolicySinkPorts;
 use spindle_blocks::desc::{
-    Command, ContextPolicy, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome, TaskDesc,
-    TaskDone,
+    Command, ContextPolicy, EventDesc, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome,
+    TaskDesc, TaskDone,
 };
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
@@ -82,7 +83,7 @@ pub fn limited(mut shares: Vec<ContextPolicy>) -> Vec<ContextPolicy> {
 }
 
 /// How the handlers of a message behave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Script {
     header: u8,
     payload_drops: f64,
@@ -162,8 +163,27 @@ pub struct Surroundings {
     pub seen: Counts,
     /// Every so many messages one loses frames; 0 = none.
     pub losses: u32,
+    /// Tasks without a packet: in a thousand cycles one is due so often.
+    pub task_rate: u32,
+    pub tasks: Tasks,
     /// Chance that a sink is ready in a cycle, per cent.
     pub eagerness: u32,
+}
+
+/// Tasks without a packet.
+#[derive(Default)]
+pub struct Tasks {
+    /// On offer; or taken in this cycle and not judged.
+    due: Option<DueTask>,
+    taken_at: Option<u64>,
+    /// Begun, and not yet sent to the array.
+    begun: Vec<DueTask>,
+    /// Arguments of those that failed, whose events have not come.
+    failed: Vec<u64>,
+    /// Arguments of those that run, by slot.
+    slots: HashMap<u64, u64>,
+    /// That have begun, that found no slot, that failed.
+    pub counts: [u64; 3],
 }
 
 /// `ContextStatus` of all contexts.
@@ -240,6 +260,8 @@ impl Surroundings {
             waited: HashMap::new(),
             seen: Default::default(),
             losses: 0,
+            task_rate: 0,
+            tasks: Tasks::default(),
             eagerness,
         }
     }
@@ -252,6 +274,9 @@ impl Surroundings {
             && self.running.is_empty()
             && self.cells.len() == self.all_cells
             && self.placed.is_empty()
+            && self.tasks.due.is_none()
+            && self.tasks.begun.is_empty()
+            && self.tasks.failed.is_empty()
     }
 
     /// What is still to come, for whoever wonders why it does not.
@@ -458,6 +483,7 @@ impl Surroundings {
         self.offer(&dut.place, word);
         let word = self.placed.front().cloned();
         self.offer(&dut.placement_done, word);
+        self.offer_task(dut);
         self.hpus.drive(&dut.task_room, now);
         dut.placement_outcome.offer(self.outcome.take());
         for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready] {
@@ -496,9 +522,11 @@ impl Surroundings {
                 continue;
             }
             let run = self.running.swap_remove(at);
-            let script = &self.scripts[self.message_of[&run.desc.frame.to_u64()]];
             let rng = &mut self.rng;
+            let script = self.message_of.get(&run.desc.frame.to_u64()).map(|number| &self.scripts[*number]);
+            let script = script.filter(|_| run.kind != kind::TASK).cloned().unwrap_or_default();
             let (code, fault) = match run.kind {
+                kind::TASK => *[(0, false), (0, false), (3, false), (7, false), (0, true)].choose(rng).expect("ends"),
                 kind::HEADER => (script.header, script.header == 9 && rng.random_bool(0.5)),
                 kind::PAYLOAD if rng.random_bool(script.payload_fails) => {
                     (*[3, 2, 5, 200, 0].choose(rng).expect("codes"), true)
@@ -553,8 +581,18 @@ impl Surroundings {
         if self.moved(&dut.task_done, false) {
             let word = self.done.pop_front().ok_or("no task had ended")?;
             self.hpus.ends(&word);
-            self.judge.returns(word.kind.to_u64() as u8, word.frame.to_u64(), word.code.to_u64() as u8, word.fault)?;
+            if word.kind.to_u64() as u8 == kind::TASK {
+                self.task_ends(&word);
+            } else {
+                self.judge.returns(
+                    word.kind.to_u64() as u8,
+                    word.frame.to_u64(),
+                    word.code.to_u64() as u8,
+                    word.fault,
+                )?;
+            }
         }
+        self.follow_tasks(dut)?;
         if self.moved(&dut.place, false) {
             let word = self.place.pop_front().ok_or("no command was issued")?;
             let frame = word.frame.to_u64();
@@ -592,23 +630,27 @@ impl Surroundings {
             let desc = dut.task_desc.get();
             self.hpus.takes(&desc, self.cycle, &mut self.rng)?;
             let (task, frame) = (desc.kind.to_u64() as u8, desc.frame.to_u64());
-            if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
-                return Err(format!("task descriptor {desc:?}"));
+            if task == kind::TASK {
+                self.task_leaves(desc)?;
+            } else {
+                if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
+                    return Err(format!("task descriptor {desc:?}"));
+                }
+                unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
+                self.judge.task(
+                    task,
+                    frame,
+                    desc.pkt.to_u64(),
+                    desc.msg_slot.to_u64(),
+                    desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
+                    desc.flow_control,
+                )?;
+                let places = self.scripts[self.message_of[&frame]].places;
+                let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
+                let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
+                let until = self.cycle + self.rng.random_range(1..longest);
+                self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
             }
-            unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
-            self.judge.task(
-                task,
-                frame,
-                desc.pkt.to_u64(),
-                desc.msg_slot.to_u64(),
-                desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
-                desc.flow_control,
-            )?;
-            let places = self.scripts[self.message_of[&frame]].places;
-            let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
-            let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
-            let until = self.cycle + self.rng.random_range(1..longest);
-            self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
         }
         if dut.placement.valid.is_high() && dut.placement.ready.is_high() {
             let desc = dut.placement.get();
@@ -665,6 +707,109 @@ impl Surroundings {
         self.seen.messages_aged += dut.counts.message_aged.number();
         self.seen.to_hpu += dut.counts.to_hpu.number();
         self.seen.to_mailbox += dut.counts.to_mailbox.number();
+        Ok(())
+    }
+
+    /// Offers a task that is due, in any context; after it was taken its fields stay until it is judged.
+    fn offer_task(&mut self, dut: &Dut<PayloadScheduler>) {
+        let busy = !self.quiet_but_tasks();
+        if self.tasks.due.is_none() && busy && self.rng.random_range(0..1000) < self.task_rate {
+            // Quotas of messages are the judge's.
+            let contexts: Vec<u64> = (0..16).filter(|context| limits(*context).messages == 0).collect();
+            self.tasks.due = Some(DueTask {
+                context: bits(*contexts.choose(&mut self.rng).expect("some")),
+                task: WaitingTask {
+                    argument: bits(self.rng.random::<u64>()),
+                    deadline: bits(self.rng.random::<u32>()),
+                    frame: bits(self.rng.random::<u16>()),
+                },
+            });
+        }
+        let due = self.tasks.due.filter(|_| self.tasks.taken_at.is_none());
+        self.offer(&dut.due, due);
+    }
+
+    fn quiet_but_tasks(&self) -> bool {
+        self.left == 0 && self.live.is_empty() && self.offered.is_none()
+    }
+
+    /// A task is taken, and judged 3 cycles later.
+    fn follow_tasks(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
+        if dut.task_judged.is_high() != self.tasks.taken_at.is_some_and(|at| self.cycle == at + 3) {
+            return Err(format!("judged: {}, taken in {:?}", dut.task_judged.is_high(), self.tasks.taken_at));
+        }
+        if dut.task_judged.is_high() {
+            let due = self.tasks.due.take().ok_or("no task was due")?;
+            self.tasks.taken_at = None;
+            let begins = dut.task_taken.is_high();
+            if begins && due.context.to_u64() == INACTIVE {
+                return Err(format!("{due:?} began in a context that is not active"));
+            }
+            self.tasks.counts[usize::from(!begins)] += 1;
+            if begins {
+                self.tasks.begun.push(due);
+            }
+        }
+        if self.moved(&dut.due, false) {
+            self.tasks.taken_at = Some(self.cycle);
+        }
+        Ok(())
+    }
+
+    /// A task goes to the array: its fields, and no others.
+    fn task_leaves(&mut self, desc: TaskDesc) -> Result<(), String> {
+        let matches = |due: &DueTask| {
+            let wanted = TaskDesc {
+                version: bits(1),
+                kind: bits(u64::from(kind::TASK)),
+                context: due.context,
+                frame: due.task.frame,
+                stamp: due.task.deadline,
+                addr: due.task.argument,
+                msg_slot: desc.msg_slot,
+                pkt: bits(desc.msg_slot.to_u64()),
+                cluster: desc.cluster,
+                hpu: desc.hpu,
+                dispatched: desc.dispatched,
+                ..TaskDesc::default()
+            };
+            desc == wanted
+        };
+        let at = self.tasks.begun.iter().position(matches).ok_or(format!("no one began {desc:?}"))?;
+        self.tasks.begun.remove(at);
+        if self.tasks.slots.insert(desc.msg_slot.to_u64(), desc.addr.to_u64()).is_some() {
+            return Err(format!("the slot of {desc:?} is in use"));
+        }
+        let until = self.cycle + self.rng.random_range(1..60);
+        let kind = kind::TASK;
+        self.running.push(Running { since: self.cycle, until, kind, desc, commands: 0, commanded: false });
+        Ok(())
+    }
+
+    fn task_ends(&mut self, done: &TaskDone) {
+        let argument = self.tasks.slots.remove(&done.msg_slot.to_u64()).expect("it ran in this slot");
+        if done.fault || done.code.to_u64() != 0 {
+            self.tasks.counts[2] += 1;
+            self.tasks.failed.push(argument);
+        }
+    }
+
+    /// A task that failed, and no other one, has an event.
+    fn task_reported(&mut self, event: &EventDesc) -> Result<(), String> {
+        let wanted = EventDesc {
+            kind: bits(u64::from(events::MESSAGE)),
+            code: bits(u64::from(events::message::FAILED)),
+            flags: bits(u64::from(events::message::TASK)),
+            pid: bits(process(event.context.to_u64())),
+            context: event.context,
+            user: event.user,
+            ..EventDesc::default()
+        };
+        let at = self.tasks.failed.iter().position(|argument| *argument == event.user.to_u64());
+        match at {
+            Some(at) if *event == wanted => drop(self.tasks.failed.remove(at)),
+            _ => return Err(format!("event {event:?} of a task")),
+        }
         Ok(())
     }
 
@@ -776,6 +921,9 @@ impl Surroundings {
             return Ok(());
         }
         let event = dut.message_event.get();
+        if event.flags.to_u64() & u64::from(events::message::TASK) != 0 {
+            return self.task_reported(&event);
+        }
         let number = event.user.to_u64() as usize;
         let context = event.context.to_u64();
         let named = (event.id.to_u64(), event.source.to_u64()) == self.scripts[number].name;

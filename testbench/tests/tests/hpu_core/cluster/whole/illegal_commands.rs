@@ -30,12 +30,12 @@ impl Writer<'_> {
         let (memory, at, length) = self.bytes(14);
         let source = (map::CMD_SOURCE, piece(memory, self.frame) + at as u32);
         let length = (map::CMD_LENGTH, length as u32);
-        let movers =
+        let data_commands =
             [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT, command::COMBINE];
-        let mover = *movers.choose(self.rng).expect("five");
+        let data_command = *data_commands.choose(self.rng).expect("five");
         // What follows is legal for each of them: an XOR with other bytes of the packet, or the host's first bytes.
         let far = [(map::CMD_NODE, 0x7_0003)];
-        let rest = match mover {
+        let rest = match data_command {
             command::COMBINE => [(map::CMD_ADDR_LO, piece(0, self.frame)), XOR],
             _ => [(map::CMD_ADDR_LO, 0), (map::CMD_ADDR_HI, 0)],
         };
@@ -44,15 +44,15 @@ impl Writer<'_> {
             1 => {
                 let bit = loop {
                     let bit = self.rng.random_range(4..32);
-                    if mover != command::SEND_PACKET || 1 << bit != map::ISSUE_CHECKSUM {
+                    if data_command != command::SEND_PACKET || 1 << bit != map::ISSUE_CHECKSUM {
                         break bit;
                     }
                 };
-                (u32::from(mover) | 1 << bit, [&[source, length], &rest[..]].concat())
+                (u32::from(data_command) | 1 << bit, [&[source, length], &rest[..]].concat())
             }
             2 => {
                 let source = (map::CMD_SOURCE, self.outside());
-                (mover.into(), [&[source, length], &rest[..], &far].concat())
+                (data_command.into(), [&[source, length], &rest[..], &far].concat())
             }
             3 => {
                 let at = self.rng.random_range(0..BOUNDS[memory]);
@@ -61,7 +61,7 @@ impl Writer<'_> {
                 let more = [1, self.rng.random_range(1..64), 1 << self.rng.random_range(12..32)];
                 let length =
                     if self.rng.random_range(0..4) == 0 { 0 } else { most + more.choose(self.rng).expect("three") };
-                (mover.into(), [&[source, (map::CMD_LENGTH, length)], &rest[..], &far].concat())
+                (data_command.into(), [&[source, (map::CMD_LENGTH, length)], &rest[..], &far].concat())
             }
             4 => {
                 let opcode = *[command::DMA_TO_HOST, command::DMA_FROM_HOST].choose(self.rng).expect("two");

@@ -44,11 +44,14 @@ pub struct Options {
     /// Run, for at most two minutes, some mutants that were caught; fail if one is not caught any more.
     #[arg(long, conflicts_with_all = ["block", "again", "own"])]
     sample: bool,
+    /// Run no mutant; list the blocks without results that stand.
+    #[arg(long, conflicts_with_all = ["again", "own", "sample"])]
+    stale: bool,
     /// Run nothing; write docs/mutants.md of the results.
-    #[arg(long, conflicts_with_all = ["block", "again", "sample"])]
+    #[arg(long, conflicts_with_all = ["block", "again", "sample", "stale"])]
     page: bool,
     /// Run nothing; fail if docs/mutants.md is not that of the results.
-    #[arg(long, conflicts_with_all = ["block", "again", "sample", "page"])]
+    #[arg(long, conflicts_with_all = ["block", "again", "sample", "stale", "page"])]
     check: bool,
 }
 
@@ -113,11 +116,18 @@ fn run_group(
             .blocks
             .get(&block.name)
             .is_some_and(|kept| (kept.hash.clone(), kept.tool.clone(), kept.seed, kept.wanted) == wanted);
-        if stands && !options.again {
+        if options.stale {
+            if !stands {
+                println!("mutants: {}: to be run", block.name);
+            }
+        } else if stands && !options.again {
             println!("mutants: {}: the results stand", block.name);
         } else {
             designs.push((*block, design));
         }
+    }
+    if designs.is_empty() {
+        return Ok(());
     }
     let folder = empty_folder(&format!("group-{}", group[0].group))?;
     block::results(suite, yosys, table, &designs, sampling, &folder, |block, result| {

@@ -22,7 +22,7 @@ induction from a reset. Any other mutant has *survived*. The score is the caught
 * `xtask/mutants.toml` lists the blocks and their tests. A module that has tests of its own is a box in all other
   blocks. The block's own tests run first, the quick ones before others; what survives also runs in larger designs.
 * A result stands until the Verilog of its block changes. `cargo xtask test` runs a sample of what was caught, another
-  one for each commit, and names the blocks whose Verilog has changed since.
+  one for each commit, and names the blocks whose Verilog has changed since; `cargo xtask mutants --stale` lists them too.
 * `cargo xtask mutants --block NAME` runs a block again, `-n N` with more mutants, `--seed S` with others. Every mutant
   with the test that caught it is in [mutants.json](mutants.json). This page is generated of it.
 * A survivor is a missing test, or has its reason in `xtask/mutants.toml`. A reason of a mutant that is caught is refused.

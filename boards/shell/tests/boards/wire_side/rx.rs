@@ -38,8 +38,12 @@ fn overflow_is_counted_and_never_tears_a_frame() {
         for period in RATIOS {
             let mut bench = RxBench::<4>::new(wave, period);
             let mut sent = vec![];
-            let mut all = [0; 4];
-            for round in 0..12 {
+            // Twelve rounds, and more until each fate was met.
+            let rare = |bench: &RxBench<4>| bench.counts().iter().any(|count| *count <= 3);
+            for round in 0..60 {
+                if round >= 12 && !rare(&bench) {
+                    break;
+                }
                 bench.core.pace = [100, 5, 30, 60, 0, 90][round % 6];
                 bench.mac.pace = [100, 80, 40][round % 3];
                 for _ in 0..25 {
@@ -75,8 +79,7 @@ fn overflow_is_counted_and_never_tears_a_frame() {
             assert_eq!(counts[..3], [good.len() as u64, bad as u64, cut as u64], "{period:?}");
             assert_eq!(counts.iter().sum::<u64>(), sent.len() as u64, "{period:?}: {counts:?}");
             assert_eq!(bench.overflows, counts[2] + counts[3]);
-            all.iter_mut().zip(counts).for_each(|(all, count)| *all += count);
-            assert!(all.iter().all(|count| *count > 3), "this test must see each fate: {all:?}");
+            assert!(!rare(&bench), "this test must see each fate: {counts:?}");
         }
     });
 }

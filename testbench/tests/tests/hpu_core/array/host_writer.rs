@@ -178,3 +178,27 @@ fn a_beat_per_cycle() {
         }
     });
 }
+
+/// Both have a beat in every cycle: transfers of the host and of the L2 copy alternate.
+#[test]
+fn host_and_l2_copy_take_turns() {
+    run_with_wave_on_failure("host_writer_turns", |wave| {
+        let dut = Dut::new(wave, HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
+        (0..CLUSTERS).for_each(|i| dut.ready[i].set(true));
+        dut.host_tag.set_bytes(&pack("host_read", &[("length", 64)]));
+        [&dut.target.valid, &dut.host_valid, &dut.host_last, &dut.copy_valid].iter().for_each(|wire| wire.set(true));
+        dut.done.ready.set(true);
+        let mut of_host = vec![];
+        for _ in 0..100 {
+            dut.eval();
+            let (host, copy) = (dut.host_ready.is_high(), dut.copy_ready.is_high());
+            if host || copy {
+                of_host.push(host);
+            }
+            dut.tick();
+        }
+        // Places of reads are known some cycles after they were given.
+        let turns: Vec<bool> = of_host.into_iter().skip_while(|host| !host).collect();
+        assert!(turns.len() > 40 && turns.windows(2).all(|pair| pair[0] != pair[1]), "{turns:?}");
+    });
+}

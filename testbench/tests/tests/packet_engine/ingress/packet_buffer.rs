@@ -87,10 +87,30 @@ fn buffer(wave: &WaveContext, cells: usize, style: RamStyle) -> Dut<PacketBuffer
     Dut::new(wave, PacketBuffer::new(cells, style), &format!("packet_buffer_{cells}_{}", style.attribute()))
 }
 
+/// A reset while a frame comes in and both sides read.
+fn reset_under_way(dut: &Dut<PacketBuffer>, cells: usize) {
+    let mut rng = seeded_rng(&format!("packet_buffer_{cells}_before"));
+    let any: [ReadRequest; 2] =
+        std::array::from_fn(|_| request(rng.random_range(0..cells as u16), rng.random_range(1000..3000), 0));
+    for cycle in 0..rng.random_range(20..80) {
+        set_beat(dut, &[0; 2000], cycle % 32);
+        for (side, any) in SIDES.iter().zip(any) {
+            let (ask, data) = side(dut);
+            ask.offer(Some(any));
+            data.ready.set(rng.random::<bool>());
+        }
+        dut.tick();
+    }
+    dut.reset();
+    dut.beat.valid.set(false);
+    SIDES.iter().for_each(|side| side(dut).0.valid.set(false));
+}
+
 /// Random traffic. How readily frames are freed changes with time, so that the buffer runs full and empty.
 fn run(wave: &WaveContext, cells: usize, style: RamStyle, cycles: u64) {
     let mut rng = seeded_rng(&format!("packet_buffer_{cells}"));
     let dut = buffer(wave, cells, style);
+    reset_under_way(&dut, cells);
     let mut bag = Bag::new(cells);
     let mut readers = SIDES.map(Reader::new);
     let mut current: Option<(Vec<u8>, usize)> = None;

@@ -1053,15 +1053,6 @@ fn every_output_in_every_cycle() {
         let pool: Vec<u8> = (0..12).map(|_| rng.random()).collect();
         let phase = random_phase(&mut rng, &pool, 0);
         let mut bench = Bench::new(wave, &pool, phase);
-        for number in 0..share(60) {
-            let phase = random_phase(&mut rng, &pool, number);
-            bench.pool.extend(&phase.nodes);
-            bench.enter(phase);
-            let end = bench.ticks + 12_000;
-            while bench.ticks < end {
-                bench.turn();
-            }
-        }
         let least = [
             ("NOPs", 10),
             ("destinations given up", 1),
@@ -1085,11 +1076,26 @@ fn every_output_in_every_cycle() {
             ("windows that are opened", 2),
             ("windows to open", 2),
         ];
-        println!("{:#?}", bench.seen);
-        for (what, least) in least {
-            let count = bench.seen.get(what).copied().unwrap_or(0);
-            assert!(count >= least, "{what}: {count} times, not {least}");
+        let rare = |bench: &Bench| -> Vec<String> {
+            let counts = least.map(|(what, least)| (what, bench.seen.get(what).copied().unwrap_or(0), least));
+            let rare = counts.into_iter().filter(|(_, count, least)| count < least);
+            rare.map(|(what, count, least)| format!("{what}: {count} times, not {least}")).collect()
+        };
+        // More phases than these only until each case was met often enough.
+        let (phases, mut number) = (share(60), 0);
+        while number < phases || number < 4 * phases && !rare(&bench).is_empty() {
+            let phase = random_phase(&mut rng, &pool, number);
+            bench.pool.extend(&phase.nodes);
+            bench.enter(phase);
+            let end = bench.ticks + 12_000;
+            while bench.ticks < end {
+                bench.turn();
+            }
+            number += 1;
         }
+        println!("{number} phases: {:#?}", bench.seen);
+        let rare = rare(&bench);
+        assert!(rare.is_empty(), "in {number} phases {}", rare.join("; "));
     });
 }
 

@@ -1,5 +1,6 @@
 //! The processor as a whole.
 
+pub mod budgets;
 pub mod contention;
 pub mod endings;
 pub mod hart_bench;
@@ -9,6 +10,7 @@ pub mod lockstep;
 pub mod overtaking;
 pub mod pipeline;
 pub mod pipeline_bench;
+pub mod port_words;
 pub mod protection;
 pub mod random;
 pub mod spike;

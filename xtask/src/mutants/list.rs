@@ -73,6 +73,11 @@ impl Mutation {
             || self.wire.as_ref().is_some_and(|wire| wire == "clock[0]" || wire.ends_with(".clock[0]"))
     }
 
+    /// Whether the enable of one of `cells` is mutated, each of which is a line `module/cell`.
+    pub fn enables(&self, cells: &str) -> bool {
+        self.port == "EN" && cells.lines().any(|line| line.split_once('/').is_some_and(|(_, cell)| cell == self.cell))
+    }
+
     /// File and line of the mutated cell.
     pub fn at(&self) -> &str {
         self.sources.last().map_or("?", String::as_str)
@@ -164,6 +169,17 @@ mutate -mode const1 -module parser -cell $xor$compressor.sv:51$242 -port B -port
         let mutation = Mutation::parse(line).unwrap();
         assert_eq!(mutation.command("gate", ""), line);
         assert_eq!(mutation.command("m", " -ctrl mutant 16 7"), line.replace("gate", "m") + " -ctrl mutant 16 7");
+    }
+
+    #[test]
+    fn the_enable_of_a_named_cell_is_known() {
+        let mutation = |cell: &str, port: &str| {
+            Mutation::parse(&format!("mutate -mode inv -module m -cell {cell} -port {port} -portbit 0")).unwrap()
+        };
+        let cells = "m/$auto$mem.cc:305:emit$33\nm/$auto$mem.cc:305:emit$37\n";
+        assert!(mutation("$auto$mem.cc:305:emit$37", "EN").enables(cells));
+        assert!(!mutation("$auto$mem.cc:305:emit$37", "DATA").enables(cells));
+        assert!(!mutation("$auto$mem.cc:305:emit$3", "EN").enables(cells));
     }
 
     #[test]

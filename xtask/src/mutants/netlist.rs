@@ -55,16 +55,19 @@ impl Netlist {
         std::fs::create_dir_all(&work).with_context(|| format!("cannot write {}", work.display()))?;
         design.write_own(&folder.join("own"))?;
         let module = &design.module;
-        // More than wanted, since mutations of clocks are left out: a derived clock is another design.
+        // More than wanted, since mutations of clocks are left out: a derived clock is another design. So are enables of read
+        // ports without a clock, which yosys requires to be constant.
         let listed = count + count / 4 + 8;
         let script = format!(
             "{}write_rtlil base.il; select {module}; select -del {module}/t:$meminit*; \
-             mutate -list {listed} -seed {seed} -o list.txt",
+             mutate -list {listed} -seed {seed} -o list.txt; \
+             select -write unclocked.txt {module}/t:$memrd* {module}/r:CLK_ENABLE=0 %i",
             design.write(&work)?
         );
         run(yosys, &work, &script)?;
         let mut mutations = list::parse(&std::fs::read_to_string(work.join("list.txt"))?)?;
-        mutations.retain(|mutation| !mutation.is_of_a_clock());
+        let unclocked = std::fs::read_to_string(work.join("unclocked.txt"))?;
+        mutations.retain(|mutation| !mutation.is_of_a_clock() && !mutation.enables(&unclocked));
         mutations.truncate(count);
         ensure!(!mutations.is_empty(), "yosys finds nothing to mutate in `{module}`");
         let commands: String = mutations

@@ -73,10 +73,10 @@ fn run(dut: &Dut<CellList>, rng: &mut ChaCha8Rng, cells: usize, seen: &mut Seen)
 
 #[test]
 fn short_runs_from_reset() {
-    for cells in [32, 64, 256] {
+    for cells in [32, 64, 256, 1024] {
         run_with_wave_on_failure(&format!("cell_list_{cells}"), |wave| {
             let mut rng = wave.rng();
-            let dut = Dut::new(wave, CellList::new(cells), "cell_list");
+            let dut = Dut::new(wave, CellList::new(cells), &format!("cell_list_{cells}"));
             let mut seen = Seen::default();
             let least = share(RUNS);
             let rare = |seen: &Seen| seen.empty <= least / 10 || seen.back <= least / 10;

@@ -1083,7 +1083,7 @@ fn every_output_in_every_cycle() {
         };
         // More phases than these only until each case was met often enough.
         let (phases, mut number) = (share(60), 0);
-        while number < phases || number < 4 * phases && !rare(&bench).is_empty() {
+        while number < phases || number < 20 * phases && !rare(&bench).is_empty() {
             let phase = random_phase(&mut rng, &pool, number);
             bench.pool.extend(&phase.nodes);
             bench.enter(phase);

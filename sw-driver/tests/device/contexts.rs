@@ -58,6 +58,7 @@ fn an_image_is_written_before_the_context_that_names_it() {
         (hpu::CTX_HEADER, 0),
         (hpu::CTX_PAYLOAD, base(CODE) + 4),
         (hpu::CTX_COMPLETION, 0),
+        (hpu::CTX_TASK, 0),
         (hpu::CTX_CODE_BASE, 128),
         (hpu::CTX_CODE_SIZE, 6),
         (hpu::CTX_STATE_BASE, 0),

@@ -153,6 +153,7 @@ fn contexts_are_staged_and_installed() {
             (hpu::CTX_HEADER, 32),
             (hpu::CTX_PAYLOAD, 32),
             (hpu::CTX_COMPLETION, 32),
+            (hpu::CTX_TASK, 32),
             (hpu::CTX_CODE_BASE, 16),
             (hpu::CTX_CODE_SIZE, 17),
             (hpu::CTX_STATE_BASE, 20),
@@ -169,8 +170,9 @@ fn contexts_are_staged_and_installed() {
         let shift = |offset: u32| if offset == hpu::CTX_TAILROOM { 6 } else { 0 };
         for slot in 0..2 * CONTEXTS as u32 {
             let mut values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
-            // Images are aligned.
-            values[3] &= !(CODE_ALIGN as u32 - 1);
+            // Images are aligned, and there is a task handler.
+            values[3] |= 1;
+            values[4] &= !(CODE_ALIGN as u32 - 1);
             for ((offset, _), value) in fields.iter().zip(&values) {
                 bench.write(*offset, *value << shift(*offset));
             }
@@ -194,7 +196,11 @@ fn contexts_are_staged_and_installed() {
         }
         let word =
             |bench: &Bench| bench.dut.policy.bytes().iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b));
-        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "weight 1, all HPUs");
+        let tasks = 1 << 75;
+        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37 | tasks, "weight 1, all HPUs, a task handler");
+        bench.write(hpu::CTX_TASK, 0);
+        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "no task handler");
+        bench.write(hpu::CTX_TASK, 4);
         // Register, its bits, and where they are in the policy.
         let policies = [
             (hpu::CTX_WEIGHT, 0xFF, [(0, 8, 0), (0, 0, 0)]),
@@ -204,7 +210,7 @@ fn contexts_are_staged_and_installed() {
             (hpu::CTX_CORE_MASK, u32::MAX, [(0, 32, 37), (0, 0, 0)]),
             (hpu::CTX_PROCESS, 0x3F, [(0, 6, 69), (0, 0, 0)]),
         ];
-        let mut expected = 0u128;
+        let mut expected = tasks;
         for (offset, mask, parts) in policies {
             let value: u32 = rng.random();
             bench.write(offset, value);

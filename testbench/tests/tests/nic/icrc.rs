@@ -121,18 +121,20 @@ fn comes_through(mut nodes: Vec<Node>, posted: &Posted, second: &Put) {
 /// A frame whose flag was cleared, with lengths to match, is dropped if its source must use the ICRC; one with a wrong ICRC always.
 #[test]
 fn leaving_the_icrc_out_does_not_switch_it_off() {
-    let (mut nodes, ..) = between_two_puts();
     for to in [1, 0] {
         let from = address(1 - to);
         let bare = forged(to, &ends(to, from.ip, None), 0);
         let sealed = forged(to, &ends(to, from.ip, Some(7)), flag::ICRC);
         for requires in [true, false] {
+            // New ones each time, before a timer of the old ones is over.
+            let (mut nodes, ..) = between_two_puts();
             nodes[to].set_checked_node(1 - to, from, Icrc { sends: true, requires }).unwrap();
             for (what, mut frame) in sealed.clone() {
                 *frame.last_mut().unwrap() ^= 1;
                 nothing_happens(&mut nodes[to], vec![(frame, BAD_ICRC)], &format!("{what} with a wrong ICRC"));
             }
         }
+        let (mut nodes, ..) = between_two_puts();
         nodes[to].set_checked_node(1 - to, from, Icrc { sends: false, requires: true }).unwrap();
         for (what, frame) in bare {
             nothing_happens(&mut nodes[to], vec![(frame, ICRC_MISSING)], &format!("{what} without ICRC"));

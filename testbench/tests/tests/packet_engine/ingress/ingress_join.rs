@@ -70,8 +70,10 @@ impl Ingress {
         self.front.check_source.next = false;
         self.front.source.present.next = false;
         self.front.source.ip.next = bits::<32>(0);
+        self.front.source.requires.next = false;
         self.front.beat.join(&mut self.matcher.beat);
         self.matcher.parsed_flags.next = self.front.parsed_flags.val();
+        self.matcher.bad_icrc.next = self.front.bad_icrc.val();
         self.front.parsed.join(&mut self.matcher.parsed);
         self.matcher.word_index.next = bits::<4>(0);
         self.matcher.word_source.next = bits::<22>(0);

@@ -186,7 +186,8 @@ fn host_and_l2_copy_take_turns() {
         let dut = Dut::new(wave, HostWriter::new(CLUSTERS, RamStyle::Block), "host_writer");
         (0..CLUSTERS).for_each(|i| dut.ready[i].set(true));
         dut.host_tag.set_bytes(&pack("host_read", &[("length", 64)]));
-        [&dut.target.valid, &dut.host_valid, &dut.host_last, &dut.copy_valid].iter().for_each(|wire| wire.set(true));
+        let held = [&dut.target.valid, &dut.host_valid, &dut.host_last, &dut.copy_valid, &dut.copy_last];
+        held.iter().for_each(|wire| wire.set(true));
         dut.done.ready.set(true);
         let mut of_host = vec![];
         for _ in 0..100 {

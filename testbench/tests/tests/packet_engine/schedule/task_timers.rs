@@ -379,7 +379,7 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
         bench.slots = 1.0;
         bench.drain(40 * delays as usize);
         println!("{name}: {:?}, at most {most} wait, latest {}", bench.counts, bench.latest);
-        assert!(bench.counts[..3].iter().all(|count| *count > 20) && bench.counts[3] > 5, "{:?}", bench.counts);
+        assert!(bench.counts.iter().all(|count| *count > 3), "each case has come: {:?}", bench.counts);
         latest.set([bench.latest, most as u32]);
     });
     latest.get()

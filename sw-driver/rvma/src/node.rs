@@ -150,9 +150,7 @@ impl Node {
     /// The number is beyond the table.
     pub fn set_peer(&self, number: usize, address: Option<Address>) -> Result<()> {
         self.driver().set_node(number, address)?;
-        if let Some(known) = lock(&self.peers).0.get_mut(number) {
-            *known = address.is_some();
-        }
+        self.know_peer(number, address.is_some());
         Ok(())
     }
 
@@ -162,10 +160,15 @@ impl Node {
     /// The number is beyond the table.
     pub fn set_checked_peer(&self, number: usize, address: Address, icrc: Icrc) -> Result<()> {
         self.driver().set_checked_node(number, address, icrc)?;
-        if let Some(known) = lock(&self.peers).0.get_mut(number) {
-            *known = true;
-        }
+        self.know_peer(number, true);
         Ok(())
+    }
+
+    /// Remembers that the node table has the node, or no longer has it.
+    fn know_peer(&self, number: usize, entered: bool) {
+        if let Some(known) = lock(&self.peers).0.get_mut(number) {
+            *known = entered;
+        }
     }
 
     /// The process at the other end exists, as far as this node knows.

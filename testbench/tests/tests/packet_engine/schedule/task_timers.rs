@@ -325,7 +325,7 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
         let mut next = 0u64;
         let mut most = 0;
         let all = (1u32 << config.contexts).wrapping_sub(1) as u16;
-        for cycle in 0..share(60_000) as u64 {
+        for cycle in 0..share(180_000) as u64 {
             let busy = cycle / 3000 % 3 != 2;
             // A burst fills a context.
             let narrow = cycle / 1000 % 4 == 1;
@@ -379,7 +379,7 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
         bench.slots = 1.0;
         bench.drain(40 * delays as usize);
         println!("{name}: {:?}, at most {most} wait, latest {}", bench.counts, bench.latest);
-        assert!(bench.counts.iter().all(|count| *count > 3), "each case has come: {:?}", bench.counts);
+        assert!(bench.counts[..3].iter().all(|count| *count > 20) && bench.counts[3] > 5, "{:?}", bench.counts);
         latest.set([bench.latest, most as u32]);
     });
     latest.get()

@@ -52,7 +52,7 @@ use crate::types::{report_of, Fault, Message};
 use spindle_blocks::{
     replicate, BeatSink, BeatSource, Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource, EventDesc,
     HostAtomic, HostAtomicDone, HostRead, LutFifo, PolicySource, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
-    Slice, StreamArbiter, TaskDesc, TaskDone,
+    Skid, Slice, StreamArbiter, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -68,6 +68,19 @@ pub struct EgressTag {
     pub segment: Bit,
     /// Checksums are inserted.
     pub checksum: Bit,
+}
+
+/// A beat of a transfer from host memory.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HostBeat {
+    /// Bytes, the first in bits 7:0.
+    pub data: Bits<512>,
+    /// Last beat of the transfer.
+    pub last: Bit,
+    /// With the last beat: the host answered with an error.
+    pub error: Bit,
+    /// The read.
+    pub read: HostRead,
 }
 
 /// The array. See the module text.
@@ -155,6 +168,8 @@ pub struct HpuArray {
     message_slice: Slice<Message>,
     reports: Reports,
     off_cluster_unit: OffClusterUnit,
+    /// Beats from host memory. The RVMA engine is far away, and whether a cluster takes a beat is known late in a cycle.
+    host_beats: Skid<HostBeat>,
     host_writer: HostWriter,
     l2_copy: L2Copy,
     completions: Completions,
@@ -251,7 +266,7 @@ impl HpuArray {
 
         let packet = self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val());
         // Two buses to L1: one for packets, one for bytes read from host memory or from L2.
-        self.bus.next = if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_data.val() };
+        self.bus.next = if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_beats.read.val().data };
         let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
@@ -408,11 +423,20 @@ impl HpuArray {
         self.off_cluster_unit.host_put.join(&mut self.host_put);
         self.host_writer.target.valid.next = self.off_cluster_unit.host_read.valid.val() & self.host_read.ready.val();
         self.host_writer.target.next = self.off_cluster_unit.target.val();
-        self.host_writer.host_last.next = self.host_data.last.val();
-        self.host_writer.host_error.next = self.host_data.error.val();
-        self.host_writer.host_tag.next = self.host_data.tag.val();
-        self.host_writer.host_valid.next = self.host_data.valid.val();
-        self.host_data.ready.next = self.host_writer.host_ready.val();
+        self.host_beats.write.next = HostBeat {
+            data: self.host_data.val(),
+            last: self.host_data.last.val(),
+            error: self.host_data.error.val(),
+            read: self.host_data.tag.val(),
+        };
+        self.host_beats.write.valid.next = self.host_data.valid.val();
+        self.host_data.ready.next = self.host_beats.write.ready.val();
+        let host_beat = self.host_beats.read.val();
+        self.host_writer.host_last.next = host_beat.last;
+        self.host_writer.host_error.next = host_beat.error;
+        self.host_writer.host_tag.next = host_beat.read;
+        self.host_writer.host_valid.next = self.host_beats.read.valid.val();
+        self.host_beats.read.ready.next = self.host_writer.host_ready.val();
         self.host_writer.copy_valid.next = self.l2_copy.beat.valid.val();
         self.host_writer.copy_cluster.next = self.l2_copy.cluster.val();
         self.host_writer.copy_beat.next = self.l2_copy.beat.val();
@@ -420,11 +444,11 @@ impl HpuArray {
         self.host_writer.copy_tail.next = self.l2_copy.tail.val();
         self.l2_copy.beat.ready.next = self.host_writer.copy_ready.val();
         self.segment.join(&mut self.l2_copy.segment);
-        self.l2_copy.store.next = self.host_data.val();
+        self.l2_copy.store.next = host_beat.data;
         self.l2_copy.store_beat.next = self.host_writer.beat.val();
         self.l2_copy.store_from.next = self.host_writer.store_from.val();
         self.l2_copy.store_end.next = self.host_writer.store_end.val();
-        self.l2_copy.store_last.next = self.host_data.last.val();
+        self.l2_copy.store_last.next = host_beat.last;
         self.l2_copy.store.valid.next = self.host_writer.store_valid.val();
         self.host_writer.store_ready.next = self.l2_copy.store.ready.val();
         self.host_writer.done.join(&mut self.completions.read_done);

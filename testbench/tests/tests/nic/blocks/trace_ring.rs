@@ -181,7 +181,7 @@ fn plays(name: &str, config: &Config, top: &str) {
         let mut slave = Slave::default();
         let (mut records, mut compared, mut most, mut starts) = (0, 0, 0, 0);
         let mut hpus = BTreeSet::new();
-        for cycle in 0..share(45_000) {
+        for cycle in 0..share(60_000) {
             if cycle % 7000 == 6999 {
                 slave.request(&mut rng, &dut.csr, None);
                 if slave.request.is_none() {

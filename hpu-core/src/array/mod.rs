@@ -266,7 +266,8 @@ impl HpuArray {
 
         let packet = self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val());
         // Two buses to L1: one for packets, one for bytes read from host memory or from L2.
-        self.bus.next = if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_beats.read.val().data };
+        self.bus.next =
+            if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_beats.read.val().data };
         let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {

@@ -2,8 +2,8 @@
 
 use crate::arguments::{choose, seconds, Addresses, Limit, Number};
 use crate::context::{Handlers, Image, Options, Rules};
-use crate::core::Core;
-use crate::failure::{Failure, Result};
+use crate::core::{Core, OpenDevice};
+use crate::failure::{argument, Failure, Result};
 use crate::memory::Memory;
 use crate::results;
 use crate::transfer::{self, Operation, Stream};
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spindle::put::{Kind, Reply, Target};
 use spindle::window::{Counting, WindowOptions};
-use spindle::Device;
+use spindle::Icrc;
 use spindle_rvma::Nic;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Card {
     fn on_device<T: Send>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut Device<spindle::SharedCard, spindle_rvma::ProgramMemory>) -> spindle::Result<T> + Send,
+        call: impl FnOnce(&mut OpenDevice) -> spindle::Result<T> + Send,
     ) -> Result<T> {
         let nic = self.core.nic()?;
         Ok(py.detach(|| call(&mut nic.node().driver()))?)
@@ -284,12 +284,18 @@ impl Card {
         Ok(results::stats(py, &self.address, mhz, &counters)?)
     }
 
-    /// Enter the addresses of a node (``Node``), or take the node out.
-    fn set_node(&self, py: Python<'_>, number: Number, addresses: Option<Addresses>) -> Result<()> {
+    /// Enter the addresses of a node (``Node``), or take the node out. With ``icrc``, packets to the node have the ICRC, and those of it
+    /// must have the ICRC; enter this card likewise at the node.
+    #[pyo3(signature = (number, addresses, *, icrc = false))]
+    fn set_node(&self, py: Python<'_>, number: Number, addresses: Option<Addresses>, icrc: bool) -> Result<()> {
         let nic = self.core.nic()?;
         let number = number.fit::<u16>("the number of the node")?;
         let node = addresses.map(|addresses| addresses.node()).transpose()?;
-        Ok(py.detach(|| nic.node().set_peer(number.into(), node))?)
+        match (node, icrc) {
+            (Some(node), true) => Ok(py.detach(|| nic.node().set_checked_peer(number.into(), node, Icrc::BOTH))?),
+            (None, true) => argument("a node that is taken out has no ICRC; leave icrc out"),
+            (node, false) => Ok(py.detach(|| nic.node().set_peer(number.into(), node))?),
+        }
     }
 
     /// Limit how long puts and gets of the card find no buffer, in the card's time; None is no limit.

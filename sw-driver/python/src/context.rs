@@ -1,7 +1,7 @@
 //! Handlers in an execution context.
 
 use crate::arguments::{choose, Number};
-use crate::core::{Closing, Core};
+use crate::core::{Closing, Core, OpenDevice};
 use crate::failure::{argument, Failure, Result};
 use crate::memory::to_write;
 use crate::owned::Owned;
@@ -156,6 +156,17 @@ impl Handlers {
         self.open.get("the context")
     }
 
+    /// A call of the driver for this context.
+    fn on_context<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut OpenDevice, ContextId) -> spindle::Result<T> + Send,
+    ) -> Result<T> {
+        let context = self.get()?.context.id();
+        let nic = self.core.nic()?;
+        Ok(py.detach(|| call(&mut nic.node().driver(), context))?)
+    }
+
     /// Its number, for windows.
     pub fn id(&self, core: &Arc<Core>) -> Result<ContextId> {
         if !Arc::ptr_eq(core, &self.core) {
@@ -218,6 +229,19 @@ impl Handlers {
         let loaded = self.get()?;
         let offset = offset.fit::<u32>("the offset")? as usize;
         Ok(py.detach(|| loaded.context.write_state(offset, &data))?)
+    }
+
+    /// Run the image's ``task_handler`` with this argument of 64 bits, after a delay in cycles of the card.
+    #[pyo3(signature = (argument, *, delay = Number::from(0)), text_signature = "($self, argument, *, delay=0)")]
+    fn start_task(&self, py: Python<'_>, argument: Number, delay: Number) -> Result<()> {
+        let (argument, delay) = (argument.fit("the argument of the task")?, delay.fit("the delay")?);
+        self.on_context(py, |device, context| device.start_task(context, argument, delay))
+    }
+
+    /// Cancel one task that waits with this argument; whether there was one.
+    fn cancel_task(&self, py: Python<'_>, argument: Number) -> Result<bool> {
+        let argument = argument.fit("the argument of the task")?;
+        self.on_context(py, |device, context| device.cancel_task(context, argument))
     }
 
     /// Take the rules back, let messages end, and give the context back.

@@ -6,11 +6,15 @@ use crate::owned::Owned;
 use crate::pages::{deregister, Pages};
 use crate::space::{Mapping, Space};
 use spindle::rvma::Completed;
+use spindle::{Device, SharedCard};
 use spindle_contract::wire::{RECORD_BYTES, RECORD_STATUS};
-use spindle_rvma::{Nic, OpenWindow};
+use spindle_rvma::{Nic, OpenWindow, ProgramMemory};
 use std::ops::Range;
 use std::sync::atomic::{fence, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The driver of a card that a program has open.
+pub type OpenDevice = Device<SharedCard, ProgramMemory>;
 
 /// Nanoseconds of the card's time within which puts end and closed windows give their buffers back.
 const END: u64 = 200_000;

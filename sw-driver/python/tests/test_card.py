@@ -19,11 +19,10 @@ def command(*arguments: str | Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An image that counts, reports and places the messages of its window."""
-    source = CHECKOUT / "sw-driver/rvma/tests/programs/count_handler.c"
-    output = tmp_path_factory.mktemp("image") / "count_handler.elf"
+def built(name: str, folder: Path) -> Path:
+    """The image of a program of the tests."""
+    source = CHECKOUT / f"sw-driver/rvma/tests/programs/{name}.c"
+    output = folder / f"{name}.elf"
     try:
         command("build", source, "--output", output)
     except AssertionError as error:
@@ -31,6 +30,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
             raise
         pytest.skip("there is no compiler for RISC-V")
     return output
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An image that counts, reports and places the messages of its window."""
+    return built("count_handler", tmp_path_factory.mktemp("image"))
 
 
 def test_what_a_card_is(pair: Pair) -> None:
@@ -56,6 +61,41 @@ def test_counters(pair: Pair) -> None:
     assert {reason for reason, count in after["drops"].items() if count != before["drops"][reason]} <= {"control"}
     assert len(after["hpus"]) == receiver.info.clusters * receiver.info.hpus_per_cluster
     assert len(after["live_messages"]) == receiver.info.contexts_max
+
+
+def test_icrc(pair: Pair) -> None:
+    sender, receiver = pair
+    window = receiver.window(2, threshold=100)
+    window.post(receiver.alloc(100))
+    before = receiver.stats()["drops"]["icrc_missing"]
+    receiver.set_node(0, spindle.Node.numbered(0), icrc=True)
+    operation = sender.put(b"\x11" * 100, node=1, address=2)
+    with pytest.raises(spindle.Timeout):
+        operation.wait(0.3)
+    assert receiver.stats()["drops"]["icrc_missing"] > before
+    # The put is repeated, from now on with the ICRC.
+    sender.set_node(1, spindle.Node.numbered(1), icrc=True)
+    operation.wait(LIMIT)
+    assert window.wait(LIMIT).data == b"\x11" * 100
+    with pytest.raises(spindle.BadArgument, match="leave icrc out"):
+        sender.set_node(1, None, icrc=True)
+
+
+def test_tasks(pair: Pair, image: Path, tmp_path: Path) -> None:
+    card = pair[1]
+    with card.load(built("task_handler", tmp_path)) as handlers:
+        handlers.start_task(3)
+        handlers.start_task(39, delay=500)
+        end = time.monotonic() + LIMIT
+        while handlers.read(0, 4) != (42).to_bytes(4, "little"):
+            assert time.monotonic() < end, handlers.read(0, 4)
+        handlers.start_task(7, delay=(1 << 31) - 1)
+        assert handlers.cancel_task(7) and not handlers.cancel_task(7)
+        for argument, delay, sentence in ((1, 1 << 31, "cannot wait"), (1 << 64, 0, "argument of the task"), (1, -1, "delay")):
+            with pytest.raises(spindle.BadArgument, match=sentence):
+                handlers.start_task(argument, delay=delay)
+    with card.load(image) as handlers, pytest.raises(spindle.BadArgument, match="no task_handler"):
+        handlers.start_task(1)
 
 
 def test_handlers(pair: Pair, image: Path) -> None:

@@ -28,6 +28,15 @@ pub struct Station {
     pub ip: [u8; 4],
 }
 
+/// A node that processes can put to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its addresses.
+    pub node: Node,
+    /// Packets in both directions have the ICRC.
+    pub icrc: bool,
+}
+
 /// The card of the daemon.
 pub struct Card {
     /// The card.
@@ -37,7 +46,7 @@ pub struct Card {
     /// Who the card is; `None`: not set yet.
     pub station: Option<Station>,
     /// Nodes that were entered, by their numbers.
-    pub nodes: std::collections::BTreeMap<usize, (Node, bool)>,
+    pub nodes: std::collections::BTreeMap<usize, Peer>,
     /// Memory of clients at their own addresses, outside of all windows.
     own: Vec<(usize, Range<u64>)>,
     failure: Option<Error>,
@@ -93,11 +102,11 @@ impl Card {
         Ok(())
     }
 
-    /// Enters a node that processes can put to; with `icrc`, packets in both directions have the ICRC.
-    pub fn set_node(&mut self, number: usize, node: Node, icrc: bool) -> Result<()> {
-        let uses = if icrc { Icrc::BOTH } else { Icrc::default() };
-        self.device.set_checked_node(number, node, uses)?;
-        self.nodes.insert(number, (node, icrc));
+    /// Enters a node that processes can put to.
+    pub fn set_node(&mut self, number: usize, peer: Peer) -> Result<()> {
+        let uses = if peer.icrc { Icrc::BOTH } else { Icrc::default() };
+        self.device.set_checked_node(number, peer.node, uses)?;
+        self.nodes.insert(number, peer);
         Ok(())
     }
 

@@ -14,7 +14,7 @@
 //! An answer is `{"ok":…}` or `{"error":"a sentence"}`. A client gets a process by connecting to `card.sock`, and gives it back by closing
 //! the connection; the answer to its VERSION names process and window.
 
-use crate::card::{window, Card, Station};
+use crate::card::{window, Card, Peer, Station};
 use crate::daemon::Slot;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
@@ -196,8 +196,8 @@ impl Connection {
             Request::Identify => Ok(identify(card)),
             Request::Processes => Ok(slots.iter().map(describe).collect()),
             Request::Nodes => {
-                let node = |(number, (node, icrc)): (&usize, &(Node, bool))| {
-                    let Node { mac, ip, port } = *node;
+                let node = |(number, peer): (&usize, &Peer)| {
+                    let Peer { node: Node { mac, ip, port }, icrc } = *peer;
                     json!({ "number": number, "mac": mac_text(mac), "ip": ip_text(ip), "port": port, "icrc": icrc })
                 };
                 Ok(card.nodes.iter().map(node).collect())
@@ -216,7 +216,7 @@ impl Connection {
             }
             Request::SetNode { number, mac, ip, port, icrc } => {
                 let node = Node { mac: parse_mac(&mac)?, ip: parse_ip(&ip)?, port };
-                done(card.set_node(number, node, icrc))
+                done(card.set_node(number, Peer { node, icrc }))
             }
             Request::Evict { process } => {
                 let slot = slots.iter_mut().find(|slot| slot.client.process == process);

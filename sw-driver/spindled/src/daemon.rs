@@ -1,6 +1,6 @@
 //! The loop: sockets, clients, interrupts.
 
-use crate::card::{window, Card, Station, ADMIN};
+use crate::card::{window, Card, Peer, Station, ADMIN};
 use crate::control::Connection;
 use crate::quota::Quota;
 use crate::share::{Client, Share};
@@ -9,7 +9,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::sockopt::socket_peercred;
 use spindle::config_space::Layout;
 use spindle::vfio_user::{Host, Refusals, Server};
-use spindle::{irq, Node, SharedCard};
+use spindle::{irq, SharedCard};
 use spindle_contract::pci::VECTORS;
 use std::fs::{self, Permissions};
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub struct Options {
     /// Who the card is, if that is known.
     pub station: Option<Station>,
     /// Nodes that processes can put to.
-    pub nodes: Vec<(usize, Node)>,
+    pub nodes: Vec<(usize, Peer)>,
     /// Cycles of a packet and its acknowledgement.
     pub round_trip: u64,
     /// Limits of a client.
@@ -108,8 +108,8 @@ impl Daemon {
         let count = card.lock().vectors().min(VECTORS);
         let vectors = (0..count).map(|vector| card.lock().interrupt(vector)).collect::<spindle::Result<_>>()?;
         let mut card = Card::open(card)?;
-        for (number, node) in &options.nodes {
-            card.set_node(*number, *node, false)?;
+        for (number, peer) in &options.nodes {
+            card.set_node(*number, *peer)?;
         }
         if let Some(station) = options.station {
             card.set_station(station, options.round_trip)?;

@@ -2,9 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser};
-use spindle::Node;
 use spindled::arguments::{node, station};
-use spindled::card::Station;
+use spindled::card::{Peer, Station};
 use spindled::{Daemon, Options, Quota};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,9 +26,10 @@ struct Arguments {
     /// Number, MAC and IPv4 address of the card: 1,02:00:00:00:00:01,10.0.0.1. Without it, `set_station` sets them later.
     #[arg(long, value_parser = station)]
     station: Option<Station>,
-    /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2; a UDP port may follow. May be given several times.
+    /// A node that processes can put to: 2,02:00:00:00:00:02,10.0.0.2; a UDP port may follow, and at the end icrc, with which packets in
+    /// both directions have the ICRC. May be given several times.
     #[arg(long, value_parser = node)]
-    node: Vec<(usize, Node)>,
+    node: Vec<(usize, Peer)>,
     /// Cycles of a packet and its acknowledgement: a put that is not acknowledged for four times as long is sent again.
     #[arg(long, default_value_t = 4096)]
     round_trip: u64,

@@ -175,8 +175,9 @@ class Card:
         """Wait for the next event of the process: of handlers that it loaded, and of its windows."""
     def stats(self) -> Stats:
         """All counters of the card. A share of spindled has only some of the registers, and refuses this call."""
-    def set_node(self, number: SupportsIndex, addresses: _Addresses | None) -> None:
-        """Enter the addresses of a node (``Node``), or take the node out."""
+    def set_node(self, number: SupportsIndex, addresses: _Addresses | None, *, icrc: bool = False) -> None:
+        """Enter the addresses of a node (``Node``), or take the node out. With ``icrc``, packets to the node have the ICRC, and those of it
+        must have the ICRC; enter this card likewise at the node."""
     def set_put_limit(self, nanoseconds: SupportsIndex | None) -> None:
         """Limit how long puts and gets of the card find no buffer, in the card's time; None is no limit."""
     def close(self) -> None:
@@ -229,6 +230,10 @@ class Handlers:
         """Bytes of the context memory, as the handlers have left them."""
     def write(self, offset: SupportsIndex, data: bytes | bytearray) -> None:
         """Write bytes of the context memory, in words of four bytes; the last one is padded with zeros."""
+    def start_task(self, argument: SupportsIndex, *, delay: SupportsIndex = 0) -> None:
+        """Run the image's ``task_handler`` with this argument of 64 bits, after a delay in cycles of the card."""
+    def cancel_task(self, argument: SupportsIndex) -> bool:
+        """Cancel one task that waits with this argument; whether there was one."""
     def unload(self) -> None:
         """Take the rules back, let messages end, and give the context back."""
     def __enter__(self) -> Self: ...

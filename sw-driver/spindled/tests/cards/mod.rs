@@ -5,7 +5,7 @@ use spindle::transport::vfio_user::UserCard;
 use spindle::vfio_user::Client;
 use spindle::{irq, Device, Node, SharedCard};
 use spindle_sim::serve::{End, NicServer, ServeOptions};
-use spindled::card::Station;
+use spindled::card::{Peer, Station};
 use spindled::{Daemon, Options, Quota};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub fn own_card(folder: &Path, number: usize, nic: PathBuf) -> (PathBuf, Running
     let options = Options {
         sockets: sockets.clone(),
         station: Some(Station { nid: number as u32, mac, ip }),
-        nodes: (0..2).map(|number| (number, node(number))).collect(),
+        nodes: (0..2).map(|number| (number, Peer { node: node(number), icrc: true })).collect(),
         round_trip: 20_000,
         quota: Quota { mailboxes: 8, ..Quota::default() },
     };

@@ -3,11 +3,11 @@
 use spindle::Node;
 use spindle_contract::params::SPINDLE_PORT;
 use spindled::arguments::{node, station};
-use spindled::card::Station;
+use spindled::card::{Peer, Station};
 use std::net::Ipv4Addr;
 
-const WORDS: [&str; 16] =
-    [",", ":", ".", "+", "-", " ", "0", "1", "256", "65536", "4294967296", "0x1", "é", "::1", "ff", "_"];
+const WORDS: [&str; 17] =
+    [",", ":", ".", "+", "-", " ", "0", "1", "256", "65536", "4294967296", "0x1", "é", "::1", "ff", "_", ",icrc"];
 
 #[test]
 fn fuzz_daemon_argument() {
@@ -22,13 +22,22 @@ fn fuzz_daemon_argument() {
         if port != SPINDLE_PORT {
             text += &format!(",{port}");
         }
-        assert_eq!(node(&text), Ok((number.into(), Node { mac, ip, port })));
+        let icrc = source.chance(2);
+        if icrc {
+            text += ",icrc";
+        }
+        assert_eq!(node(&text), Ok((number.into(), Peer { node: Node { mac, ip, port }, icrc })));
         let damaged = source.mutated_text(&text, &WORDS);
         let read = node(&damaged);
         match &read {
-            Ok((number, Node { mac, ip, .. })) => {
+            Ok((number, Peer { node: Node { mac, ip, .. }, icrc })) => {
                 // All of it stands in the text, but for capitals and zeros in front.
-                let plain = damaged.bytes().all(|byte| byte.is_ascii_hexdigit() || b":,.".contains(&byte));
+                let addresses = damaged.strip_suffix(",icrc");
+                assert_eq!(*icrc, addresses.is_some());
+                let plain = addresses
+                    .unwrap_or(&damaged)
+                    .bytes()
+                    .all(|byte| byte.is_ascii_hexdigit() || b":,.".contains(&byte));
                 assert!(plain, "{damaged:?}");
                 let bytes = damaged.split(',').nth(1).unwrap_or_default().split(':');
                 let bytes: Vec<_> = bytes.map(|byte| u8::from_str_radix(byte, 16).ok()).collect();

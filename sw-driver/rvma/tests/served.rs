@@ -7,6 +7,7 @@ mod served_card;
 
 use served_card::{serve, Process};
 use spindle::{Bar, Device, Node};
+use spindled::card::Peer;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +66,7 @@ fn own(nic: &Path, folder: &Path, number: u8, ends: &Arc<AtomicBool>) -> std::th
     let options = spindled::Options {
         sockets: folder.into(),
         station: Some(spindled::card::Station { nid: number.into(), mac: node.mac, ip: node.ip }),
-        nodes: (0..2).map(|number| (number, Node::numbered(number as u8))).collect(),
+        nodes: (0..2).map(|number| (number, Peer { node: Node::numbered(number as u8), icrc: false })).collect(),
         round_trip: 16_000,
         quota: spindled::Quota { mailboxes: 8, ..Default::default() },
     };

@@ -16,4 +16,5 @@ fn source(block: &mut impl Block, top: &str) -> Source {
 }
 
 mod golden;
+mod ports;
 mod verilog;

@@ -497,3 +497,82 @@ impl Named {
 }
 
 differential!(names, Named::default(), reset, in [value go], out [odd total state_out]);
+
+/// A choice of two levels is an expression; one of three levels, or with locals of its own, is a block of statements.
+#[block(combinational)]
+struct Choices {
+    pub a: Signal<In, Bits<8>>,
+    pub b: Signal<In, Bits<8>>,
+    pub go: Signal<In, Bits<3>>,
+    pub two: Signal<Out, Bits<8>>,
+    pub three: Signal<Out, Bits<8>>,
+    pub nested: Signal<Out, Bits<8>>,
+    pub locals: Signal<Out, Bits<8>>,
+    pub full: Signal<Out, Bits<8>>,
+    pub some: Signal<Out, Bits<8>>,
+}
+
+#[hdl]
+impl Choices {
+    fn update(&mut self) {
+        let a = self.a.val();
+        let b = self.b.val();
+        let go = self.go.val();
+        let two = if go.get_bit(0) {
+            a
+        } else if go.get_bit(1) {
+            b
+        } else {
+            a + b
+        };
+        self.two.next = two ^ 1;
+        let three = if go.get_bit(0) {
+            a
+        } else if go.get_bit(1) {
+            b
+        } else if go.get_bit(2) {
+            a - b
+        } else {
+            a + b
+        };
+        self.three.next = three ^ 1;
+        self.nested.next = if go.get_bit(0) {
+            if go.get_bit(1) {
+                if go.get_bit(2) {
+                    a
+                } else {
+                    b
+                }
+            } else {
+                a & b
+            }
+        } else {
+            a | b
+        };
+        self.locals.next = if go.all() {
+            let sum = a + b;
+            sum ^ (sum >> 1)
+        } else {
+            b
+        };
+        match go.get_bits::<2>(0).index() {
+            0 => self.full.next = a,
+            1 | 2 => self.full.next = b,
+            3 => self.full.next = a ^ b,
+            _ => self.full.next = a & b,
+        }
+        self.some.next = a;
+        match go.index() {
+            1 => {}
+            2 | 5 => self.some.next = b,
+            6 => {
+                if a.any() {
+                    self.some.next = a + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+differential!(choices, Choices::default(), in [a b go], out [two three nested locals full some]);

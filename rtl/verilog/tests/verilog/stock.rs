@@ -148,3 +148,23 @@ fn signed_signals_are_refused() {
     let error = spindle_verilog::emit(&mut WithSign::default(), "with_sign").unwrap_err().to_string();
     assert!(error.contains("`a` is Signed") && error.contains("use Bits with signed_lt"), "{error}");
 }
+
+/// A part that does not exist.
+#[derive(LogicBlock, Default)]
+struct Outside {
+    pub a: Signal<In, Bits<8>>,
+    pub y: Signal<Out, Bits<8>>,
+}
+
+impl Logic for Outside {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.y.next = self.a.val().replace_bit(8, true);
+    }
+}
+
+#[test]
+fn bits_outside_are_refused() {
+    let error = spindle_verilog::emit(&mut Outside::default(), "outside").unwrap_err().to_string();
+    assert!(error.contains("bit 8 lies outside a value of 8 bits"), "{error}");
+}

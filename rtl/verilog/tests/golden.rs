@@ -72,7 +72,7 @@ fn difference<'a>(before: &'a str, now: &'a str) -> Option<(usize, &'a str, &'a 
     None
 }
 
-/// The designs of which this program has a test: `corpus_sums` of a test `verilog::arithmetic::sums`.
+/// The designs that the tests of this program may emit: each has the name of its test after `corpus_`.
 fn designs() -> BTreeSet<String> {
     let program = std::env::current_exe().expect("a test program has a path");
     let listed =

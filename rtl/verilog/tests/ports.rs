@@ -57,7 +57,7 @@ struct Board {
     pub read: [Source<Word>; 2],
     pub write: Sink<Word>,
     pub seen: Pulse<Word>,
-    pub told: PulseSink<Word>,
+    pub heard: PulseSink<Word>,
     pub beat: BeatSink,
     pub client: Client,
     _counts: usize,
@@ -76,12 +76,12 @@ impl Board {
         self.flag.next = any & self.enable.val();
         self.shown.next = self.word.val();
         // A field that is named would make a structure of the port, whose width the text does not have.
-        let told = pack::<Word, 15>(self.told.val()).xor();
+        let heard = pack::<Word, 15>(self.heard.val()).xor();
         for i in 0..self._counts {
-            self.counts[i].next = repeat::<12>(told) ^ bit_cast::<12, 4>(self.lanes[i].val());
+            self.counts[i].next = repeat::<12>(heard) ^ bit_cast::<12, 4>(self.lanes[i].val());
         }
         for i in 0..2 {
-            self.read[i].offer(self.write.valid.val() & self.told.valid.val(), self.write.val());
+            self.read[i].offer(self.write.valid.val() & self.heard.valid.val(), self.write.val());
         }
         self.write.ready.next = self.read[0].ready.val() & self.read[1].ready.val() & self.lanes[2].val().any();
         self.seen.offer(self.beat.valid.val(), self.word.val());
@@ -274,14 +274,14 @@ fn channels_have_the_signals_that_the_stream_law_concerns() {
         channel("read_1_valid", "read_1_ready", &["read_1"], true),
         channel("write_valid", "write_ready", &["write"], false),
         channel("seen_valid", "", &["seen"], true),
-        channel("told_valid", "", &["told"], false),
+        channel("heard_valid", "", &["heard"], false),
         beat,
         channel("client_ask_valid", "client_ask_ready", &["client_ask_address"], true),
         channel("client_answer_valid", "", &["client_answer_data"], false),
     ];
     assert_eq!(shown, wanted);
     // A bundle with a plain `valid` knows its place among them.
-    let places = [ports.read[1].channel(), ports.write.channel(), ports.seen.channel(), ports.told.channel()];
+    let places = [ports.read[1].channel(), ports.write.channel(), ports.seen.channel(), ports.heard.channel()];
     assert_eq!((places, ports.beat.channel()), ([1, 2, 3, 4], 5));
 }
 
@@ -329,10 +329,10 @@ fn pulses_count_in_their_cycle() {
     assert_eq!(ports.seen.receive(), None);
     table.send(ports.seen.channel(), vec![0xbc, 0x5a]);
     assert_eq!((ports.seen.receive(), ports.seen.receive()), (Some(word()), None));
-    ports.told.offer(Some(word()));
-    assert_eq!((table.bytes("told"), table.bytes("told_valid")), (vec![0xbc, 0x5a], vec![1]));
-    ports.told.offer(None::<Word>);
-    assert_eq!(table.bytes("told_valid"), [0]);
+    ports.heard.offer(Some(word()));
+    assert_eq!((table.bytes("heard"), table.bytes("heard_valid")), (vec![0xbc, 0x5a], vec![1]));
+    ports.heard.offer(None::<Word>);
+    assert_eq!(table.bytes("heard_valid"), [0]);
 }
 
 /// A block whose port is `octet`, of another width than that of [`Board`].

@@ -217,6 +217,15 @@ fn arms_and_branches_of_several_lines_have_an_end() {
         body: vec![when(p(), vec![set(A, b())], vec![])],
     };
     let stmt = Stmt::Case { subject: signal("two"), arms: vec![arm, lone], default: Some(vec![]) };
-    let wanted = "  case (two)\n    RUN: begin\n      a <= b;\n      p <= q;\n    end\n    2'd2: if (p) a <= b;\n    default: ;\n  endcase\n";
-    assert_eq!(statements(&[stmt], 2, "<="), wanted);
+    let lines = [
+        "  case (two)",
+        "    RUN: begin",
+        "      a <= b;",
+        "      p <= q;",
+        "    end",
+        "    2'd2: if (p) a <= b;",
+        "    default: ;",
+        "  endcase",
+    ];
+    assert_eq!(statements(&[stmt], 2, "<=").lines().collect::<Vec<_>>(), lines);
 }

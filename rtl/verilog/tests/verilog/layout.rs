@@ -393,7 +393,8 @@ impl Logic for Pad {
     }
 
     fn hdl(&self) -> Verilog {
-        let declaration = "(* blackbox *)\nmodule PAD #(parameter DRIVE = 4) (\n  input from,\n  input open,\n  output to,\n  inout pin\n);\nendmodule";
+        let declaration = "(* blackbox *)\nmodule PAD #(parameter DRIVE = 4) (\n  input from,\n  input open,\n  \
+                           output to,\n  inout pin\n);\nendmodule";
         black_box("PAD", &[("DRIVE", "12")], declaration)
     }
 }

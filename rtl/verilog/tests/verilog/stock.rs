@@ -117,7 +117,7 @@ impl Logic for Classic {
         }
         self.taps[0].d.next = self.a.val();
         for i in 1..3 {
-            self.taps[i].d.next = self.taps[i - 1].q.val();
+            self.taps[i].d.next = self.taps[(i + 1) - 2].q.val();
         }
         self.last_tap.next = self.taps[2].q.val();
         self.count_out.next = self.count.q.val();

@@ -6,15 +6,15 @@ module corpus_left_widths (
 	input logic [1:0] at,
 	output logic [6:0] numbers,
 	output logic [8:0] calls,
-	output logic [1:0] parts
+	output logic [2:0] parts
 );
 wire choice = (p ? 8'd3 : 8'hc8) <= a;
 wire arm = ((at == 2'd0) ? 8'd1 :
 	(at == 2'd1) ? 8'h46 : 8'hbe) < a;
-wire block = 4'hc > b;
+wire block = a[3:0] > b;
 wire inverse = 4'ha == b;
-wire sum = 4'd3 <= b;
-wire closed = 4'd9 < b;
+wire sum = (a[3:0] + 4'd2) <= b;
+wire closed = a[3:0] < b;
 wire mixed = (8'd1 + a) < a;
 assign numbers = {choice, arm, block, inverse, sum, closed, mixed};
 wire wider = {4'd0, b} < a;
@@ -44,5 +44,6 @@ wire ones = ({1'b0, count_ones_of_four} + {1'b0, count_ones_of_four_2}) < b;
 assign calls = {wider, zeros, low, sign, copies, product, signed_product, first, ones};
 wire middle = a[5:2] < b;
 wire joined = {at, at} < b;
-assign parts = {middle, joined};
+wire index = {6'd0, at} < a;
+assign parts = {middle, joined, index};
 endmodule

@@ -12,7 +12,7 @@ struct LeftWidths {
     pub at: Signal<In, Bits<2>>,
     pub numbers: Signal<Out, Bits<7>>,
     pub calls: Signal<Out, Bits<9>>,
-    pub parts: Signal<Out, Bits<2>>,
+    pub parts: Signal<Out, Bits<3>>,
 }
 
 impl Logic for LeftWidths {
@@ -27,10 +27,10 @@ impl Logic for LeftWidths {
             1 => bits(70),
             _ => bits(190),
         }) < a;
-        let block = { bits(12) } > b;
+        let block = { trunc(a) } > b;
         let inverse = !bits(5) == b;
-        let sum = (bits(1) + bits(2)) <= b;
-        let closed = (bits(9)) < b;
+        let sum = (trunc(a) + bits(2)) <= b;
+        let closed = (trunc(a)) < b;
         let mixed = (bits(1) + a) < a;
         self.numbers.next = (choice, arm, block, inverse, sum, closed, mixed).cat::<7>();
         let wider = bit_cast(b) < a;
@@ -45,7 +45,8 @@ impl Logic for LeftWidths {
         self.calls.next = (wider, zeros, low, sign, copies, product, signed_product, first, ones).cat::<9>();
         let middle = a.get_bits(2) < b;
         let joined = (self.at.val(), self.at.val()).cat() < b;
-        self.parts.next = (middle, joined).cat::<2>();
+        let index = self.at.val().index().to_bits() < a;
+        self.parts.next = (middle, joined, index).cat::<3>();
     }
 }
 

@@ -22,6 +22,7 @@ fn folder() -> PathBuf {
 
 /// Compares a design with its committed text, or writes the text with `SPINDLE_GOLDEN=write`.
 pub fn check(source: &Source) {
+    source.files.iter().for_each(|(file, text)| check_name(file, text));
     let now = text(source);
     let path = folder().join(format!("{}.sv", source.top));
     let name = format!("rtl/verilog/tests/golden/{}.sv", source.top);
@@ -41,6 +42,16 @@ pub fn check(source: &Source) {
     if let Some((line, before, now)) = difference(&before, &now) {
         panic!("{name}:{line} differs\n  before: {before}\n  now:    {now}\nif the change is meant: {WRITE}");
     }
+}
+
+/// A file has the name of the module or package in it.
+fn check_name(file: &str, text: &str) {
+    let name = file.strip_suffix(".sv").unwrap_or_else(|| panic!("{file} has another ending than .sv"));
+    let (module, package) = (format!("module {name} "), format!("package {name};"));
+    assert!(
+        text.lines().any(|line| line.starts_with(&module) || line == package),
+        "{file} declares another name:\n{text}"
+    );
 }
 
 /// All modules of a design, without the lines in which blocks stand: a test file that gets a line changes no text.

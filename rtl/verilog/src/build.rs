@@ -49,6 +49,14 @@ impl Sig {
     }
 }
 
+#[cfg(test)]
+impl Sig {
+    /// A signal of plain bits.
+    pub fn of(name: &str, width: usize, role: Role) -> Sig {
+        Sig { name: name.to_string(), key: name.to_string(), ty: Ty::Bits(width), role, step: false }
+    }
+}
+
 /// A register inlined into this module.
 #[derive(Debug, Clone)]
 pub(crate) struct Register {

@@ -72,3 +72,72 @@ fn is_step(expr: &Expr) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signals() -> Vec<Sig> {
+        let names = [("a", Role::In), ("x", Role::Let), ("y", Role::Let), ("z", Role::Out)];
+        names.map(|(name, role)| Sig::of(name, 8, role)).to_vec()
+    }
+
+    fn part(sig: SigId, lo: usize, width: usize) -> Expr {
+        Expr::slice(Expr::sig(sig, 8), lo, width)
+    }
+
+    /// Two bits of `a` after six of `sig`.
+    fn step(sig: SigId) -> Expr {
+        Expr::concat(vec![part(sig, 0, 6), part(0, 0, 2)])
+    }
+
+    fn values(items: &[(SigId, Expr)]) -> Vec<(SigId, Expr)> {
+        let items: Vec<Item> = items.iter().map(|(sig, e)| Item::Wire(*sig, e.clone())).collect();
+        let joined = joined(&items, &signals()).into_iter();
+        joined.map(|item| if let Item::Wire(sig, e) = item { (sig, e) } else { unreachable!("no statement") }).collect()
+    }
+
+    #[test]
+    fn a_step_that_only_the_next_one_reads_joins_it() {
+        let chain = values(&[(1, step(0)), (2, step(1)), (3, step(2))]);
+        let whole = Expr::concat(vec![part(0, 0, 2), part(0, 0, 2), part(0, 0, 2), part(0, 0, 2)]);
+        assert_eq!(chain.last(), Some(&(3, whole)));
+    }
+
+    #[test]
+    fn a_step_that_others_read_stays() {
+        let chain = values(&[(1, step(0)), (2, step(1)), (3, Expr::concat(vec![part(1, 0, 4), part(2, 0, 4)]))]);
+        // The value `x` has two readers; `y`, which has one, gives its parts.
+        assert_eq!(chain.last(), Some(&(3, Expr::concat(vec![part(1, 0, 4), part(1, 0, 2), part(0, 0, 2)]))));
+    }
+
+    #[test]
+    fn bits_read_twice_are_not_joined() {
+        let overlap = Expr::concat(vec![part(1, 0, 5), part(1, 4, 3)]);
+        assert_eq!(values(&[(1, step(0)), (3, overlap.clone())]).last(), Some(&(3, overlap)));
+        let beside = Expr::concat(vec![part(1, 0, 4), part(1, 5, 3), part(0, 7, 1)]);
+        let joined = Expr::concat(vec![part(0, 0, 2), part(0, 0, 2), part(0, 3, 3), part(0, 7, 1)]);
+        assert_eq!(values(&[(1, step(0)), (3, beside)]).last(), Some(&(3, joined)));
+        assert!(
+            read_twice(&Expr::slice_at(Expr::sig(1, 8), Expr::sig(0, 3), 1)).contains(&1),
+            "a computed bit is any bit"
+        );
+        assert!(read_twice(&part(1, 0, 8)).is_empty());
+    }
+
+    #[test]
+    fn a_step_has_parts_that_cost_nothing() {
+        let sum = |width: usize| {
+            Expr::new(width, Kind::Bin(crate::expr::Op::Add, Box::new(part(0, 0, width)), Box::new(part(1, 0, width))))
+        };
+        assert!(is_step(&Expr::concat(vec![part(0, 0, 4), Expr::number(3, 5u8), sum(1)])));
+        assert!(!is_step(&Expr::concat(vec![part(0, 0, 4), sum(4)])), "a part of a sum is computed again");
+        assert!(!is_step(&part(0, 0, 4)));
+    }
+
+    #[test]
+    fn what_nothing_reads_goes() {
+        assert_eq!(values(&[(1, step(0)), (3, step(0))]), [(3, step(0))]);
+        assert_eq!(values(&[(1, part(0, 0, 8)), (2, step(1)), (3, step(0))]), [(3, step(0))]);
+    }
+}

@@ -100,3 +100,69 @@ fn words(e: &Expr) -> usize {
     e.operands(&mut |x| sum += words(x));
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of this many signals.
+    fn sum(words: usize) -> Expr {
+        (0..words).map(|_| Expr::sig(0, 8)).reduce(|a, b| Expr::bin(Op::Add, a, b)).expect("there is a word")
+    }
+
+    /// A step `x` with a value, and what becomes of an expression that reads it.
+    fn inlined(value: &Expr, reader: &Expr) -> Expr {
+        let mut step = Sig::of("x", value.width, Role::Let);
+        step.step = true;
+        let sigs = [Sig::of("a", 8, Role::In), step];
+        let mut readers = Readers::default();
+        readers.note(reader);
+        let pieces = [Piece::Value(1, value.clone())];
+        Steps::new(&pieces, &sigs, &readers, false).written_out(reader)
+    }
+
+    #[test]
+    fn a_step_of_a_few_words_is_written_where_it_is_read() {
+        let reader = |x: Expr| Expr::bin(Op::Xor, Expr::sig(0, 8), x);
+        for words in [1, 2, FEW_WORDS] {
+            assert_eq!(inlined(&sum(words), &reader(Expr::sig(1, 8))), reader(sum(words)), "{words}");
+        }
+        let kept = reader(Expr::sig(1, 8));
+        assert_eq!(inlined(&sum(FEW_WORDS + 1), &kept), kept);
+        let choice =
+            Expr::new(8, Kind::Mux(Box::new(Expr::sig(0, 1)), Box::new(sum(1)), Box::new(Expr::number(8, 0u8))));
+        assert_eq!(inlined(&choice, &kept), kept, "a choice inside an expression hides what it chooses");
+    }
+
+    #[test]
+    fn a_chain_goes_on_for_more_words() {
+        let reader = |x: Expr| Expr::bin(Op::Add, x, Expr::sig(0, 8));
+        assert_eq!(inlined(&sum(CHAIN_WORDS), &reader(Expr::sig(1, 8))), reader(sum(CHAIN_WORDS)));
+        for (words, kept) in [
+            (CHAIN_WORDS + 1, reader(Expr::sig(1, 8))),
+            // Not on the right, where it would need parentheses, and not in a chain of another operator.
+            (FEW_WORDS + 1, Expr::bin(Op::Add, Expr::sig(0, 8), Expr::sig(1, 8))),
+            (FEW_WORDS + 1, Expr::bin(Op::Sub, Expr::sig(1, 8), Expr::sig(0, 8))),
+        ] {
+            assert_eq!(inlined(&sum(words), &kept), kept);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_sum_is_not_computed_apart() {
+        let kept = Expr::bin(Op::Xor, Expr::sig(0, 4), Expr::slice(Expr::sig(1, 8), 2, 4));
+        assert_eq!(inlined(&sum(2), &kept), kept);
+        let low = Expr::bin(Op::Xor, Expr::sig(0, 4), Expr::slice(Expr::sig(1, 8), 0, 4));
+        assert_eq!(inlined(&sum(2), &low), low);
+        // Parts of signals are.
+        let part = Expr::slice(Expr::sig(0, 8), 1, 7);
+        let reader = Expr::bin(Op::Xor, Expr::sig(0, 4), Expr::slice(Expr::sig(1, 7), 2, 4));
+        assert_eq!(inlined(&part, &reader), Expr::bin(Op::Xor, Expr::sig(0, 4), Expr::slice(Expr::sig(0, 8), 3, 4)));
+    }
+
+    #[test]
+    fn what_is_read_twice_keeps_its_name() {
+        let twice = Expr::bin(Op::Xor, Expr::sig(1, 8), Expr::sig(1, 8));
+        assert_eq!(inlined(&sum(2), &twice), twice);
+    }
+}

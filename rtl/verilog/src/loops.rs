@@ -266,3 +266,49 @@ fn going_round(given: &[&Expr], index: &str, name: &dyn Fn(SigId) -> String) -> 
     let size = if width == 1 { String::new() } else { format!(" +: {width}") };
     Some(format!("{}[{at}{size}]", name(sig)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(given: &[Expr]) -> Option<String> {
+        going_round(&given.iter().collect::<Vec<_>>(), "i", &|sig| ["a", "b"][sig].to_string())
+    }
+
+    fn parts(lows: &[usize], width: usize) -> Vec<Expr> {
+        lows.iter().map(|lo| Expr::new(width, Kind::Sig(0, *lo))).collect()
+    }
+
+    #[test]
+    fn what_follows_the_index_is_one_expression() {
+        for (given, text) in [
+            ((0u8..3).map(|n| Expr::number(4, n)).collect::<Vec<_>>(), "4'(i)"),
+            (parts(&[0, 1, 2], 1), "a[i]"),
+            (parts(&[5, 6, 7], 1), "a[i + 5]"),
+            (parts(&[0, 8, 16], 8), "a[8*i +: 8]"),
+            (parts(&[1, 5, 9], 8), "a[4*i + 1 +: 8]"),
+        ] {
+            assert_eq!(written(&given).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn what_does_not_follow_it_is_none() {
+        let mut two = parts(&[0, 8], 8);
+        two[1] = Expr::new(8, Kind::Sig(1, 8));
+        let mut widths = parts(&[0, 8], 8);
+        widths[1].width = 7;
+        for given in [
+            (1u8..4).map(|n| Expr::number(4, n)).collect(),
+            vec![Expr::number(4, 0u8), Expr::number(4, 2u8)],
+            parts(&[0, 8, 17], 8),
+            parts(&[8, 0], 8),
+            parts(&[4, 4], 4),
+            vec![Expr::sig(0, 1), Expr::number(1, 1u8)],
+            two,
+            widths,
+        ] {
+            assert_eq!(written(&given), None, "{given:?}");
+        }
+    }
+}

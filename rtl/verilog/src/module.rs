@@ -797,3 +797,6 @@ fn plain(stmts: &[Stmt], sig: SigId, width: usize) -> Option<Expr> {
     }
     value.filter(|_| covered.iter().all(|b| *b))
 }
+
+#[cfg(test)]
+mod tests;

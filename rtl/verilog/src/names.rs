@@ -121,10 +121,7 @@ pub(crate) fn state_name(variant: &str) -> String {
 
 /// Module name from a Rust type: `hpu::Fifo<Beat, 16>` gives `fifo` and the suffix `_beat_16`.
 pub(crate) fn module_name(type_name: &str) -> (String, String) {
-    let (head, rest) = match type_name.find('<') {
-        Some(at) => (&type_name[..at], &type_name[at + 1..type_name.len() - 1]),
-        None => (type_name, ""),
-    };
+    let (head, rest) = type_name.split_once('<').unwrap_or((type_name, ""));
     let base = snake(head.rsplit("::").next().unwrap_or(head));
     let mut suffix = String::new();
     for word in rest.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
@@ -153,6 +150,64 @@ pub(crate) fn is_legal(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_rust_names_are_apart() {
+        for (name, wanted) in [
+            ("RxFifo", "rx_fifo"),
+            ("Fifo", "fifo"),
+            ("fifo", "fifo"),
+            // An acronym is one word, up to the capital that begins the next one.
+            ("RDMARead", "rdma_read"),
+            ("ReadDMA", "read_dma"),
+            ("CRC", "crc"),
+            // A digit ends a word, and does not begin one.
+            ("L1Cache", "l1_cache"),
+            ("Crc32C", "crc32_c"),
+            ("Lut6x2", "lut6x2"),
+            ("A1", "a1"),
+            ("wait_low", "wait_low"),
+            ("Wait-Low", "wait_low"),
+        ] {
+            assert_eq!(snake(name), wanted, "{name}");
+        }
+        assert_eq!(state_name("Step::WaitLow"), "STEP_WAIT_LOW");
+    }
+
+    #[test]
+    fn a_module_is_named_after_its_type_and_what_tells_it_from_others() {
+        for (name, base, suffix) in [
+            ("Fifo", "fifo", ""),
+            ("nic::rx::RxFifo", "rx_fifo", ""),
+            ("hpu::Fifo<hpu::Beat, 16>", "fifo", "_beat_16"),
+            ("a::Fifo<Bits<8>>", "fifo", "_8"),
+            ("a::Fifo<a::Pair<a_b::C_d, 2>, 3>", "fifo", "_pair_c_d_2_3"),
+            ("Fifo<{7}>", "fifo", "_7"),
+        ] {
+            assert_eq!(module_name(name), (base.to_string(), suffix.to_string()), "{name}");
+        }
+    }
+
+    #[test]
+    fn inner_names_may_be_those_of_outer_scopes_only_if_free() {
+        let mut names = Names::default();
+        names.unique("total");
+        let pins = ["total", "total_2", "word"].map(String::from);
+        assert_eq!(names.inner("word", &pins), "word");
+        // A number is added to what is taken outside, and not one that makes the name of another port.
+        assert_eq!(names.inner("total", &pins), "total_3");
+        assert_eq!(names.inner("total", &pins[..1]), "total_2");
+    }
+
+    #[test]
+    fn a_module_name_is_a_word() {
+        for word in ["a", "_a", "A9_b"] {
+            assert!(is_legal(word), "{word}");
+        }
+        for word in ["", "9a", "a b", "a-b", "\u{e4}"] {
+            assert!(!is_legal(word), "{word}");
+        }
+    }
 
     #[test]
     fn ends_are_cut_at_underscores() {

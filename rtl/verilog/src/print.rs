@@ -326,3 +326,6 @@ impl Printer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,3 +183,59 @@ fn note(sig: SigId, path: &Path, readers: &mut Readers) {
         })
         .or_insert_with(|| path.clone());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Reduce, Shift};
+
+    #[test]
+    fn work_is_counted_in_words_of_32_bits() {
+        let sig = |id: SigId, width: usize| Expr::sig(id, width);
+        let new = |width: usize, kind: Kind| Expr::new(width, kind);
+        let boxed = |e: Expr| Box::new(e);
+        let wide = || sig(0, 70);
+        let sum = || Expr::bin(Op::Add, wide(), wide());
+        assert_eq!(work(&sum()), 3, "the operand of the cases that follow");
+        for (e, wanted) in [
+            (wide(), 0),
+            (Expr::number(70, 5u8), 0),
+            (new(70, Kind::Unknown), 0),
+            (new(1, Kind::Pick(0, boxed(Expr::bin(Op::Add, sig(1, 6), sig(1, 6))))), 2),
+            (new(70, Kind::Not(boxed(sum()))), 6),
+            (new(70, Kind::Not(boxed(wide()))), 3),
+            (new(40, Kind::Low(boxed(sum()))), 5),
+            (new(100, Kind::Extend(boxed(sum()))), 7),
+            (new(64, Kind::Repeat(64, boxed(sig(0, 1)))), 2),
+            (new(1, Kind::Reduce(Reduce::Any, boxed(sum()))), 6),
+            (Expr::bin(Op::Mul, wide(), sum()), 12),
+            (Expr::bin(Op::Sub, sum(), Expr::bin(Op::Sub, sum(), sum())), 15),
+            // A comparison works on its operands, not on its bit.
+            (Expr::bin(Op::Lt, wide(), sum()), 6),
+            (new(70, Kind::Shift(Shift::Left, boxed(sum()), boxed(Expr::bin(Op::Add, sig(1, 6), sig(1, 6))))), 10),
+            (new(70, Kind::Mux(boxed(Expr::bin(Op::Eq, wide(), wide())), boxed(sum()), boxed(sum()))), 12),
+            (new(140, Kind::Concat(vec![sum(), wide()])), 10),
+        ] {
+            assert_eq!(work(&e), wanted, "{e:?}");
+        }
+    }
+
+    /// A local value of this many words of work, which only the branch of a condition reads: whether it rests.
+    fn rests(words: usize, reader: impl Fn(Expr) -> Stmt) -> bool {
+        let width = 32 * words;
+        let sigs = [("a", 32 * words, Role::In), ("x", width, Role::Let), ("y", width, Role::Out), ("p", 1, Role::In)];
+        let sigs = sigs.map(|(name, width, role)| Sig::of(name, width, role));
+        let value = Expr::bin(Op::Add, Expr::sig(0, width), Expr::sig(0, width));
+        let pieces = vec![Piece::Value(1, value)];
+        let rested = rested(pieces, &sigs, [reader(Expr::sig(1, width))].iter(), [].iter());
+        matches!(rested[..], [Piece::Block(1, _)])
+    }
+
+    #[test]
+    fn only_much_work_has_a_condition_of_its_own() {
+        let set = |value: Expr| Stmt::Assign { sig: 2, lo: 0, value, line: 0 };
+        let branch = |value: Expr| Stmt::If { cond: Expr::sig(3, 1), then: vec![set(value)], other: vec![] };
+        assert!(!rests(LEAST_WORK - 1, branch) && rests(LEAST_WORK, branch));
+        assert!(!rests(LEAST_WORK, set), "what is always read is always computed");
+    }
+}

@@ -320,6 +320,72 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_ways_the_first_counts() {
+        // The second differs from the first by 1, 1 and 50, the third by 1, 50 and 50: either makes two parameters for two sources.
+        let texts = ["[1] [10] [100]", "[2] [11] [150]", "[2] [60] [150]"];
+        let groups = shared(&texts);
+        assert_eq!(groups.iter().map(|group| &group.members[..]).collect::<Vec<_>>(), [[0, 1]]);
+        assert_eq!(groups[0].text, "[WIDTH-1] [WIDTH+8] [SIZE-1]");
+        // A way for more sources comes first, and of two for as many that with more parameters.
+        let texts = ["[1] [10]", "[3] [90]", "[2] [11]", "[4] [13]"];
+        assert_eq!(shared(&texts)[0].members, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_size_that_falls_while_another_grows_is_the_same_parameter() {
+        let groups = shared(&["a[3] {8'd1, b} c[12]", "a[5] {6'd1, b} c[10]"]);
+        assert_eq!(groups[0].text, "a[WIDTH-1] {(12-WIDTH)'(1), b} c[16-WIDTH]");
+        assert_eq!(groups[0].values, [[4], [6]]);
+    }
+
+    #[test]
+    fn a_zero_that_is_all_of_a_value_has_no_size() {
+        for (text, wanted) in [
+            ("x = 8'd0;", "x = '0;"),
+            ("x = 8'd0, y;", "x = '0, y;"),
+            ("x = 8'd0 + y;", "x = WIDTH'(0) + y;"),
+            ("x <= 8'd1;", "x <= WIDTH'(1);"),
+            ("f(8'd0, y)", "f(WIDTH'(0), y)"),
+        ] {
+            let groups = shared(&[text, &text.replace("8'd", "9'd")]);
+            assert_eq!((groups[0].text.as_str(), &groups[0].values[..]), (wanted, &[vec![8], vec![9]][..]), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_what_may_differ() {
+        assert_eq!(
+            split("a1 16 8'd3 4'h2 [7:0] x"),
+            [
+                Word::Other("a1"),
+                Word::Gap(" "),
+                Word::Number(16),
+                Word::Gap(" "),
+                Word::Sized(8, "3"),
+                Word::Gap(" "),
+                Word::Other("4'h2"),
+                Word::Gap(" "),
+                Word::Other("["),
+                Word::Number(7),
+                Word::Other(":"),
+                Word::Number(0),
+                Word::Other("]"),
+                Word::Gap(" "),
+                Word::Other("x"),
+            ]
+        );
+        let names = |text: &'static str| split(text)[2..].to_vec();
+        // Only a declaration has a range, of which one bit has none.
+        assert_eq!(names("logic [7:0] x"), [Word::Range(7), Word::Other("x")]);
+        assert_eq!(names("wire x"), [Word::Range(0), Word::Other("x")]);
+        assert_eq!(split("logics [7:0]")[2], Word::Other("["));
+        assert_eq!(split("\u{1}12\u{1} u"), [Word::Other("\u{1}12\u{1}"), Word::Gap(" "), Word::Other("u")]);
+        // A word may end with underscores and digits.
+        assert_eq!(split("_a_1_")[..], [Word::Other("_a_1_")]);
+        assert_eq!(split("3'b0_1")[..], [Word::Other("3'b0_1")]);
+    }
+
+    #[test]
     fn one_bit_is_a_width() {
         let texts = ["input logic [7:0] a, logic b; .WIDTH(8);", "input logic a, logic b; .WIDTH(1);"];
         let groups = shared(&texts);

@@ -8,9 +8,13 @@ extern crate spindle_testing;
 use spindle_harness::Source;
 use spindle_verilog::prelude::Block;
 
-/// The text of a block, ready for Verilator.
+/// The text of a block, ready for Verilator, after the comparison with its golden text.
 fn source(block: &mut impl Block, top: &str) -> Source {
-    spindle_harness::source_of(block, top).unwrap_or_else(|error| panic!("{top}: {error}"))
+    let source = spindle_harness::source_of(block, top).unwrap_or_else(|error| panic!("{top}: {error}"));
+    golden::check(&source);
+    source
 }
 
+mod golden;
+mod ports;
 mod verilog;

@@ -434,3 +434,74 @@ fn nested_expressions_keep_their_meaning() {
         }
     });
 }
+
+/// What is simpler than it was asked for reads better, and tools do not warn about it.
+#[test]
+fn the_shortest_form_is_made() {
+    let sig = Expr::sig;
+    let (a, b) = (|| sig(0, 8), || sig(1, 8));
+    let (p, q) = (|| sig(2, 1), || sig(3, 1));
+    let number = |value: u8| Expr::number(8, value);
+    let bin = |op: Op, a: Expr, b: Expr| Expr::new(1, Kind::Bin(op, Box::new(a), Box::new(b)));
+    let mux = |c: Expr, a: Expr, b: Expr| Expr::new(a.width, Kind::Mux(Box::new(c), Box::new(a), Box::new(b)));
+    let low = |width: usize, x: Expr| Expr::new(width, Kind::Low(Box::new(x)));
+    let pick = |index: Expr| Expr::new(1, Kind::Pick(0, Box::new(index)));
+    let shift = |x: Expr, by: Expr| Expr::new(x.width, Kind::Shift(Shift::Right, Box::new(x), Box::new(by)));
+    let cat = Expr::concat;
+    let sum = || Expr::bin(Op::Add, a(), b());
+    let not_p = || Expr::new(1, Kind::Not(Box::new(p())));
+    for (made, wanted) in [
+        // Neutral operands.
+        (Expr::bin(Op::Add, number(0), a()), a()),
+        (Expr::bin(Op::Sub, a(), number(0)), a()),
+        (Expr::bin(Op::Or, number(0), a()), a()),
+        (Expr::bin(Op::Xor, a(), number(0)), a()),
+        (Expr::bin(Op::And, a(), number(0)), number(0)),
+        (Expr::bin(Op::LogicAnd, p(), Expr::bit(true)), p()),
+        (Expr::bin(Op::LogicOr, Expr::bit(true), p()), Expr::bit(true)),
+        // Comparisons that say nothing, or say it in other words.
+        (Expr::bin(Op::Ge, a(), number(0)), Expr::bit(true)),
+        (Expr::bin(Op::Gt, a(), number(255)), Expr::bit(false)),
+        (Expr::bin(Op::Eq, p(), Expr::bit(true)), p()),
+        (Expr::bin(Op::Ne, Expr::bit(true), p()), not_p()),
+        (Expr::not(Expr::not(a())), a()),
+        (Expr::not(Expr::bin(Op::Eq, a(), b())), bin(Op::Ne, a(), b())),
+        (Expr::not(Expr::bin(Op::Ne, a(), b())), bin(Op::Eq, a(), b())),
+        // Choices.
+        (Expr::mux(p(), a(), a()), a()),
+        (Expr::mux(p(), Expr::bit(true), Expr::bit(false)), p()),
+        (Expr::mux(p(), Expr::bit(false), Expr::bit(true)), not_p()),
+        (Expr::mux(p(), Expr::bit(false), q()), mux(p(), Expr::bit(false), q())),
+        (Expr::mux(p(), q(), Expr::bit(true)), mux(p(), q(), Expr::bit(true))),
+        // Values that differ in one place are chosen there, and as a whole if they differ in two.
+        (Expr::mux(p(), cat(vec![a(), b()]), cat(vec![a(), number(7)])), cat(vec![a(), mux(p(), b(), number(7))])),
+        (
+            Expr::mux(p(), cat(vec![a(), q(), b()]), cat(vec![b(), q(), a()])),
+            mux(p(), cat(vec![a(), q(), b()]), cat(vec![b(), q(), a()])),
+        ),
+        // Neighbours and zeros of a concatenation are one member.
+        (cat(vec![Expr::slice(a(), 4, 4), Expr::slice(a(), 0, 4)]), a()),
+        (cat(vec![number(0), Expr::bit(false), a()]), Expr::new(17, Kind::Concat(vec![Expr::number(9, 0u8), a()]))),
+        (cat(vec![cat(vec![p(), a()]), q()]), Expr::new(10, Kind::Concat(vec![p(), a(), q()]))),
+        // A part is taken of the operands where that is the same.
+        (
+            Expr::slice(Expr::bin(Op::And, a(), b()), 2, 3),
+            Expr::bin(Op::And, Expr::slice(a(), 2, 3), Expr::slice(b(), 2, 3)),
+        ),
+        (Expr::slice(sum(), 0, 3), Expr::bin(Op::Add, Expr::slice(a(), 0, 3), Expr::slice(b(), 0, 3))),
+        (Expr::slice(sum(), 2, 3), low(3, shift(sum(), Expr::number(2, 2u8)))),
+        (Expr::shift(Shift::Right, a(), Expr::number(2, 3u8)), Expr::resize(Expr::slice(a(), 3, 5), 8)),
+        (Expr::sext(a(), 10), cat(vec![Expr::repeat(2, Expr::slice(a(), 7, 1)), a()])),
+        // A bit by an index that cannot reach beyond the end.
+        (Expr::slice_at(a(), sig(1, 3), 1), pick(sig(1, 3))),
+        (Expr::slice_at(a(), sig(1, 2), 1), pick(Expr::resize(sig(1, 2), 3))),
+        (Expr::slice_at(a(), sig(1, 4), 1), low(1, shift(a(), sig(1, 4)))),
+        (Expr::slice_at(sig(0, 7), sig(1, 3), 1), low(1, shift(sig(0, 7), sig(1, 3)))),
+        (Expr::slice_at(a(), sig(1, 3), 2), low(2, shift(a(), sig(1, 3)))),
+        (Expr::slice_at(a(), sig(1, 3), 8), shift(a(), sig(1, 3))),
+        (Expr::slice_at(p(), sig(1, 3), 1), shift(p(), sig(1, 3))),
+        (Expr::slice_at(Expr::slice(a(), 1, 4), sig(1, 2), 1), low(1, shift(Expr::slice(a(), 1, 4), sig(1, 2)))),
+    ] {
+        assert_eq!(made, wanted);
+    }
+}

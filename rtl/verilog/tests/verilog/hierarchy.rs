@@ -114,6 +114,41 @@ impl Tree {
 
 differential!(trees, Tree::default(), reset, in [a b load], out [rows_out words_out pair_out next_out chain_out]);
 
+/// Holds of three widths, which are one module, and a second one of the same width as the first.
+#[block]
+struct Widths {
+    pub a: Signal<In, Bits<16>>,
+    pub load: Signal<In, Bit>,
+    pub wide_out: Signal<Out, Bits<16>>,
+    pub middle_out: Signal<Out, Bits<8>>,
+    pub narrow_out: Signal<Out, Bits<3>>,
+    pub again_out: Signal<Out, Bits<16>>,
+    wide: Hold<Bits<16>>,
+    middle: Hold<Bits<8>>,
+    narrow: Hold<Bits<3>>,
+    again: Hold<Bits<16>>,
+}
+
+#[hdl]
+impl Widths {
+    fn update(&mut self) {
+        self.wide.d.next = self.a.val();
+        self.wide.next.next = self.load.val();
+        self.wide_out.next = self.wide.q.val();
+        self.middle.d.next = self.a.val().get_bits::<8>(4);
+        self.middle.next.next = !self.load.val();
+        self.middle_out.next = self.middle.q.val();
+        self.narrow.d.next = self.a.val().get_bits::<3>(13);
+        self.narrow.next.next = self.load.val();
+        self.narrow_out.next = self.narrow.q.val();
+        self.again.d.next = self.wide.q.val();
+        self.again.next.next = self.load.val();
+        self.again_out.next = self.again.q.val();
+    }
+}
+
+differential!(three_widths, Widths::default(), reset, in [a load], out [wide_out middle_out narrow_out again_out]);
+
 #[derive(LogicInterface, Default)]
 #[join = "BusSlave"]
 struct BusMaster {

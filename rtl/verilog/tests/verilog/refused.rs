@@ -373,6 +373,78 @@ impl Logic for NarrowCount {
     }
 }
 
+ports!(TupleAlone);
+impl Logic for TupleAlone {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = self.a.val();
+        (self.a.val(), self.b.val()); // here
+    }
+}
+
+ports!(LongShift);
+impl Logic for LongShift {
+    #[hdl]
+    fn update(&mut self) {
+        let _far = 1u128 << 127; // here
+        self.y.next = self.a.val();
+    }
+}
+
+ports!(NumberMethod);
+impl Logic for NumberMethod {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = self.a.val();
+        for i in 0..2u64 {
+            self.y.next = bits::<8>(i.pow(2)); // here
+        }
+    }
+}
+
+/// A function of the name that joins bundles.
+fn join(_: &mut Signal<Local, Bits<8>>, _: &mut Signal<Out, Bits<8>>) {}
+
+ports!(PlainJoin, middle: Signal<Local, Bits<8>>);
+impl Logic for PlainJoin {
+    #[hdl]
+    fn update(&mut self) {
+        self.middle.next = self.a.val();
+        join(&mut self.middle, &mut self.y); // here
+    }
+}
+
+#[derive(Copy, Clone, Debug, Default, PartialEq, LogicStruct)]
+struct Halves {
+    low: Bits<4>,
+    high: Bits<4>,
+}
+
+ports!(PartReadBefore, middle: Signal<Local, Halves>);
+impl Logic for PartReadBefore {
+    #[hdl]
+    fn update(&mut self) {
+        self.middle.next.low = self.b.val();
+        self.y.next = bit_cast::<8, 4>(self.middle.val().high);
+        self.middle.next.high = self.b.val(); // here
+    }
+}
+
+ports!(NegativeMatch);
+impl Logic for NegativeMatch {
+    #[hdl]
+    fn update(&mut self) {
+        self.y.next = self.a.val();
+        for i in 0..1i32 {
+            match i - 1 {
+                // here
+                0 => self.y.next = bits::<8>(1),
+                _ => self.y.next = bits::<8>(2),
+            }
+        }
+    }
+}
+
 ports!(OpenNumber);
 impl Logic for OpenNumber {
     #[hdl]
@@ -418,5 +490,11 @@ refused! {
     sum_without_its_carry: NarrowSum says "add_with_carry gives 9 bits here, but 8 are written";
     number_that_does_not_fit: NarrowNumber says "first_set gives 3 bits here, which do not fit in 2";
     count_that_does_not_fit: NarrowCount says "count_ones gives 4 bits here, which do not fit in 3";
+    tuple_as_statement: TupleAlone says "this statement is not part of the language";
+    shift_beyond_all_numbers: LongShift says "the width of the shifted number is not known here";
+    method_of_a_number: NumberMethod says "the width of 0 is not known here";
+    join_of_no_type: PlainJoin says "a call as a statement is `Type::join(&mut self.a, &mut self.b)`";
+    field_read_before_its_write: PartReadBefore says "`middle` is assigned here but read before";
+    match_on_a_negative_number: NegativeMatch says "`match` takes a state, a Bit, `.index()` or `.to_u64()`";
     number_without_width: OpenNumber says "the width of the result is not known here", "first_set::<M, N>(x)";
 }

@@ -117,7 +117,7 @@ impl Logic for Classic {
         }
         self.taps[0].d.next = self.a.val();
         for i in 1..3 {
-            self.taps[i].d.next = self.taps[i - 1].q.val();
+            self.taps[i].d.next = self.taps[(i + 1) - 2].q.val();
         }
         self.last_tap.next = self.taps[2].q.val();
         self.count_out.next = self.count.q.val();
@@ -147,4 +147,24 @@ impl Logic for WithSign {
 fn signed_signals_are_refused() {
     let error = spindle_verilog::emit(&mut WithSign::default(), "with_sign").unwrap_err().to_string();
     assert!(error.contains("`a` is Signed") && error.contains("use Bits with signed_lt"), "{error}");
+}
+
+/// A part that does not exist.
+#[derive(LogicBlock, Default)]
+struct Outside {
+    pub a: Signal<In, Bits<8>>,
+    pub y: Signal<Out, Bits<8>>,
+}
+
+impl Logic for Outside {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.y.next = self.a.val().replace_bit(8, true);
+    }
+}
+
+#[test]
+fn bits_outside_are_refused() {
+    let error = spindle_verilog::emit(&mut Outside::default(), "outside").unwrap_err().to_string();
+    assert!(error.contains("bit 8 lies outside a value of 8 bits"), "{error}");
 }

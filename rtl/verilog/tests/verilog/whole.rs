@@ -1,6 +1,6 @@
 //! Whole designs: the same text every time, modules shared by shape, files on disk, lint over a sweep of parameters.
 
-use crate::verilog::common::assert_lint_clean;
+use crate::verilog::common::{assert_lint_clean, differential};
 use crate::verilog::hierarchy::Inverter;
 use spindle_harness::Source;
 use spindle_verilog::prelude::*;
@@ -54,6 +54,8 @@ impl<const W: usize> Pipeline<W> {
     }
 }
 
+differential!(pipelines, Pipeline::<24>::new(3), reset, in [x], out [y]);
+
 fn emit(block: &mut impl Block) -> spindle_verilog::Design {
     spindle_verilog::emit(block, "pipeline").unwrap_or_else(|e| panic!("{e}"))
 }
@@ -75,6 +77,7 @@ fn modules_are_shared_by_shape() {
     assert_eq!(four.len(), 4, "{four:?}");
     assert!(four.contains(&"inverter_1".to_string()) && four.contains(&"inverter_24".to_string()), "{four:?}");
     assert_eq!(four.last().map(String::as_str), Some("pipeline"));
+    assert_eq!(emit(&mut Pipeline::<24>::new(4)).module_count(), 4);
 }
 
 #[test]

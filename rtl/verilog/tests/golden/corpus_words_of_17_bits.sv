@@ -1,0 +1,244 @@
+// all::verilog::intrinsics::Words<17, 18> (rtl/verilog/tests/verilog/intrinsics.rs)
+module corpus_words_of_17_bits (
+	input logic [16:0] a,
+	input logic [16:0] b,
+	input logic [7:0] at,
+	input logic carry,
+	output logic [4:0] compared,
+	output logic [1:0] apart,
+	output logic [17:0] sum,
+	output logic [17:0] plain_sum,
+	output logic carry_out,
+	output logic [7:0] number,
+	output logic [8:0] number_of_sum,
+	output logic [16:0] alone,
+	output logic [16:0] alone_of_sum,
+	output logic [7:0] ones,
+	output logic [7:0] ones_of_both
+);
+wire [16:0] ne_difference = a ^ b;
+wire [6:0] ne_chain = {
+	1'b0,
+	|ne_difference[16:15],
+	|ne_difference[14:12],
+	|ne_difference[11:9],
+	|ne_difference[8:6],
+	|ne_difference[5:3],
+	|ne_difference[2:0]
+} + 7'h3f;
+wire [16:0] eq_difference = a ^ b;
+wire [6:0] eq_chain = {
+	1'b0,
+	|eq_difference[16:15],
+	|eq_difference[14:12],
+	|eq_difference[11:9],
+	|eq_difference[8:6],
+	|eq_difference[5:3],
+	|eq_difference[2:0]
+} + 7'h3f;
+wire [16:0] ne_difference_2 = (a + 17'd1) ^ (b ^ a);
+wire [6:0] ne_chain_2 = {
+	1'b0,
+	|ne_difference_2[16:15],
+	|ne_difference_2[14:12],
+	|ne_difference_2[11:9],
+	|ne_difference_2[8:6],
+	|ne_difference_2[5:3],
+	|ne_difference_2[2:0]
+} + 7'h3f;
+assign compared = {ne_chain[6], !eq_chain[6], ne_chain_2[6], a == 17'd1, 17'd1 != b};
+wire [16:0] turned = a ^ (17'd1 << at);
+wire [16:0] ne_difference_3 = turned ^ a;
+wire [6:0] ne_chain_3 = {
+	1'b0,
+	|ne_difference_3[16:15],
+	|ne_difference_3[14:12],
+	|ne_difference_3[11:9],
+	|ne_difference_3[8:6],
+	|ne_difference_3[5:3],
+	|ne_difference_3[2:0]
+} + 7'h3f;
+wire [16:0] eq_difference_2 = turned ^ a;
+wire [6:0] eq_chain_2 = {
+	1'b0,
+	|eq_difference_2[16:15],
+	|eq_difference_2[14:12],
+	|eq_difference_2[11:9],
+	|eq_difference_2[8:6],
+	|eq_difference_2[5:3],
+	|eq_difference_2[2:0]
+} + 7'h3f;
+assign apart = {ne_chain_3[6], !eq_chain_2[6]};
+wire [18:0] add_with_carry_sum = {1'b0, a, 1'b1} + {1'b0, b, carry};
+wire [17:0] sum_2 = add_with_carry_sum[18:1];
+assign sum = sum_2;
+assign plain_sum = {1'b0, a} + {1'b0, ~b};
+wire [18:0] add_with_carry_sum_2 = {1'b0, a & b, 1'b1} + {1'b0, a, 1'b1};
+assign carry_out = add_with_carry_sum_2[18];
+wire first_set_group = !(|{|a[15:12], |a[11:8], |a[7:4], |a[3:0]});
+wire [2:0] first_set_group_2 = {
+	first_set_group,
+	first_set_group ? 2'd0 : {!((|a[3:0]) | (|a[7:4])), !(|a[3:0]) & ((|a[7:4]) | !(|a[11:8]))}
+};
+logic [1:0] select_group;
+always_comb begin
+	select_group = 'x;
+	if (!first_set_group_2[2]) select_group = ({!(a[0] | a[1]), !a[0] & (a[1] | !a[2])} & {2{first_set_group_2[1:0] == 2'd0}})
+		| ({!(a[4] | a[5]), !a[4] & (a[5] | !a[6])} & {2{first_set_group_2[1:0] == 2'd1}})
+		| ({!(a[8] | a[9]), !a[8] & (a[9] | !a[10])} & {2{first_set_group_2[1:0] == 2'd2}})
+		| ({!(a[12] | a[13]), !a[12] & (a[13] | !a[14])} & {2{first_set_group_2[1:0] == 2'd3}});
+end
+assign number = {3'd0, first_set_group_2, first_set_group_2[2] ? 2'd0 : select_group};
+wire [16:0] first_set_of = a + b;
+wire first_set_group_3 = !(|{|first_set_of[15:12], |first_set_of[11:8], |first_set_of[7:4], |first_set_of[3:0]});
+wire [2:0] first_set_group_4 = {
+	first_set_group_3,
+	first_set_group_3 ? 2'd0 : {
+	!((|first_set_of[3:0]) | (|first_set_of[7:4])),
+	!(|first_set_of[3:0]) & ((|first_set_of[7:4]) | !(|first_set_of[11:8]))
+}
+};
+logic [1:0] select_group_2;
+always_comb begin
+	select_group_2 = 'x;
+	if (!first_set_group_4[2]) select_group_2 = ({!(first_set_of[0] | first_set_of[1]), !first_set_of[0] & (first_set_of[1] | !first_set_of[2])}
+		& {2{first_set_group_4[1:0] == 2'd0}})
+		| ({!(first_set_of[4] | first_set_of[5]), !first_set_of[4] & (first_set_of[5] | !first_set_of[6])}
+		& {2{first_set_group_4[1:0] == 2'd1}})
+		| ({!(first_set_of[8] | first_set_of[9]), !first_set_of[8] & (first_set_of[9] | !first_set_of[10])}
+		& {2{first_set_group_4[1:0] == 2'd2}})
+		| ({!(first_set_of[12] | first_set_of[13]), !first_set_of[12] & (first_set_of[13] | !first_set_of[14])}
+		& {2{first_set_group_4[1:0] == 2'd3}});
+end
+assign number_of_sum = {4'd0, first_set_group_4, first_set_group_4[2] ? 2'd0 : select_group_2} + {1'b0, at};
+wire [4:0] lowest_set_groups = {a[16], |a[15:12], |a[11:8], |a[7:4], |a[3:0]};
+wire [1:0] lowest_set_groups_2 = {lowest_set_groups[4], |lowest_set_groups[3:0]};
+wire lowest_set_before = lowest_set_groups[0] | lowest_set_groups[1];
+wire lowest_set_before_2 = lowest_set_groups[0] | lowest_set_groups[1] | lowest_set_groups[2];
+assign alone = {
+	a[16] & !lowest_set_groups_2[0],
+	a[15] & !(lowest_set_before_2 | a[12] | a[13] | a[14]),
+	a[14] & !(lowest_set_before_2 | a[12] | a[13]),
+	a[13] & !(lowest_set_before_2 | a[12]),
+	a[12] & !lowest_set_before_2,
+	a[11] & !(lowest_set_before | a[8] | a[9] | a[10]),
+	a[10] & !(lowest_set_before | a[8] | a[9]),
+	a[9] & !(lowest_set_before | a[8]),
+	a[8] & !lowest_set_before,
+	a[7] & !(lowest_set_groups[0] | a[4] | a[5] | a[6]),
+	a[6] & !(lowest_set_groups[0] | a[4] | a[5]),
+	a[5] & !(lowest_set_groups[0] | a[4]),
+	a[4] & !lowest_set_groups[0],
+	a[3] & !(a[0] | a[1] | a[2]),
+	a[2] & !(a[0] | a[1]),
+	a[1] & !a[0],
+	a[0]
+};
+wire [16:0] lowest_set_of = a - b;
+wire [4:0] lowest_set_groups_3 = {
+	lowest_set_of[16],
+	|lowest_set_of[15:12],
+	|lowest_set_of[11:8],
+	|lowest_set_of[7:4],
+	|lowest_set_of[3:0]
+};
+wire [1:0] lowest_set_groups_4 = {lowest_set_groups_3[4], |lowest_set_groups_3[3:0]};
+wire lowest_set_before_3 = lowest_set_groups_3[0] | lowest_set_groups_3[1];
+wire lowest_set_before_4 = lowest_set_groups_3[0] | lowest_set_groups_3[1] | lowest_set_groups_3[2];
+wire [4:0] lowest_set_groups_5 = {b[16], |b[15:12], |b[11:8], |b[7:4], |b[3:0]};
+wire [1:0] lowest_set_groups_6 = {lowest_set_groups_5[4], |lowest_set_groups_5[3:0]};
+wire lowest_set_before_5 = lowest_set_groups_5[0] | lowest_set_groups_5[1];
+wire lowest_set_before_6 = lowest_set_groups_5[0] | lowest_set_groups_5[1] | lowest_set_groups_5[2];
+assign alone_of_sum = {
+	lowest_set_of[16] & !lowest_set_groups_4[0],
+	lowest_set_of[15] & !(lowest_set_before_4 | lowest_set_of[12] | lowest_set_of[13] | lowest_set_of[14]),
+	lowest_set_of[14] & !(lowest_set_before_4 | lowest_set_of[12] | lowest_set_of[13]),
+	lowest_set_of[13] & !(lowest_set_before_4 | lowest_set_of[12]),
+	lowest_set_of[12] & !lowest_set_before_4,
+	lowest_set_of[11] & !(lowest_set_before_3 | lowest_set_of[8] | lowest_set_of[9] | lowest_set_of[10]),
+	lowest_set_of[10] & !(lowest_set_before_3 | lowest_set_of[8] | lowest_set_of[9]),
+	lowest_set_of[9] & !(lowest_set_before_3 | lowest_set_of[8]),
+	lowest_set_of[8] & !lowest_set_before_3,
+	lowest_set_of[7] & !(lowest_set_groups_3[0] | lowest_set_of[4] | lowest_set_of[5] | lowest_set_of[6]),
+	lowest_set_of[6] & !(lowest_set_groups_3[0] | lowest_set_of[4] | lowest_set_of[5]),
+	lowest_set_of[5] & !(lowest_set_groups_3[0] | lowest_set_of[4]),
+	lowest_set_of[4] & !lowest_set_groups_3[0],
+	lowest_set_of[3] & !(lowest_set_of[0] | lowest_set_of[1] | lowest_set_of[2]),
+	lowest_set_of[2] & !(lowest_set_of[0] | lowest_set_of[1]),
+	lowest_set_of[1] & !lowest_set_of[0],
+	lowest_set_of[0]
+}
+	| {
+	b[16] & !lowest_set_groups_6[0],
+	b[15] & !(lowest_set_before_6 | b[12] | b[13] | b[14]),
+	b[14] & !(lowest_set_before_6 | b[12] | b[13]),
+	b[13] & !(lowest_set_before_6 | b[12]),
+	b[12] & !lowest_set_before_6,
+	b[11] & !(lowest_set_before_5 | b[8] | b[9] | b[10]),
+	b[10] & !(lowest_set_before_5 | b[8] | b[9]),
+	b[9] & !(lowest_set_before_5 | b[8]),
+	b[8] & !lowest_set_before_5,
+	b[7] & !(lowest_set_groups_5[0] | b[4] | b[5] | b[6]),
+	b[6] & !(lowest_set_groups_5[0] | b[4] | b[5]),
+	b[5] & !(lowest_set_groups_5[0] | b[4]),
+	b[4] & !lowest_set_groups_5[0],
+	b[3] & !(b[0] | b[1] | b[2]),
+	b[2] & !(b[0] | b[1]),
+	b[1] & !b[0],
+	b[0]
+};
+wire [2:0] count_ones_of_four = {
+	a[0] & a[1] & (a[2] & a[3]),
+	(a[0] & a[1]) ^ (a[2] & a[3]) ^ ((a[0] ^ a[1]) & (a[2] ^ a[3])),
+	a[0] ^ a[1] ^ (a[2] ^ a[3])
+};
+wire [2:0] count_ones_of_four_2 = {
+	a[4] & a[5] & (a[6] & a[7]),
+	(a[4] & a[5]) ^ (a[6] & a[7]) ^ ((a[4] ^ a[5]) & (a[6] ^ a[7])),
+	a[4] ^ a[5] ^ (a[6] ^ a[7])
+};
+wire [2:0] count_ones_of_four_3 = {
+	a[8] & a[9] & (a[10] & a[11]),
+	(a[8] & a[9]) ^ (a[10] & a[11]) ^ ((a[8] ^ a[9]) & (a[10] ^ a[11])),
+	a[8] ^ a[9] ^ (a[10] ^ a[11])
+};
+wire [2:0] count_ones_of_four_4 = {
+	a[12] & a[13] & (a[14] & a[15]),
+	(a[12] & a[13]) ^ (a[14] & a[15]) ^ ((a[12] ^ a[13]) & (a[14] ^ a[15])),
+	a[12] ^ a[13] ^ (a[14] ^ a[15])
+};
+wire [4:0] count_ones_sum_3 = {1'b0, {1'b0, count_ones_of_four} + {1'b0, count_ones_of_four_2}}
+	+ {1'b0, {1'b0, count_ones_of_four_3} + {1'b0, count_ones_of_four_4}};
+wire [5:0] count_ones_sum_4 = {1'b0, count_ones_sum_3} + {5'd0, a[16]};
+assign ones = {3'd0, count_ones_sum_4[4:0]};
+wire [16:0] count_ones_of = a ^ b;
+wire [2:0] count_ones_of_four_6 = {
+	count_ones_of[0] & count_ones_of[1] & (count_ones_of[2] & count_ones_of[3]),
+	(count_ones_of[0] & count_ones_of[1]) ^ (count_ones_of[2] & count_ones_of[3])
+	^ ((count_ones_of[0] ^ count_ones_of[1]) & (count_ones_of[2] ^ count_ones_of[3])),
+	count_ones_of[0] ^ count_ones_of[1] ^ (count_ones_of[2] ^ count_ones_of[3])
+};
+wire [2:0] count_ones_of_four_7 = {
+	count_ones_of[4] & count_ones_of[5] & (count_ones_of[6] & count_ones_of[7]),
+	(count_ones_of[4] & count_ones_of[5]) ^ (count_ones_of[6] & count_ones_of[7])
+	^ ((count_ones_of[4] ^ count_ones_of[5]) & (count_ones_of[6] ^ count_ones_of[7])),
+	count_ones_of[4] ^ count_ones_of[5] ^ (count_ones_of[6] ^ count_ones_of[7])
+};
+wire [2:0] count_ones_of_four_8 = {
+	count_ones_of[8] & count_ones_of[9] & (count_ones_of[10] & count_ones_of[11]),
+	(count_ones_of[8] & count_ones_of[9]) ^ (count_ones_of[10] & count_ones_of[11])
+	^ ((count_ones_of[8] ^ count_ones_of[9]) & (count_ones_of[10] ^ count_ones_of[11])),
+	count_ones_of[8] ^ count_ones_of[9] ^ (count_ones_of[10] ^ count_ones_of[11])
+};
+wire [2:0] count_ones_of_four_9 = {
+	count_ones_of[12] & count_ones_of[13] & (count_ones_of[14] & count_ones_of[15]),
+	(count_ones_of[12] & count_ones_of[13]) ^ (count_ones_of[14] & count_ones_of[15])
+	^ ((count_ones_of[12] ^ count_ones_of[13]) & (count_ones_of[14] ^ count_ones_of[15])),
+	count_ones_of[12] ^ count_ones_of[13] ^ (count_ones_of[14] ^ count_ones_of[15])
+};
+wire [4:0] count_ones_sum_7 = {1'b0, {1'b0, count_ones_of_four_6} + {1'b0, count_ones_of_four_7}}
+	+ {1'b0, {1'b0, count_ones_of_four_8} + {1'b0, count_ones_of_four_9}};
+wire [5:0] count_ones_sum_8 = {1'b0, count_ones_sum_7} + {5'd0, count_ones_of[16]};
+assign ones_of_both = {3'd0, count_ones_sum_8[4:0]};
+wire _unused_ok = &{1'b0, ne_chain, eq_chain, ne_chain_2, ne_chain_3, eq_chain_2, add_with_carry_sum, add_with_carry_sum_2, first_set_of, lowest_set_groups_2, lowest_set_groups_4, lowest_set_groups_6, count_ones_sum_4, count_ones_sum_8};
+endmodule

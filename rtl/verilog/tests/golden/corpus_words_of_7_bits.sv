@@ -1,0 +1,95 @@
+// all::verilog::intrinsics::Words<7, 8> (rtl/verilog/tests/verilog/intrinsics.rs)
+module corpus_words_of_7_bits (
+	input logic [6:0] a,
+	input logic [6:0] b,
+	input logic [7:0] at,
+	input logic carry,
+	output logic [4:0] compared,
+	output logic [1:0] apart,
+	output logic [7:0] sum,
+	output logic [7:0] plain_sum,
+	output logic carry_out,
+	output logic [7:0] number,
+	output logic [8:0] number_of_sum,
+	output logic [6:0] alone,
+	output logic [6:0] alone_of_sum,
+	output logic [7:0] ones,
+	output logic [7:0] ones_of_both
+);
+assign compared = {a != b, a == b, (a + 7'd1) != (b ^ a), a == 7'd1, 7'd1 != b};
+wire [6:0] turned = a ^ (7'd1 << at);
+assign apart = {turned != a, turned == a};
+wire [8:0] add_with_carry_sum = {1'b0, a, 1'b1} + {1'b0, b, carry};
+wire [7:0] sum_2 = add_with_carry_sum[8:1];
+assign sum = sum_2;
+assign plain_sum = {1'b0, a} + {1'b0, ~b};
+wire [8:0] add_with_carry_sum_2 = {1'b0, a & b, 1'b1} + {1'b0, a, 1'b1};
+assign carry_out = add_with_carry_sum_2[8];
+wire first_set_group = !(|a[3:0]);
+assign number = {
+	5'd0,
+	first_set_group,
+	first_set_group ? {!(a[4] | a[5]), !a[4] & a[5]} : {!(a[0] | a[1]), !a[0] & (a[1] | !a[2])}
+};
+wire [6:0] first_set_of = a + b;
+wire first_set_group_2 = !(|first_set_of[3:0]);
+assign number_of_sum = {
+	6'd0,
+	first_set_group_2,
+	first_set_group_2 ? {!(first_set_of[4] | first_set_of[5]), !first_set_of[4] & first_set_of[5]} : {!(first_set_of[0] | first_set_of[1]), !first_set_of[0] & (first_set_of[1] | !first_set_of[2])}
+} + {1'b0, at};
+wire [1:0] lowest_set_groups = {|a[6:4], |a[3:0]};
+assign alone = {
+	a[6] & !(lowest_set_groups[0] | a[4] | a[5]),
+	a[5] & !(lowest_set_groups[0] | a[4]),
+	a[4] & !lowest_set_groups[0],
+	a[3] & !(a[0] | a[1] | a[2]),
+	a[2] & !(a[0] | a[1]),
+	a[1] & !a[0],
+	a[0]
+};
+wire [6:0] lowest_set_of = a - b;
+wire [1:0] lowest_set_groups_2 = {|lowest_set_of[6:4], |lowest_set_of[3:0]};
+wire [1:0] lowest_set_groups_3 = {|b[6:4], |b[3:0]};
+assign alone_of_sum = {
+	lowest_set_of[6] & !(lowest_set_groups_2[0] | lowest_set_of[4] | lowest_set_of[5]),
+	lowest_set_of[5] & !(lowest_set_groups_2[0] | lowest_set_of[4]),
+	lowest_set_of[4] & !lowest_set_groups_2[0],
+	lowest_set_of[3] & !(lowest_set_of[0] | lowest_set_of[1] | lowest_set_of[2]),
+	lowest_set_of[2] & !(lowest_set_of[0] | lowest_set_of[1]),
+	lowest_set_of[1] & !lowest_set_of[0],
+	lowest_set_of[0]
+}
+	| {
+	b[6] & !(lowest_set_groups_3[0] | b[4] | b[5]),
+	b[5] & !(lowest_set_groups_3[0] | b[4]),
+	b[4] & !lowest_set_groups_3[0],
+	b[3] & !(b[0] | b[1] | b[2]),
+	b[2] & !(b[0] | b[1]),
+	b[1] & !b[0],
+	b[0]
+};
+wire [2:0] count_ones_of_four = {
+	a[0] & a[1] & (a[2] & a[3]),
+	(a[0] & a[1]) ^ (a[2] & a[3]) ^ ((a[0] ^ a[1]) & (a[2] ^ a[3])),
+	a[0] ^ a[1] ^ (a[2] ^ a[3])
+};
+wire [2:0] count_ones_of_four_2 = {1'b0, (a[4] & a[5]) ^ ((a[4] ^ a[5]) & a[6]), a[4] ^ a[5] ^ a[6]};
+wire [3:0] count_ones_sum = {1'b0, count_ones_of_four} + {1'b0, count_ones_of_four_2};
+assign ones = {5'd0, count_ones_sum[2:0]};
+wire [6:0] count_ones_of = a ^ b;
+wire [2:0] count_ones_of_four_3 = {
+	count_ones_of[0] & count_ones_of[1] & (count_ones_of[2] & count_ones_of[3]),
+	(count_ones_of[0] & count_ones_of[1]) ^ (count_ones_of[2] & count_ones_of[3])
+	^ ((count_ones_of[0] ^ count_ones_of[1]) & (count_ones_of[2] ^ count_ones_of[3])),
+	count_ones_of[0] ^ count_ones_of[1] ^ (count_ones_of[2] ^ count_ones_of[3])
+};
+wire [2:0] count_ones_of_four_4 = {
+	1'b0,
+	(count_ones_of[4] & count_ones_of[5]) ^ ((count_ones_of[4] ^ count_ones_of[5]) & count_ones_of[6]),
+	count_ones_of[4] ^ count_ones_of[5] ^ count_ones_of[6]
+};
+wire [3:0] count_ones_sum_2 = {1'b0, count_ones_of_four_3} + {1'b0, count_ones_of_four_4};
+assign ones_of_both = {5'd0, count_ones_sum_2[2:0]};
+wire _unused_ok = &{1'b0, add_with_carry_sum, add_with_carry_sum_2, first_set_of, lowest_set_groups, lowest_set_groups_2, lowest_set_groups_3, count_ones_sum, count_ones_sum_2};
+endmodule

@@ -331,7 +331,8 @@ fn reports_and_prints_are_shown_and_dropped() {
         let mut bench = Bench::new(wave);
         let mut rng = wave.rng();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        let stage: Vec<u32> = registers::HPU.registers.iter().filter(|r| r.kind == Kind::Stage).map(|r| r.offset).collect();
+        let stage: Vec<u32> =
+            registers::HPU.registers.iter().filter(|r| r.kind == Kind::Stage).map(|r| r.offset).collect();
         for _ in 0..32 {
             // Whatever the settings are.
             stage.iter().for_each(|offset| bench.write(*offset, rng.random()));

@@ -146,8 +146,8 @@ impl Reference {
         }
         for (requester, access, answer) in answered {
             let held = &before[access.address as usize / 4 % BANKS];
-            let holds = held.word == access.address / 4
-                && held.holders.contains(&(*requester, access.hpu, access.thread));
+            let holds =
+                held.word == access.address / 4 && held.holders.contains(&(*requester, access.hpu, access.thread));
             self.apply(now, *requester, access, *answer, holds);
         }
     }
@@ -410,7 +410,8 @@ fn random_traffic(name: &str, size: usize, clusters: usize, hpus: usize, rounds:
                     requester.waiting.push_back(access);
                     if access.atomic == Some(LR) && rng.random() {
                         // In the same word, or in another one.
-                        let address = if rng.random_bool(0.8) { access.address } else { address(rng.random_range(0..words)) };
+                        let address =
+                            if rng.random_bool(0.8) { access.address } else { address(rng.random_range(0..words)) };
                         requester.waiting.push_back(Access { atomic: Some(SC), address, ..access });
                     }
                 }

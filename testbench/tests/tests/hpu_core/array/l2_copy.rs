@@ -399,7 +399,8 @@ fn segments_follow_one_another() {
             let mut begun = vec![];
             while begun.len() < 40 {
                 if bench.offered.is_none() {
-                    bench.offered = Some(Ask { from: 64 * (bench.taken as u64 % 512) + 42, length: 1408, ..Ask::default() });
+                    bench.offered =
+                        Some(Ask { from: 64 * (bench.taken as u64 % 512) + 42, length: 1408, ..Ask::default() });
                 }
                 let before = bench.begun;
                 bench.step();

@@ -506,7 +506,10 @@ impl Bench {
             }
             2 => {
                 let aligned = 8 - (limits.host & 7) as u32;
-                let left = (limits.host_size as u32).wrapping_sub(words[1]).wrapping_add(rng.random_range(0..3)).wrapping_sub(1);
+                let left = (limits.host_size as u32)
+                    .wrapping_sub(words[1])
+                    .wrapping_add(rng.random_range(0..3))
+                    .wrapping_sub(1);
                 let inside = any % (limits.host_size as u32).max(1);
                 [0, aligned, left, left, inside, any][rng.random_range(0..6)]
             }

@@ -316,9 +316,8 @@ fn empty(wave: &WaveContext, style: RamStyle) {
     // Each rule, with any rules after it that are valid and any before it that are not.
     for r in 0..RULES {
         let valid = |other: usize, any: bool| other == r || other > r && any;
-        let rules: Vec<(usize, Rule)> = (0..RULES)
-            .map(|other| (other, Rule { valid: valid(other, rng.random_bool(0.2)), ..context }))
-            .collect();
+        let rules: Vec<(usize, Rule)> =
+            (0..RULES).map(|other| (other, Rule { valid: valid(other, rng.random_bool(0.2)), ..context })).collect();
         assert_eq!(outcome(&rules), format!("rule {r}"));
     }
 }

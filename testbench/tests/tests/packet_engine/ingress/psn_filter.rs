@@ -510,7 +510,8 @@ fn neighbours_meet() {
             let most = rng.random_range(2..7);
             assert_eq!(bench.verdicts(&packets, || rng.random_range(2..=most)), expected, "{numbers:?}");
             // Another node has no place there, and gets none by sending again.
-            let strangers = [(); 4].map(|()| Packet::put(node ^ 64 << rng.random_range(0..26), rng.random_range(0..WINDOW)));
+            let strangers =
+                [(); 4].map(|()| Packet::put(node ^ 64 << rng.random_range(0..26), rng.random_range(0..WINDOW)));
             assert_eq!(bench.verdicts(&strangers, || 2), [Answer::Dropped(reasons::NO_PEER); 4], "{strangers:?}");
         }
     });

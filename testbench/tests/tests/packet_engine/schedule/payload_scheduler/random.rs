@@ -14,6 +14,8 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         let dut = Dut::new(wave, PayloadScheduler::new(&config), "payload_scheduler");
         dut.contexts.set_bytes(&contexts().to_le_bytes());
         let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
+        dut.host_process.set(around.host.0);
+        dut.host_mailbox.set(around.host.1);
         around.losses = losses;
         around.task_rate = 40;
         // Every third context has an HPU of its own.
@@ -40,9 +42,11 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         }
         let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
         assert_eq!(around.seen, counts);
+        assert_eq!(around.seen_whole, around.whole);
         assert_eq!(dut.counts.messages_open.number(), 0, "a message slot leaked");
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
+        assert!(around.whole > messages as u64 / 100, "{} whole frames", around.whole);
         assert!(around.silent > messages as u64 / 4, "{} frames without a sequence number", around.silent);
         let [begun, again, failed] = around.tasks.counts;
         println!("tasks: {begun} began, {again} found no slot, {failed} failed");

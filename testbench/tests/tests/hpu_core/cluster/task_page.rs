@@ -7,7 +7,7 @@ use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_hart::assembler::*;
 
-/// Cycles from the one that the task page tells to the first of the handler: fewer than these, and those of the loading of a
+/// Cycles from the one in the task page to the first of the handler: fewer than these, and those of the loading of a
 /// packet.
 const BEFORE: u32 = 64;
 const LOADS: u32 = 800;
@@ -84,7 +84,7 @@ fn a_handler_finds_its_packet_and_its_task() {
             let began = bench.clock.wrapping_add(bench.begun.last().expect("a handler began").1) as u32;
             let before = began.wrapping_sub(word(state, 16 + map::TASK_CYCLE as usize));
             let most = if packet.is_some() { BEFORE + LOADS } else { BEFORE };
-            assert!((1..most).contains(&before), "the page tells cycle {before} before the handler's first");
+            assert!((1..most).contains(&before), "the cycle in the page is {before} before the handler's first");
             let frame_len = packet.as_ref().map_or(0, Vec::len) as u64;
             let in_packet = |offset: u64| if packet.is_some() { u64::from(PACKET) | offset } else { 0 };
             let hpu = bench.begun.last().expect("a handler began").0 as u64;

@@ -285,6 +285,28 @@ fn an_open_frame_keeps_its_set() {
     });
 }
 
+/// A frame that began after a reset and before the first set is wanted by no rule, whatever the tables hold from before the reset.
+#[test]
+fn a_reset_forgets_both_sets() {
+    run_with_wave_on_failure("header_matcher_reset", |wave| {
+        let mut bench = Bench::new(wave, "header_matcher_reset", RULES, RamStyle::Distributed);
+        let mut set = RuleSet::empty(RULES);
+        set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
+        (0..2).for_each(|_| drop(bench.install(&set, |_| ())));
+        for _ in 0..8 {
+            bench.reset();
+            bench.start(vec![1; 100], 0);
+            bench.beat();
+            bench.step();
+            bench.install(&set, |_| ());
+            bench.beat();
+            bench.step();
+            bench.drain();
+        }
+        assert!(bench.seen["no_rule"] > 4 && !bench.seen.contains_key("rule 2"), "{:?}", bench.seen);
+    });
+}
+
 /// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
 fn empty(wave: &WaveContext, style: RamStyle) {
     let mut bench = Bench::new(wave, "header_matcher_empty", RULES, style);

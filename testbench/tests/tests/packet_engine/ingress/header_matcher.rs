@@ -292,7 +292,9 @@ fn a_reset_forgets_both_sets() {
         let mut bench = Bench::new(wave, "header_matcher_reset", RULES, RamStyle::Distributed);
         let mut set = RuleSet::empty(RULES);
         set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
-        (0..2).for_each(|_| drop(bench.install(&set, |_| ())));
+        for _ in 0..2 {
+            bench.install(&set, |_| ());
+        }
         for _ in 0..8 {
             bench.reset();
             bench.start(vec![1; 100], 0);

@@ -24,8 +24,6 @@ use spindle_verilog::ports::{HasPorts, Wire, Word};
 use spindle_verilog::prelude::{bits, Bit, In, Packed, SinkPorts};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-/// The context that is not active; the others have the handlers that their low bits name.
-const INACTIVE: u64 = 15;
 /// An opcode that no mailbox serves.
 const NOT_SERVED: u64 = opcode::CTRL as u64;
 /// Their raw messages are named by a field of their frames, and end by the rule's end test.
@@ -152,6 +150,8 @@ pub struct Surroundings {
     /// The same, until their cells return; and the first command of each that counts.
     words: HashMap<u64, PacketDesc>,
     commands: HashMap<u64, Command>,
+    /// The context that is not active.
+    pub inactive: u64,
     /// Numbers about which those of nodes, processes and messages are.
     names: [u64; 3],
     /// The mailbox of the host window: process, number.
@@ -194,9 +194,9 @@ pub struct Tasks {
     pub counts: [u64; 3],
 }
 
-/// `ContextStatus` of all contexts.
-pub fn contexts() -> u64 {
-    (0..INACTIVE).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
+/// `ContextStatus` of all contexts: all but one are active, with the handlers that their low bits name.
+pub fn contexts(inactive: u64) -> u64 {
+    (0..16).filter(|c| *c != inactive).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
 }
 
 /// Installs the policy of each context, and waits until the scheduler has cleared its tables.
@@ -226,8 +226,8 @@ pub fn install<B: HasPorts>(
     }
 }
 
-fn target(context: u64) -> Target {
-    if context == INACTIVE {
+fn target(context: u64, inactive: u64) -> Target {
+    if context == inactive {
         return Target::Refused(reasons::NO_CONTEXT);
     }
     let handlers = Handlers { header: context & 1 == 1, payload: context & 2 == 2, completion: context & 4 == 4 };
@@ -238,6 +238,7 @@ impl Surroundings {
     /// `messages` random messages, at most `window` of them alive at once.
     pub fn new(config: &Config, mut rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
         Self {
+            inactive: 15,
             names: [(); 3].map(|()| rng.random::<u32>().into()),
             host: (rng.random_range(0..64), rng.random_range(0..0x10000)),
             whole: 0,
@@ -344,7 +345,7 @@ impl Surroundings {
         let target = match () {
             _ if mailbox && op == NOT_SERVED => Target::Refused(reasons::UNSUPPORTED),
             _ if mailbox || host => Target::Mailbox,
-            _ => target(context),
+            _ => target(context, self.inactive),
         };
         let lossy = packets > 1
             && !to_host
@@ -504,6 +505,9 @@ impl Surroundings {
         let offered = self.offered;
         if self.offer(&dut.packet, offered) {
             set_packet(dut, &offered.expect("a packet is offered"));
+        } else {
+            // Anything may stand there without a packet.
+            set_packet(dut, &random_bits(&mut self.rng));
         }
         let word = self.done.front().cloned();
         self.offer(&dut.task_done, word);
@@ -774,7 +778,7 @@ impl Surroundings {
             let due = self.tasks.due.take().ok_or("no task was due")?;
             self.tasks.taken_at = None;
             let begins = dut.task_taken.is_high();
-            if begins && due.context.to_u64() == INACTIVE {
+            if begins && due.context.to_u64() == self.inactive {
                 return Err(format!("{due:?} began in a context that is not active"));
             }
             self.tasks.counts[usize::from(!begins)] += 1;

@@ -5,13 +5,13 @@ use crate::hpu_core::processor::isa;
 use crate::hpu_core::processor::units::word_of;
 use hpu_core::array::{context_counts, tally};
 use hpu_core::registers::Registers;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::Rng;
 use spindle_contract::memory_map as map;
 use spindle_contract::params::CODE_ALIGN;
-use spindle_contract::registers::{self, hpu};
+use spindle_contract::registers::{self, hpu, Access, Kind};
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const HPUS: usize = 8;
 const CONTEXTS: usize = 8;
@@ -168,17 +168,51 @@ fn contexts_are_staged_and_installed() {
         ];
         // The tailroom is in bytes there, in beats here.
         let shift = |offset: u32| if offset == hpu::CTX_TAILROOM { 6 } else { 0 };
-        for slot in 0..2 * CONTEXTS as u32 {
+        // Register, its bits, and where they are in the policy.
+        let policies = [
+            (hpu::CTX_WEIGHT, 0xFF, [(0, 8, 0), (0, 0, 0)]),
+            (hpu::CTX_QUOTA, 0x07FF_01FF, [(0, 9, 8), (16, 11, 17)]),
+            (hpu::CTX_OVERLOAD, 3, [(0, 2, 28), (0, 0, 0)]),
+            (hpu::CTX_USER_HEADER, 0x7F, [(0, 7, 30), (0, 0, 0)]),
+            (hpu::CTX_CORE_MASK, u32::MAX, [(0, 32, 37), (0, 0, 0)]),
+            (hpu::CTX_PROCESS, 0x3F, [(0, 6, 69), (0, 0, 0)]),
+        ];
+        let word =
+            |bench: &Bench| bench.dut.policy.bytes().iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b));
+        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "weight 1, all HPUs, no task handler");
+        let slots = (0..2 * CONTEXTS as u32).chain((4..32).map(|bit| 1 << bit | 3)).chain((0..40).map(|i| i % 8));
+        for slot in slots {
             let mut values: Vec<u32> = fields.iter().map(|(_, width)| rng.random::<u32>() >> (32 - width)).collect();
-            // Images are aligned, and there is a task handler.
-            values[3] |= 1;
+            // A task handler, or none; images are aligned.
+            values[3] = [0, 1 << rng.random_range(0..32), values[3]][rng.random_range(0..3)];
             values[4] &= !(CODE_ALIGN as u32 - 1);
-            for ((offset, _), value) in fields.iter().zip(&values) {
-                bench.write(*offset, *value << shift(*offset));
+            // Register, what is written, what is read.
+            let staged = fields.iter().zip(&values).map(|((offset, _), value)| {
+                let word = *value << shift(*offset);
+                (*offset, word, word)
+            });
+            let mut writes: Vec<(u32, u32, u32)> = staged.collect();
+            for (offset, mask, _) in policies {
+                let value = rng.random();
+                writes.push((offset, value, value & mask));
             }
-            for ((offset, _), value) in fields.iter().zip(&values) {
-                assert_eq!(bench.read(*offset), *value << shift(*offset), "offset {offset:#x}");
+            let active: u32 = rng.random_range(0..0x10000);
+            writes.push((hpu::CTX_ACTIVE, active, active));
+            writes.shuffle(&mut rng);
+            for (offset, value, _) in &writes {
+                bench.write(*offset, *value);
             }
+            for (offset, _, value) in &writes {
+                assert_eq!(bench.read(*offset), *value, "offset {offset:#x}");
+            }
+            let mut expected = u128::from(values[3] != 0) << 75;
+            for (offset, _, parts) in policies {
+                let (_, value, _) = writes.iter().find(|write| write.0 == offset).expect("it is written");
+                for (from, width, to) in parts {
+                    expected |= (u128::from(*value) >> from & ((1 << width) - 1)) << to;
+                }
+            }
+            assert_eq!((word(&bench), bench.dut.active.number()), (expected, u64::from(active)));
             bench.write(hpu::CTX_INSTALL, slot);
             let installed = std::mem::take(&mut bench.installed);
             if slot >= CONTEXTS as u32 {
@@ -194,35 +228,28 @@ fn contexts_are_staged_and_installed() {
                 at += width;
             }
         }
-        let word =
-            |bench: &Bench| bench.dut.policy.bytes().iter().rev().fold(0u128, |word, b| word << 8 | u128::from(*b));
-        let tasks = 1 << 75;
-        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37 | tasks, "weight 1, all HPUs, a task handler");
-        bench.write(hpu::CTX_TASK, 0);
-        assert_eq!(word(&bench), 1 | u128::from(u32::MAX) << 37, "no task handler");
-        bench.write(hpu::CTX_TASK, 4);
-        // Register, its bits, and where they are in the policy.
-        let policies = [
-            (hpu::CTX_WEIGHT, 0xFF, [(0, 8, 0), (0, 0, 0)]),
-            (hpu::CTX_QUOTA, 0x07FF_01FF, [(0, 9, 8), (16, 11, 17)]),
-            (hpu::CTX_OVERLOAD, 3, [(0, 2, 28), (0, 0, 0)]),
-            (hpu::CTX_USER_HEADER, 0x7F, [(0, 7, 30), (0, 0, 0)]),
-            (hpu::CTX_CORE_MASK, u32::MAX, [(0, 32, 37), (0, 0, 0)]),
-            (hpu::CTX_PROCESS, 0x3F, [(0, 6, 69), (0, 0, 0)]),
-        ];
-        let mut expected = tasks;
-        for (offset, mask, parts) in policies {
-            let value: u32 = rng.random();
-            bench.write(offset, value);
-            assert_eq!(bench.read(offset), value & mask, "offset {offset:#x}");
-            for (from, width, to) in parts {
-                expected |= (u128::from(value) >> from & ((1 << width) - 1)) << to;
+    });
+}
+
+/// What is set is forgotten at a reset.
+#[test]
+fn a_reset_restores_what_the_contract_says() {
+    run_with_wave_on_failure("registers_reset", |wave| {
+        let mut bench = Bench::new(wave);
+        let mut rng = wave.rng();
+        let set = |kind| matches!(kind, Kind::Control | Kind::Stage | Kind::Pointer);
+        let registers = registers::HPU.registers.iter().filter(|r| set(r.kind) && r.access == Access::ReadWrite);
+        let registers: Vec<_> = registers.collect();
+        for _ in 0..4 {
+            for register in &registers {
+                bench.write(register.offset, rng.random());
+            }
+            bench.dut.reset();
+            for register in &registers {
+                assert_eq!(bench.read(register.offset), register.reset(), "{}", register.name);
             }
         }
-        // The weight and the mask replace what stood there.
-        assert_eq!(word(&bench), expected);
-        bench.write(hpu::CTX_ACTIVE, 0xBEEF);
-        assert_eq!((bench.read(hpu::CTX_ACTIVE), bench.dut.active.number()), (0xBEEF, 0xBEEF));
+        assert!(registers.len() > 20, "{} registers", registers.len());
     });
 }
 
@@ -277,6 +304,19 @@ fn code_is_predecoded_on_its_way() {
                 words.iter().enumerate().map(|(i, word)| (u64::from(at(i) / 4), code_word(*word))).collect();
             assert_eq!(std::mem::take(&mut bench.code), expected, "from {from:#x}");
         }
+        // Every operation with every function, most of which are none.
+        let operations: HashSet<u32> = table.iter().map(|instruction| instruction.value & 0x7F).collect();
+        let mut words: Vec<u32> = operations
+            .iter()
+            .flat_map(|operation| (0..1 << 10).map(move |f| operation | (f & 7) << 12 | f >> 3 << 25))
+            .collect();
+        words.shuffle(&mut rng);
+        bench.write(hpu::IMEM_ADDR, 0);
+        for (i, word) in words.into_iter().enumerate() {
+            let word = word | rng.random::<u32>() & 0x01FF_8F80;
+            bench.write(hpu::IMEM_DATA, word);
+            assert_eq!(bench.code.pop(), Some((i as u64 % 0x4000, code_word(word))), "{word:#x}");
+        }
         // No other write is one of code.
         for register in registers::HPU.registers.iter().filter(|r| r.offset != hpu::IMEM_DATA) {
             bench.access(true, register.offset, rng.random());
@@ -289,31 +329,39 @@ fn code_is_predecoded_on_its_way() {
 fn reports_and_prints_are_shown_and_dropped() {
     run_with_wave_on_failure("registers_reports", |wave| {
         let mut bench = Bench::new(wave);
-        let report: Vec<u8> = (0..16).map(|i| 0x11 * i).collect();
-        let print: Vec<u8> = (0..14).map(|i| 0xF0 - 3 * i).collect();
+        let mut rng = wave.rng();
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        bench.dut.fault.set_bytes(&report);
-        bench.dut.print.set_bytes(&print);
-        bench.dut.fault.count.set(3);
-        bench.dut.print.count.set(64);
-        bench.dut.context_puts.set(0x181);
-        let expected = [
-            (hpu::FAULT_COUNT, 3),
-            (hpu::FAULT_WHO, word(&report[..4])),
-            (hpu::FAULT_PC, word(&report[4..8])),
-            (hpu::FAULT_ADDRESS, word(&report[8..12])),
-            (hpu::FAULT_FRAME, word(&report[12..])),
-            (hpu::PRINT_COUNT, 64),
-            (hpu::PRINT_WHO, word(&print[..4])),
-            (hpu::PRINT_FRAME, word(&print[4..6])),
-            (hpu::PRINT_LOW, word(&print[6..10])),
-            (hpu::PRINT_HIGH, word(&print[10..])),
-            (hpu::CONTEXT_PUTS, 0x181),
-        ];
-        for (offset, value) in expected {
-            assert_eq!(bench.read(offset), value, "offset {offset:#x}");
+        let stage: Vec<u32> =
+            registers::HPU.registers.iter().filter(|r| r.kind == Kind::Stage).map(|r| r.offset).collect();
+        for _ in 0..32 {
+            // Whatever the settings are.
+            stage.iter().for_each(|offset| bench.write(*offset, rng.random()));
+            let (report, print): ([u8; 16], [u8; 14]) = (rng.random(), rng.random());
+            let (faults, prints, puts) = (rng.random::<u8>(), rng.random::<u8>(), rng.random_range(0..0x200u32));
+            bench.dut.fault.set_bytes(&report);
+            bench.dut.print.set_bytes(&print);
+            bench.dut.fault.count.set(faults);
+            bench.dut.print.count.set(prints);
+            bench.dut.context_puts.set(puts);
+            let mut expected = [
+                (hpu::FAULT_COUNT, faults.into()),
+                (hpu::FAULT_WHO, word(&report[..4])),
+                (hpu::FAULT_PC, word(&report[4..8])),
+                (hpu::FAULT_ADDRESS, word(&report[8..12])),
+                (hpu::FAULT_FRAME, word(&report[12..])),
+                (hpu::PRINT_COUNT, prints.into()),
+                (hpu::PRINT_WHO, word(&print[..4])),
+                (hpu::PRINT_FRAME, word(&print[4..6])),
+                (hpu::PRINT_LOW, word(&print[6..10])),
+                (hpu::PRINT_HIGH, word(&print[10..])),
+                (hpu::CONTEXT_PUTS, puts),
+            ];
+            expected.shuffle(&mut rng);
+            for (offset, value) in expected {
+                assert_eq!(bench.read(offset), value, "offset {offset:#x}");
+            }
         }
-        assert_eq!(bench.pops, [0, 0], "reading drops nothing");
+        assert_eq!(bench.pops, [0, 0], "reading drops nothing, nor do other writes");
         bench.write(hpu::FAULT_POP, 1);
         bench.write(hpu::PRINT_POP, 1);
         bench.write(hpu::PRINT_POP, 1);

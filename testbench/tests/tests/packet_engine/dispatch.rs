@@ -3,6 +3,7 @@
 use crate::packet_engine::hpus::Hpus;
 use crate::packet_engine::ingress::common::{get_field, has_field};
 use packet_engine::dispatch::Dispatch;
+use packet_engine::schedule::task_timers::types::{DueTask, WaitingTask};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{PlacementDesc, TaskDesc, TaskDone};
@@ -10,7 +11,7 @@ use spindle_contract::descriptors::kind;
 use spindle_contract::params::Config;
 use spindle_harness::{random_bits, run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_verilog::prelude::bits as hw;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 const CONFIG: Config = Config::ALVEO;
 /// Fields of `StoredPacket` that both descriptors show, with their widths, from the least significant bit on.
@@ -59,6 +60,8 @@ struct Order {
     fields: HashMap<&'static str, u64>,
     /// A placement elsewhere: what of its fields is other than the packet's.
     elsewhere: Option<HashMap<&'static str, u64>>,
+    /// There is no packet: a task that was due.
+    bare: bool,
     ordered: u64,
 }
 
@@ -76,6 +79,8 @@ struct Bench {
     rng: ChaCha8Rng,
     now: u64,
     free: VecDeque<u64>,
+    /// Slots for tasks without a packet.
+    slots: VecDeque<u64>,
     /// Tasks that were ordered and have not left, by context.
     waiting: Vec<VecDeque<Order>>,
     places: VecDeque<Order>,
@@ -118,6 +123,7 @@ impl Bench {
             rng: wave.rng(),
             now: 0,
             free: (0..config.cells() as u64).collect(),
+            slots: (0..64).collect(),
             waiting: vec![VecDeque::new(); 16],
             places: VecDeque::new(),
             running: vec![],
@@ -166,6 +172,32 @@ impl Bench {
             flow_control: rng.random_range(0..2),
             fields,
             elsewhere: None,
+            bare: false,
+            ordered: 0,
+        })
+    }
+
+    /// A task without a packet, in a slot.
+    fn due(&mut self, context: u64) -> Option<Order> {
+        let slot = self.slots.pop_front()?;
+        let rng = &mut self.rng;
+        let own = [
+            ("context", context),
+            ("addr", rng.random()),
+            ("stamp", rng.random::<u32>().into()),
+            ("frame", rng.random::<u16>().into()),
+        ];
+        Some(Order {
+            pkt: slot,
+            slot,
+            kind: kind::TASK.into(),
+            from_handler: 0,
+            pending: 0,
+            dropped: rng.random_range(0..1 << 32),
+            flow_control: rng.random_range(0..2),
+            fields: STORED.iter().map(|(name, _)| (*name, 0)).chain(own).collect(),
+            elsewhere: None,
+            bare: true,
             ordered: 0,
         })
     }
@@ -180,6 +212,17 @@ impl Bench {
     }
 
     fn store(&mut self, order: &Order) {
+        if order.bare {
+            let task = WaitingTask {
+                argument: hw(order.fields["addr"]),
+                deadline: hw(order.fields["stamp"]),
+                frame: hw(order.fields["frame"]),
+            };
+            self.dut.store_task.set(true);
+            self.dut.store_slot.set(order.slot);
+            self.dut.stored_task.set(DueTask { context: hw(order.fields["context"]), task });
+            return;
+        }
         self.dut.store.set(true);
         self.dut.store_pkt.set(order.pkt);
         let packed = bits(STORED.iter().map(|(name, width)| (order.fields[name], *width)));
@@ -189,7 +232,7 @@ impl Bench {
 
     /// The order comes in the next cycle.
     fn prefetch(&mut self, order: &Order) {
-        let packed = bits([(order.pkt, 10), (0, 1), (order.slot, 8), (order.fields["context"], 4)]);
+        let packed = bits([(order.pkt, 10), (order.bare.into(), 1), (order.slot, 8), (order.fields["context"], 4)]);
         self.dut.prefetch.set_bytes(&packed);
     }
 
@@ -248,7 +291,11 @@ impl Bench {
             self.dut.ended_task.set(done);
             self.hpus.ends(&done);
             self.active[done.context.to_u64() as usize] -= 1;
-            self.free.push_back(done.pkt.to_u64());
+            if done.kind.to_u64() == u64::from(kind::TASK) {
+                self.slots.push_back(done.msg_slot.to_u64());
+            } else {
+                self.free.push_back(done.pkt.to_u64());
+            }
         }
         self.busy.iter_mut().zip(self.active).for_each(|(busy, active)| *busy += active);
         if self.fast.is_none() && self.rng.random_bool(self.fast_chance) {
@@ -268,7 +315,9 @@ impl Bench {
             self.placement()?;
         }
         self.dut.tick();
-        for wire in [&self.dut.store, &self.dut.task_push, &self.dut.placement_push, &self.dut.redirect] {
+        for wire in
+            [&self.dut.store, &self.dut.store_task, &self.dut.task_push, &self.dut.placement_push, &self.dut.redirect]
+        {
             wire.set(false);
         }
         self.now += 1;
@@ -292,7 +341,7 @@ impl Bench {
             kind: hw(order.kind),
             dropped_bytes: hw(order.dropped),
             flow_control: order.flow_control == 1,
-            has_packet: order.kind != u64::from(kind::COMPLETION),
+            has_packet: order.kind < u64::from(kind::COMPLETION),
             version: hw(1),
             dispatched: hw((self.dut.cycle() - self.reset) & 0xFFFF_FFFF),
             spare: hw(0),
@@ -363,7 +412,8 @@ impl Bench {
             let least = contexts.iter().copied().min_by_key(|c| self.waiting[*c as usize].len()).expect("some context");
             let mut next = None;
             if cycle < count && self.waiting[least as usize].len() < depth {
-                next = self.packet(least);
+                next = if self.rng.random_ratio(1, 8) { self.due(least) } else { None };
+                next = next.or_else(|| self.packet(least));
             }
             if let Some(order) = &next {
                 self.store(order);
@@ -393,7 +443,7 @@ fn random_orders() {
             let eager = !(bench.now / 700).is_multiple_of(3);
             let mut redirects = false;
             if let Some(mut order) = stored.pop_front().flatten() {
-                let is_task = bench.rng.random_range(0..4) > 0;
+                let is_task = order.bare || bench.rng.random_range(0..4) > 0;
                 (ordered, placements) = (ordered + u64::from(is_task), placements + u64::from(!is_task));
                 redirects = !is_task && bench.rng.random();
                 if redirects {
@@ -412,7 +462,7 @@ fn random_orders() {
             let mut next = None;
             if !redirects && (eager || bench.rng.random_range(0..12) == 0) {
                 let context = bench.rng.random_range(0..16);
-                next = bench.packet(context);
+                next = if bench.rng.random_ratio(1, 8) { bench.due(context) } else { bench.packet(context) };
             }
             if let Some(order) = &next {
                 bench.store(order);
@@ -425,7 +475,7 @@ fn random_orders() {
         }
         bench.dut.placement.ready.set(true);
         bench.fast_chance = 0.0;
-        bench.free.extend(stored.into_iter().flatten().map(|order| order.pkt));
+        bench.free.extend(stored.into_iter().flatten().filter(|order| !order.bare).map(|order| order.pkt));
         for _ in 0..40_000 {
             bench.step(|_, _| 10).unwrap_or_else(|breach| panic!("cycle {}: {breach}", bench.now));
         }
@@ -494,6 +544,7 @@ fn one_task_per_cycle() {
                 fresh
             };
             let (start, before) = (bench.now, bench.left.iter().sum::<u64>());
+            let sent = bench.sent.len();
             let mut first = None;
             while bench.waiting() > 100 {
                 bench.step(|_, _| 3).unwrap();
@@ -503,6 +554,10 @@ fn one_task_per_cycle() {
             let tasks = bench.left.iter().sum::<u64>() - before;
             let took = bench.now - first.expect("a task left") + 1;
             println!("{} contexts: {tasks} tasks in {took} cycles", contexts.len());
+            // All HPUs have room and nothing to do: the first tasks are spread over the clusters in turn.
+            let clusters: HashSet<usize> =
+                bench.sent[sent..][..2 * CONFIG.clusters].iter().map(|hpu| hpu / CONFIG.hpus).collect();
+            assert_eq!(clusters.len(), CONFIG.clusters, "{:?}", &bench.sent[sent..][..4 * CONFIG.clusters]);
             // A round of gifts costs up to 10 cycles; there are two here, as the first tasks leave no one with funds.
             let rounds = if contexts.len() == 1 { 0 } else { 2 };
             assert!(took <= tasks + 10 * rounds, "a task in every cycle");

@@ -1,19 +1,27 @@
 //! Context memory under contention: the answers must be explainable by one order of the accesses.
 //!
 //! Every access is answered a fixed number of cycles after its bank granted it, so the order of the answers is the order
-//! that must explain all of them. Accesses answered in the same cycle were in different banks and touch nothing in common.
+//! that must explain all of them. Accesses answered in the same cycle were in different banks; in common they touch only
+//! reservations, which end in all banks at once.
 
 use hpu_core::array::l2::L2;
+use rand::seq::SliceRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_harness::{lint, run_with_wave_on_failure, Dut, Source, WaveContext};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-const CLUSTERS: usize = 3;
-const HPUS: usize = 2;
-const BYTES: usize = 4096;
+/// The most of all, so that every wire has its use.
+const CLUSTERS: usize = 8;
+const HPUS: usize = 8;
+const BYTES: usize = 1 << 20;
 /// The host asks through the last port.
 const HOST: usize = CLUSTERS;
+/// Words that the host has written at the beginning.
+const WRITTEN: u64 = 1024;
+const BANKS: usize = 4;
+/// Age, in cycles, at which a reservation may be taken over.
+const OLD: u64 = 256;
 const LR: u64 = 0b00010;
 const SC: u64 = 0b00011;
 const SWAP: u64 = 0b00001;
@@ -66,11 +74,10 @@ impl Access {
         (0..self.size as usize).filter(in_word).map(move |i| (i, row + (lane + i) % 4))
     }
 
-    /// Any access of the first `words` words; one that would reach beyond its word is one of both parts.
-    fn random(rng: &mut ChaCha8Rng, words: u64, atomics: f64) -> Self {
-        let address = 4 * rng.random_range(0..words);
+    /// Any access of a hart of `hpus` HPUs to the word at `address`; one that would reach beyond the word is one of both parts.
+    fn random(rng: &mut ChaCha8Rng, hpus: usize, address: u64, atomics: f64) -> Self {
         let data = if rng.random_bool(0.3) { 0x8000_0000 ^ rng.random_range(0..3u32) } else { rng.random() };
-        let (hpu, thread) = (rng.random_range(0..HPUS as u64), rng.random_range(0..2));
+        let (hpu, thread) = (rng.random_range(0..hpus as u64), rng.random_range(0..2));
         if rng.random_bool(atomics) {
             let operation = match rng.random_range(0..3) {
                 0 => LR,
@@ -94,28 +101,66 @@ impl Access {
     }
 }
 
+/// Requester, HPU, thread.
+type Hart = (usize, u64, u64);
+
+/// The one reservation address of a bank: its word, the harts that hold it, and since when it is that word.
+#[derive(Clone, Default)]
+struct Reservation {
+    word: u64,
+    holders: HashSet<Hart>,
+    since: u64,
+}
+
 /// Definition of the memory: one access after the other.
+#[derive(Default)]
 struct Reference {
-    words: Vec<u32>,
-    /// Word that a hart has reserved: the word of its last LR, no one has written it since.
-    reserved: HashMap<(usize, u64, u64), u64>,
+    /// Words that are known: written, or read before.
+    words: HashMap<u64, u32>,
+    reserved: [Reservation; BANKS],
+    /// SCs that stored, and that did not though no one had written the word since their hart's LR.
     stored: usize,
     spurious: usize,
+    /// Words of which each hart has done an LR, without a write or another LR or SC of the hart since.
+    hopes: HashMap<Hart, u64>,
 }
 
 impl Reference {
-    fn new() -> Self {
-        Reference { words: vec![0; BYTES / 4], reserved: HashMap::new(), stored: 0, spurious: 0 }
+    /// A word, of which `read` has been read.
+    fn word(&mut self, word: u64, read: u32) -> u32 {
+        *self.words.entry(word).or_insert(read)
     }
 
-    /// Checks one answer and does the access.
-    fn apply(&mut self, requester: usize, access: &Access, answer: u32) {
+    /// Checks the answers of a cycle, from requesters, and does their accesses.
+    fn apply_all(&mut self, now: u64, answered: &[(usize, Access, u32)]) {
+        let banks: HashSet<u64> = answered.iter().map(|(_, access, _)| access.address / 4 % BANKS as u64).collect();
+        assert_eq!(banks.len(), answered.len(), "a bank answers once in a cycle: {answered:x?}");
+        let before = self.reserved.clone();
+        for (requester, access, _) in answered {
+            if matches!(access.atomic, Some(LR | SC)) {
+                let hart = (*requester, access.hpu, access.thread);
+                self.reserved.iter_mut().for_each(|bank| {
+                    bank.holders.remove(&hart);
+                });
+            }
+        }
+        for (requester, access, answer) in answered {
+            let held = &before[access.address as usize / 4 % BANKS];
+            let holds =
+                held.word == access.address / 4 && held.holders.contains(&(*requester, access.hpu, access.thread));
+            self.apply(now, *requester, access, *answer, holds);
+        }
+    }
+
+    /// Checks one answer and does the access; `holds`: its hart holds a reservation of the word.
+    fn apply(&mut self, now: u64, requester: usize, access: &Access, answer: u32, holds: bool) {
         let word = access.address / 4;
-        let old = self.words[word as usize];
         let hart = (requester, access.hpu, access.thread);
         let new = match access.atomic {
             None => {
-                let mut bytes = old.to_le_bytes();
+                let known = self.words.get(&word).copied();
+                let mut bytes = known.unwrap_or(answer).to_le_bytes();
+                assert!(known.is_some() || access.size == 4 && access.address % 4 == 0, "bytes of an unknown word");
                 for (i, at) in access.bytes() {
                     if access.write {
                         bytes[at % 4] = access.data.to_le_bytes()[i];
@@ -123,21 +168,32 @@ impl Reference {
                         assert_eq!(answer.to_le_bytes()[i], bytes[at % 4], "{access:x?} of requester {requester}");
                     }
                 }
+                if !access.write {
+                    self.word(word, answer);
+                }
                 access.write.then_some(u32::from_le_bytes(bytes))
             }
             Some(LR) => {
-                assert_eq!(answer, old, "{access:x?}");
-                self.reserved.insert(hart, word);
+                assert_eq!(answer, self.word(word, answer), "{access:x?}");
+                self.hopes.insert(hart, word);
+                let bank = &mut self.reserved[word as usize % BANKS];
+                if bank.word == word && !bank.holders.is_empty() {
+                    bank.holders.insert(hart);
+                } else if bank.holders.is_empty() || now - bank.since >= OLD {
+                    *bank = Reservation { word, holders: [hart].into(), since: now };
+                }
                 None
             }
             Some(SC) => {
-                let may = self.reserved.remove(&hart) == Some(word);
-                assert!(answer == 1 || answer == 0 && may, "{access:x?} of {requester} stored without a reservation");
-                self.stored += usize::from(answer == 0);
-                self.spurious += usize::from(answer == 1 && may);
-                (answer == 0).then_some(access.data)
+                assert_eq!(answer, u32::from(!holds), "{access:x?} of {requester}");
+                let hoped = self.hopes.remove(&hart) == Some(word);
+                assert!(hoped || !holds, "a reservation without an LR");
+                self.stored += usize::from(holds);
+                self.spurious += usize::from(hoped && !holds);
+                holds.then_some(access.data)
             }
             Some(operation) => {
+                let old = self.word(word, answer);
                 assert_eq!(answer, old, "{access:x?}");
                 let (a, b) = (old, access.data);
                 Some(match operation {
@@ -154,8 +210,12 @@ impl Reference {
             }
         };
         if let Some(new) = new {
-            self.words[word as usize] = new;
-            self.reserved.retain(|_, place| *place != word);
+            self.words.insert(word, new);
+            self.hopes.retain(|_, place| *place != word);
+            let bank = &mut self.reserved[word as usize % BANKS];
+            if bank.word == word {
+                bank.holders.clear();
+            }
         }
     }
 }
@@ -189,12 +249,16 @@ struct Bench {
 
 impl Bench {
     fn new(wave: &WaveContext) -> Self {
-        let dut = Dut::new(wave, L2::new(BYTES, CLUSTERS, HPUS), "l2");
-        let requesters = (0..=CLUSTERS).map(|_| Requester::default()).collect();
+        Self::of_shape(wave, BYTES, CLUSTERS, HPUS)
+    }
+
+    fn of_shape(wave: &WaveContext, size: usize, clusters: usize, hpus: usize) -> Self {
+        let dut = Dut::new(wave, L2::new(size, clusters, hpus), "l2");
+        let requesters = (0..=clusters).map(|_| Requester::default()).collect();
         let mut bench = Bench {
             dut,
             requesters,
-            reference: Reference::new(),
+            reference: Reference::default(),
             longest: 0,
             beat: None,
             beats: VecDeque::new(),
@@ -203,12 +267,16 @@ impl Bench {
             taken: vec![],
         };
         // The memory starts from random bits.
-        for word in 0..BYTES as u64 / 4 {
-            bench.requesters[HOST].waiting.push_back(Access::store(4 * word, 0));
-        }
-        bench.drain();
-        bench.requesters[HOST].answers.clear();
+        bench.clear((0..WRITTEN).map(|word| 4 * word));
         bench
+    }
+
+    /// The host writes zeros.
+    fn clear(&mut self, addresses: impl Iterator<Item = u64>) {
+        let host = self.requesters.len() - 1;
+        self.requesters[host].waiting.extend(addresses.map(|address| Access::store(address, 0)));
+        self.drain();
+        self.requesters[host].answers.clear();
     }
 
     /// One cycle; requesters for which `moves` says so put their next access on the port.
@@ -226,13 +294,14 @@ impl Bench {
         self.dut.beat.valid.set(self.beat.is_some());
         self.dut.beat.set(self.beat.unwrap_or(0));
         self.dut.eval();
+        let mut answered = vec![];
         for (i, (requester, port)) in self.requesters.iter_mut().zip(&self.dut.port).enumerate() {
             if port.answer_valid.is_high() {
                 let (access, taken) = requester.under_way.pop_front().expect("an answer without a request");
                 let got = port.answer.number();
                 assert_eq!(port.answer_hpu.number(), access.hpu);
                 assert_eq!((got & 1, got >> 1 & 1), (access.thread, access.write.into()), "{access:x?}");
-                self.reference.apply(i, &access, (got >> 2) as u32);
+                answered.push((i, access, (got >> 2) as u32));
                 self.longest = self.longest.max(now - taken.max(requester.last));
                 assert!(now >= taken + LATENCY, "answered {} cycles after the request", now - taken);
                 requester.last = now;
@@ -244,6 +313,7 @@ impl Bench {
                 requester.offered = false;
             }
         }
+        self.reference.apply_all(now, &answered);
         self.follow_beats(now);
         self.dut.tick();
     }
@@ -254,8 +324,8 @@ impl Bench {
         assert_eq!(self.dut.beat_answered.is_high(), due, "a beat has its bytes after {BEAT_LATENCY} cycles");
         if due {
             let (beat, _) = self.beats.pop_front().expect("one is due");
-            let words = &self.reference.words[16 * beat as usize..][..16];
-            let wanted: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let words = (0..16).map(|i| self.reference.words.get(&(16 * beat + i)).expect("it has been written"));
+            let wanted: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
             assert_eq!(self.dut.beat_data.bytes(), wanted, "beat {beat}");
         }
         if let (Some(beat), true) = (self.beat, self.dut.beat.ready.is_high()) {
@@ -295,23 +365,54 @@ impl Bench {
 
 #[test]
 fn random_traffic_is_explained_by_one_order() {
-    run_with_wave_on_failure("l2_random_traffic", |wave| {
-        let mut bench = Bench::new(wave);
+    random_traffic("l2_random_traffic", BYTES, CLUSTERS, HPUS, 36);
+}
+
+#[test]
+fn random_traffic_in_a_small_shape() {
+    random_traffic("l2_random_traffic_small", 4096, 3, 2, 24);
+}
+
+/// Beats, 64 of them or all of a smaller memory: a number, each that differs from it in one bit, and any others.
+fn places(rng: &mut ChaCha8Rng, size: usize) -> Vec<u64> {
+    let count = size as u64 / 64;
+    let first = rng.random_range(0..count);
+    let mut places = vec![first];
+    places.extend((0..count.trailing_zeros()).map(|bit| first ^ 1 << bit));
+    while places.len() < 64 {
+        let place = rng.random_range(0..count);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+fn random_traffic(name: &str, size: usize, clusters: usize, hpus: usize, rounds: usize) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut bench = Bench::of_shape(wave, size, clusters, hpus);
         let mut rng = wave.rng();
-        for round in 0..40 {
+        let places = places(&mut rng, size);
+        let address = |word: u64| 64 * places[word as usize / 16] + word % 16 * 4;
+        bench.clear((0..1024).map(address));
+        for round in 0..rounds {
             // Few words for contention, all of them for the address bits; few and many atomics; dense and sparse.
-            let words = [4, 16, BYTES as u64 / 4][round % 3];
+            let words = [4, 16, 1024][round % 3];
             let atomics = [0.0, 0.5, 1.0, 0.2][round % 4];
             let density = [1.0, 0.5, 0.1][round / 3 % 3];
-            for _ in 0..400 {
+            for _ in 0..250 {
                 for (i, requester) in bench.requesters.iter_mut().enumerate() {
-                    let mut access = Access::random(&mut rng, words, if i == HOST { 0.0 } else { atomics });
-                    if i == HOST {
+                    let word = address(rng.random_range(0..words));
+                    let mut access = Access::random(&mut rng, hpus, word, if i == clusters { 0.0 } else { atomics });
+                    if i == clusters {
                         (access.hpu, access.thread) = (0, 0);
                     }
                     requester.waiting.push_back(access);
                     if access.atomic == Some(LR) && rng.random() {
-                        requester.waiting.push_back(Access { atomic: Some(SC), ..access });
+                        // In the same word, or in another one.
+                        let address =
+                            if rng.random_bool(0.8) { access.address } else { address(rng.random_range(0..words)) };
+                        requester.waiting.push_back(Access { atomic: Some(SC), address, ..access });
                     }
                 }
             }
@@ -320,23 +421,24 @@ fn random_traffic_is_explained_by_one_order() {
             while !bench.idle() {
                 let requests = bench.requesters.iter().any(|r| !r.waiting.is_empty());
                 if bench.beat.is_none() && requests && rng.random_bool(beats) {
-                    bench.beat = Some(rng.random_range(0..words.div_ceil(16)));
+                    bench.beat = Some(places[rng.random_range(0..words.div_ceil(16)) as usize]);
                 }
                 bench.step(|| rng.random_bool(density));
                 cycles += 1;
                 assert!(cycles < 50_000, "round {round}: not all accesses were answered");
             }
         }
-        assert!(bench.reference.stored > 100, "{} SCs stored", bench.reference.stored);
+        let (stored, spurious) = (bench.reference.stored, bench.reference.spurious);
+        assert!(stored > 100 && spurious > 20, "{stored} SCs stored, {spurious} failed without a write");
         // The turn in progress, each other cluster once and the host between any two: AMOs at worst, somewhere, and a beat after
         // each.
-        let bound = BEAT_WAIT * 2 * CLUSTERS as u64 + LATENCY;
+        let bound = BEAT_WAIT * 2 * clusters as u64 + LATENCY;
         let (beats, wait) = (bench.taken.len(), bench.beat_longest);
         assert!(beats > 1000 && wait <= BEAT_WAIT, "{beats} beats, one after {wait} cycles");
         assert!(bench.longest <= bound, "an access waited {} cycles, at most {bound} are allowed", bench.longest);
-        for word in 0..BYTES as u64 / 4 {
-            let expected = bench.reference.words[word as usize];
-            assert_eq!(bench.one(HOST, Access::load(4 * word)), expected, "word {word}");
+        for word in (0..1024).map(address) {
+            let expected = bench.reference.words[&(word / 4)];
+            assert_eq!(bench.one(clusters, Access::load(word)), expected, "byte {word:#x}");
         }
     });
 }
@@ -357,8 +459,8 @@ fn latency_is_exact_and_banks_work_side_by_side() {
 
         // Each in a bank of its own: no one waits.
         for i in 0..100 {
-            for (r, requester) in bench.requesters.iter_mut().enumerate() {
-                requester.waiting.push_back(Access::load(16 * i + 4 * (r as u64 + i) % 16));
+            for (r, requester) in [0, 3, 6, HOST].into_iter().enumerate() {
+                bench.requesters[requester].waiting.push_back(Access::load(16 * i + 4 * (r as u64 + i) % 16));
             }
         }
         let start = bench.dut.cycle();
@@ -476,10 +578,15 @@ fn a_reservation_is_taken_at_once() {
     run_with_wave_on_failure("l2_reservation_at_once", |wave| {
         let mut rng = wave.rng();
         let mut bench = Bench::new(wave);
-        for data in 0..300 {
-            let requester = rng.random_range(0..CLUSTERS);
-            let (hpu, thread) = (rng.random_range(0..HPUS as u64), rng.random_range(0..2));
-            let [address, other] = [(); 2].map(|()| 4 * rng.random_range(0..BYTES as u64 / 4));
+        // Each hart in each bank.
+        let mut cases: Vec<u64> = (0..(CLUSTERS * HPUS * 2 * BANKS) as u64).collect();
+        cases.shuffle(&mut rng);
+        for (data, case) in cases.into_iter().enumerate() {
+            let (data, requester) = (data as u32, case as usize % CLUSTERS);
+            let (hpu, thread) = (case / CLUSTERS as u64 % HPUS as u64, case / (CLUSTERS * HPUS) as u64 % 2);
+            let bank = case / (CLUSTERS * HPUS * 2) as u64;
+            let address = 16 * rng.random_range(0..BYTES as u64 / 16) + 4 * bank;
+            let other = 4 * rng.random_range(0..BYTES as u64 / 4);
             let by = |operation, data| Access { hpu, thread, ..Access::atomic(operation, address, data) };
             if rng.random() {
                 bench.one(requester, Access { address: other, ..by(LR, 0) });
@@ -501,7 +608,7 @@ fn lr_sc_loops_come_to_an_end() {
         // (requester, hpu, thread, word, rounds left, value read)
         let mut harts = vec![];
         for requester in 0..CLUSTERS {
-            for (hpu, thread) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for (hpu, thread) in [(0, 0), (0, 1), (7, 0), (5, 1)] {
                 // Two words of one bank and one of another.
                 let word = [0, 4, 1][(requester + hpu as usize) % 3];
                 harts.push((requester, hpu, thread, word, ROUNDS));

@@ -9,6 +9,8 @@ use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use std::collections::VecDeque;
 
 const L2_BYTES: usize = 1 << 20;
+/// The most clusters: every wire has its use.
+const CLUSTERS: usize = 8;
 /// Cycles from a request to its answer, of words and of rows.
 const L2_LATENCY: u64 = 5;
 const ROW_LATENCY: u64 = 3;
@@ -17,11 +19,15 @@ const STAGE_BEAT: u64 = L1_STAGE_BASE as u64 / 64;
 const LEAVES: u64 = 24;
 
 /// Bytes that a cluster wants in its stage: the first one in L2, how many, rows that have come.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Ask {
     from: u64,
     length: u64,
     come: u64,
+    /// Its first row has been asked for.
+    begun: bool,
+    /// Copies for other clusters that have begun while this one waited.
+    before: usize,
 }
 
 impl Ask {
@@ -54,6 +60,8 @@ struct Bench {
     /// No one waits for anything.
     at_once: bool,
     asks: Vec<Option<Ask>>,
+    /// Rows of the copy under way that have not been asked for.
+    unread: u64,
     stages: Vec<Stage>,
     /// A transfer of the host: first byte in L2, bytes, beats that are over.
     store: Option<(usize, Vec<u8>, usize)>,
@@ -81,6 +89,7 @@ impl Bench {
             cycle: 0,
             at_once: false,
             asks: vec![None; clusters],
+            unread: 0,
             stages: vec![Stage::Free; clusters],
             store: None,
             offered: None,
@@ -106,7 +115,16 @@ impl Bench {
 
     fn ask(&mut self, lengths: [u64; 6]) -> Ask {
         let length = lengths[self.rng.random_range(0..6)];
-        Ask { from: 64 * self.rng.random_range(0..0x1FE0) + self.place(), length, come: 0 }
+        let under_way = self.asks.iter().chain([&self.offered, &self.wanted]).flatten();
+        let firsts: Vec<u64> = under_way.map(|ask| ask.from / 64).collect();
+        // Each copy is known by its first row.
+        let first = loop {
+            let first = self.rng.random_range(0..0x1FE0);
+            if !firsts.contains(&first) {
+                break first;
+            }
+        };
+        Ask { from: 64 * first + self.place(), length, ..Ask::default() }
     }
 
     fn step(&mut self) {
@@ -155,11 +173,28 @@ impl Bench {
         }
         if self.dut.row.valid.is_high() && row {
             let at = 64 * self.dut.row.number() as usize;
+            if self.unread == 0 {
+                self.begin(self.dut.row.number());
+            }
+            self.unread -= 1;
             self.rows.push_back((self.cycle + ROW_LATENCY, self.memory[at..at + 64].to_vec()));
         }
         self.check();
         self.dut.tick();
         self.cycle += 1;
+    }
+
+    /// The copy whose first row is asked for begins. Clusters take turns: one waits for each other at most once, and for the copy
+    /// that was under way.
+    fn begin(&mut self, row: u64) {
+        let ask = self.asks.iter_mut().flatten().find(|ask| !ask.begun && ask.from / 64 == row);
+        let ask = ask.unwrap_or_else(|| panic!("no one wants row {row:#x}"));
+        (ask.begun, self.unread) = (true, ask.rows());
+        let clusters = self.stages.len();
+        for waiting in self.asks.iter_mut().flatten().filter(|ask| !ask.begun) {
+            waiting.before += 1;
+            assert!(waiting.before <= clusters, "{} copies before that of a cluster", waiting.before);
+        }
     }
 
     /// Segments go on: a cluster lends its stage when it has no use for it itself, and they leave in their order.
@@ -270,20 +305,32 @@ impl Bench {
 
 #[test]
 fn bytes_come_and_go() {
-    run_with_wave_on_failure("l2_copy", |wave| {
-        let mut bench = Bench::new(wave, 3);
+    random_copies("l2_copy", CLUSTERS, 250);
+}
+
+#[test]
+fn bytes_come_and_go_for_three_clusters() {
+    random_copies("l2_copy_three", 3, 60);
+}
+
+/// Copies and stores until so many are over, and twice as many segments.
+fn random_copies(name: &str, clusters: usize, most: usize) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut bench = Bench::new(wave, clusters);
         // Stores go to the upper half, copies come from the lower, so the order between them does not matter.
         let mut untouched = bench.memory.clone();
-        while bench.copied < 250 || bench.stored < 250 || bench.begun < 500 {
+        while bench.copied < most || bench.stored < most || bench.begun < 2 * most {
             bench.at_once = bench.cycle % 4096 < 1024;
-            for i in 0..3 {
+            // All ask again at once for a while: no one has to wait for another one twice.
+            let pause = if bench.cycle % 8192 < 2048 { 1 } else { 40 };
+            for i in 0..clusters {
                 let free = bench.asks[i].is_none() && bench.stages[i] == Stage::Free;
-                if free && bench.rng.random_range(0..40) == 0 {
+                if free && bench.rng.random_range(0..pause) == 0 {
                     let any = bench.rng.random_range(1..=2048);
                     bench.asks[i] = Some(bench.ask([any, 1, 4, 64, 65, 2048]));
                 }
             }
-            if bench.offered.is_none() && bench.rng.random_range(0..20) == 0 {
+            if bench.offered.is_none() && bench.rng.random_range(0..20.min(pause)) == 0 {
                 let any = bench.rng.random_range(1..=1408);
                 bench.offered = Some(bench.ask([any, 1, 4, 5, 64, 1408]));
             }
@@ -307,9 +354,9 @@ fn bytes_come_and_go() {
 #[test]
 fn a_row_a_cycle() {
     run_with_wave_on_failure("l2_copy_cycles", |wave| {
-        let mut bench = Bench::new(wave, 4);
+        let mut bench = Bench::new(wave, CLUSTERS);
         bench.at_once = true;
-        let ask = |from, length| Some(Ask { from, length, come: 0 });
+        let ask = |from, length| Some(Ask { from, length, ..Ask::default() });
         for (from, length, rows) in [(448, 4, 1), (448, 64, 1), (448, 2048, 32), (452, 64, 2), (490, 2048, 33)] {
             bench.asks[1] = ask(from, length);
             let before = bench.cycle;
@@ -320,7 +367,9 @@ fn a_row_a_cycle() {
             bench.step();
         }
         // One after the other: a cycle between them.
-        bench.asks = vec![ask(448, 1408), ask(4096, 1408), ask(8192, 1408), ask(63, 1408)];
+        for (i, from) in [448, 4096, 8192, 63].into_iter().enumerate() {
+            bench.asks[2 * i] = ask(from, 1408);
+        }
         let before = bench.cycle;
         while bench.asks.iter().any(Option::is_some) {
             bench.step();
@@ -344,13 +393,14 @@ fn a_row_a_cycle() {
 #[test]
 fn segments_follow_one_another() {
     run_with_wave_on_failure("l2_copy_segments", |wave| {
-        for (clusters, cycles) in [(4, 480), (3, 480), (2, 520), (1, 1040)] {
+        for (clusters, cycles) in [(CLUSTERS, 480), (4, 480), (3, 480), (2, 520), (1, 1040)] {
             let mut bench = Bench::new(wave, clusters);
             bench.at_once = true;
             let mut begun = vec![];
             while begun.len() < 40 {
                 if bench.offered.is_none() {
-                    bench.offered = Some(Ask { from: 64 * (bench.taken as u64 % 512) + 42, length: 1408, come: 0 });
+                    bench.offered =
+                        Some(Ask { from: 64 * (bench.taken as u64 % 512) + 42, length: 1408, ..Ask::default() });
                 }
                 let before = bench.begun;
                 bench.step();

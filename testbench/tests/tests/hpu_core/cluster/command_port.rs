@@ -44,7 +44,9 @@ struct Limits {
 impl Limits {
     fn random(rng: &mut ChaCha8Rng) -> Self {
         let has_packet = rng.random_range(0..4) > 0;
-        let state_size: u64 = [0, 4, 16, 64, 500, 2048, 0x1000][rng.random_range(0..7)];
+        let most = 1 << rng.random_range(12..=20);
+        let any = rng.random_range(1..=most);
+        let state_size: u64 = [0, 4, 16, 64, 500, 2048, any, any][rng.random_range(0..8)];
         let of_its_size = state_size.next_power_of_two();
         Self {
             kind: rng.random_range(0..3),
@@ -60,7 +62,13 @@ impl Limits {
             state_base: of_its_size * rng.random_range(0..(1 << 20) / of_its_size),
             state_size,
             host: rng.random::<u64>() >> 1,
-            host_size: [0, 64, 4096, 0xFFFF_FFFF][rng.random_range(0..4)],
+            host_size: match rng.random_range(0..6) {
+                0 => 0,
+                1 => 64,
+                2 => 0xFFFF_FFFF,
+                // Of any length.
+                _ => (rng.random::<u32>() >> rng.random_range(0..24)).into(),
+            },
         }
     }
 
@@ -473,7 +481,8 @@ impl Bench {
         }
     }
 
-    fn argument(&mut self, limits: &Limits, word: usize) -> u32 {
+    /// A value for a word of a thread, that has these words already: often one at a limit.
+    fn argument(&mut self, limits: &Limits, words: &[u32; 16], word: usize) -> u32 {
         let rng = &mut self.rng;
         let any: u32 = rng.random();
         match word {
@@ -483,18 +492,26 @@ impl Bench {
                         [rng.random_range(0..7)];
                 let stray = if rng.random_range(0..8) == 0 { 1 << rng.random_range(0..28) } else { 0 };
                 let byte = [0, 0, 42, rng.random_range(0..64)][rng.random_range(0..4)];
-                base(region) | (64 * rng.random_range(0..36) + byte) | stray
+                let far = if region == map::CONTEXT { limits.state_size as u32 / 64 } else { 0 };
+                base(region) | (64 * rng.random_range(0..36.max(far)) + byte) | stray
             }
-            0 => [0, any & 0xFFF, limits.host_size as u32, any][rng.random_range(0..4)],
+            0 => [0, any & 0xFFF, any % (limits.host_size as u32).max(1), any][rng.random_range(0..4)],
             1 => {
-                let about = [1, 14, 8, 9, 5, 64, limits.packet_size, limits.scratch_size, 2048, limits.state_size]
-                    [rng.random_range(0..10)];
+                let sizes = [limits.packet_size, limits.scratch_size, limits.state_size];
+                let left = sizes.map(|size| size.saturating_sub((words[0] & 0xFFF_FFFF).into()));
+                let about = [1, 14, 8, 9, 5, 64, 2048, left[0], left[1], left[2], sizes[0], sizes[1], sizes[2]]
+                    [rng.random_range(0..13)];
                 let more = rng.random_range(0..3) + if rng.random_range(0..16) == 0 { 1 << 16 } else { 0 };
                 (about + more).saturating_sub(1) as u32
             }
             2 => {
                 let aligned = 8 - (limits.host & 7) as u32;
-                [0, aligned, rng.random_range(0..4096), limits.host_size as u32, any][rng.random_range(0..5)]
+                let left = (limits.host_size as u32)
+                    .wrapping_sub(words[1])
+                    .wrapping_add(rng.random_range(0..3))
+                    .wrapping_sub(1);
+                let inside = any % (limits.host_size as u32).max(1);
+                [0, aligned, left, left, inside, any][rng.random_range(0..6)]
             }
             3 => any * u32::from(rng.random_range(0..4) == 0),
             10 => any & if rng.random_range(0..4) > 0 { 0xFFFF_00FF } else { u32::MAX },
@@ -502,10 +519,28 @@ impl Bench {
         }
     }
 
+    /// Arguments of a put of host or context memory whose end is about that of the region.
+    fn reach(&mut self, thread: usize, of_context: bool) {
+        let limits = self.limits[self.threads[thread].bank as usize];
+        let (base, bound) = if of_context { (base(map::CONTEXT), limits.state_size) } else { (0, limits.host_size) };
+        let from = self.rng.random_range(0..=bound) >> [0, 0, 32][self.rng.random_range(0..3)];
+        let length = (bound - from + self.rng.random_range(0..3)).saturating_sub(1);
+        self.store(thread, map::CMD_SOURCE, base.wrapping_add(from as u32));
+        self.store(thread, map::CMD_LENGTH, length as u32);
+        self.store(thread, map::CMD_NODE, 0x5_0009);
+    }
+
+    /// A thread stores a word, in a cycle.
+    fn store(&mut self, thread: usize, offset: u32, value: u32) {
+        let bank = self.threads[thread].bank;
+        self.access(true, thread, bank, at(offset), value);
+        self.cycle();
+        self.threads[thread].words[at(offset)] = value;
+    }
+
     /// Arguments that suit a command which moves bytes of one of the regions, or combines them.
     fn suit(&mut self, thread: usize, combines: bool) {
-        let bank = self.threads[thread].bank;
-        let limits = self.limits[bank as usize];
+        let limits = self.limits[self.threads[thread].bank as usize];
         let regions =
             [(map::PACKET, limits.packet_size), (map::SCRATCH, limits.scratch_size), (map::CONTEXT, limits.state_size)];
         let (region, bound) = regions[self.rng.random_range(0..3)];
@@ -515,13 +550,14 @@ impl Bench {
         let to = base(region_to) | bound_to.saturating_sub(self.rng.random_range(1..256)) as u32;
         let operations = map::COMBINE_OPERATIONS;
         let operation = operations[self.rng.random_range(0..operations.len())].1;
-        let (low, high) = if combines { (to, operation) } else { (0, 0) };
+        // In the host's region: at its beginning, at its end, or anywhere.
+        let end = limits.host_size.saturating_sub(length);
+        let place = [0, end, end + 1, end / 2][self.rng.random_range(0..4)] as u32;
+        let (low, high) = if combines { (to, operation) } else { (place, 0) };
         let words =
             [(map::CMD_SOURCE, base(region) | from as u32), (map::CMD_LENGTH, length as u32), (map::CMD_ADDR_LO, low)];
         for (offset, value) in words.into_iter().chain([(map::CMD_ADDR_HI, high), (map::CMD_NODE, 0x7_0003)]) {
-            self.access(true, thread, bank, at(offset), value);
-            self.cycle();
-            self.threads[thread].words[at(offset)] = value;
+            self.store(thread, offset, value);
         }
     }
 
@@ -532,7 +568,10 @@ impl Bench {
             [self.rng.random_range(1..16), u64::from(command::COMBINE)][usize::from(self.rng.random_range(0..8) == 0)]
         };
         let combines = opcode == u64::from(command::COMBINE);
-        if self.rng.random_range(0..if combines { 2 } else { 3 }) == 0 {
+        let of_context = opcode == u64::from(command::PUT_CONTEXT);
+        if (of_context || opcode == u64::from(command::PUT_HOST)) && self.rng.random_range(0..3) > 0 {
+            self.reach(thread, of_context);
+        } else if self.rng.random_range(0..if combines { 2 } else { 3 }) == 0 {
             self.suit(thread, combines);
         }
         let state = self.threads[thread];
@@ -711,7 +750,7 @@ fn two_threads_against_a_model() {
                 0 => bench.begin(thread),
                 1..12 => {
                     let word = [0, 0, 1, 1, 2, 2, 3, 8, 10, 10, 11, 12, 13, 14, 15][bench.rng.random_range(0..15)];
-                    let value = bench.argument(&limits, word);
+                    let value = bench.argument(&limits, &state.words, word);
                     bench.access(true, thread, state.bank, word, value);
                     bench.cycle();
                     bench.threads[thread].words[word] = value;

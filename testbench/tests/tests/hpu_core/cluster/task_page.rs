@@ -7,6 +7,11 @@ use spindle_contract::memory_map::{self as map, base};
 use spindle_harness::run_with_wave_on_failure;
 use spindle_hart::assembler::*;
 
+/// Cycles from the one in the task page to the first of the handler: fewer than these, and those of the loading of a
+/// packet.
+const BEFORE: u32 = 64;
+const LOADS: u32 = 800;
+
 #[test]
 fn a_handler_finds_its_packet_and_its_task() {
     run_with_wave_on_failure("cluster_task", |wave| {
@@ -55,6 +60,10 @@ fn a_handler_finds_its_packet_and_its_task() {
             let get = |name: &str| fields.iter().find(|f| f.0 == name).expect("it is there").1;
             let context = Context {
                 state_base: 0x4000 * rng.random_range(0..4),
+                state_size: rng.random_range(0x4000..0xF_0000),
+                host: rng.random(),
+                host_size: rng.random(),
+                scratch_size: 64 * rng.random_range(0..=64),
                 tailroom: [0, 1, rng.random_range(0..32)][rng.random_range(0..3)],
                 ..Context::default()
             };
@@ -71,6 +80,11 @@ fn a_handler_finds_its_packet_and_its_task() {
                 [base(map::TASK), STATE, 0]
             };
             assert_eq!([word(state, 0), word(state, 4), word(state, 8)], arguments);
+            // The page is written just before the handler begins.
+            let began = bench.clock.wrapping_add(bench.begun.last().expect("a handler began").1) as u32;
+            let before = began.wrapping_sub(word(state, 16 + map::TASK_CYCLE as usize));
+            let most = if packet.is_some() { BEFORE + LOADS } else { BEFORE };
+            assert!((1..most).contains(&before), "the cycle in the page is {before} before the handler's first");
             let frame_len = packet.as_ref().map_or(0, Vec::len) as u64;
             let in_packet = |offset: u64| if packet.is_some() { u64::from(PACKET) | offset } else { 0 };
             let hpu = bench.begun.last().expect("a handler began").0 as u64;

@@ -11,6 +11,9 @@ use spindle_contract::registers::packet::RuleAction;
 use spindle_harness::{run_with_wave_on_failure, share, WaveContext};
 use spindle_model::packet_engine::header_matcher::{extract, Headers, Rule, RuleSet, Source, Term};
 
+/// The most rules: every bit of the tables counts.
+const RULES: usize = 64;
+
 /// Cycles of a commit when no frame is in the way: drain, compilers, switch.
 fn commit(rules: usize, style: RamStyle) -> usize {
     TermCompiler::CYCLES.max(RuleCompiler::cycles(rules, style)) + 11
@@ -132,7 +135,7 @@ fn eight_rules_in_block_ram() {
 #[test]
 fn every_word() {
     run_with_wave_on_failure("header_matcher_every_word", |wave| {
-        let mut bench = Bench::new(wave, "header_matcher_words", 8, RamStyle::Distributed);
+        let mut bench = Bench::new(wave, "header_matcher_words", RULES, RamStyle::Distributed);
         let mut sources: Vec<Source> = (0..=(MATCH_BYTES - 4) / 2)
             .map(|half| Source::Frame {
                 untagged: 2 * half,
@@ -140,11 +143,13 @@ fn every_word() {
             })
             .collect();
         sources.push(Source::Length);
-        let mut set = RuleSet::empty(8);
+        let mut set = RuleSet::empty(RULES);
         // A rule for each of the words that can be a message id, chosen by two flags.
+        let first = bench.rng.random_range(0..RULES / MESSAGE_WORDS);
+        let place = |n: usize| first + RULES / MESSAGE_WORDS * n;
         for n in 0..MESSAGE_WORDS {
             let flag = |f: usize, clear: usize| if n >> f & 1 == clear { 1u128 << (MATCH_TERMS + 2 + f) } else { 0 };
-            set.rules[n] = Rule {
+            set.rules[place(n)] = Rule {
                 valid: true,
                 action: 1,
                 message: RuleAction::MESSAGE_FIELD,
@@ -171,7 +176,7 @@ fn every_word() {
             }
             bench.drain();
         }
-        assert!((0..4).all(|n| bench.seen[&format!("rule {n}")] > 100), "{:?}", bench.seen);
+        assert!((0..4).all(|n| bench.seen[&format!("rule {}", place(n))] > 100), "{:?}", bench.seen);
     });
 }
 
@@ -181,14 +186,15 @@ fn every_word() {
 fn every_bit_of_every_word() {
     const HALVES: usize = (MATCH_BYTES - 4) / 2 + 1;
     run_with_wave_on_failure("header_matcher_every_bit", |wave| {
-        let mut bench = Bench::new(wave, "header_matcher_bits", 8, RamStyle::Distributed);
+        let mut bench = Bench::new(wave, "header_matcher_bits", RULES, RamStyle::Distributed);
         let rounds = share(4 * HALVES);
         let start = bench.rng.random_range(0..2 * HALVES);
         for round in start..start + rounds {
             let length = if round % 4 == 3 { bench.rng.random_range(14..=200) } else { MATCH_BYTES + round % 70 };
             let mut frame = vec![0; length];
             bench.rng.fill(&mut frame[..]);
-            let mut set = RuleSet::empty(8);
+            let mut set = RuleSet::empty(RULES);
+            let first = 2 * bench.rng.random_range(0..RULES / 2);
             for (word, source) in set.sources.iter_mut().enumerate() {
                 let half = (round + 7 * word) % HALVES;
                 // The places of a word with and without tag are both odd halves or both even ones.
@@ -207,7 +213,7 @@ fn every_bit_of_every_word() {
                     set.terms[slot] = Term { mask: u32::MAX, low: value, high: value };
                     positive |= 1 << slot;
                 }
-                set.rules[rule] =
+                set.rules[first + rule] =
                     Rule { valid: true, action: 1, positive, negative: if vlan { 0 } else { flag }, ..Rule::default() };
             }
             bench.install(&set, |_| ());
@@ -230,7 +236,11 @@ fn every_bit_of_every_word() {
             bench.drain();
         }
         // One frame in twenty is dropped for a reason of the parser.
-        assert!((0..2).all(|rule| 5 * bench.seen[&format!("rule {rule}")] > 4 * rounds), "{:?}", bench.seen);
+        let won = |parity: usize| -> usize {
+            let of = |rule: usize| bench.seen.get(&format!("rule {rule}")).copied().unwrap_or(0);
+            (parity..RULES).step_by(2).map(of).sum()
+        };
+        assert!((0..2).all(|parity| 5 * won(parity) > 4 * rounds), "{:?}", bench.seen);
         assert!(bench.seen["no_rule"] > 3 * rounds, "{:?}", bench.seen);
     });
 }
@@ -275,11 +285,36 @@ fn an_open_frame_keeps_its_set() {
     });
 }
 
+/// A frame that began after a reset and before the first set is wanted by no rule, whatever the tables hold from before the reset.
+#[test]
+fn a_reset_forgets_both_sets() {
+    run_with_wave_on_failure("header_matcher_reset", |wave| {
+        let mut bench = Bench::new(wave, "header_matcher_reset", RULES, RamStyle::Distributed);
+        let mut set = RuleSet::empty(RULES);
+        set.rules[2] = Rule { valid: true, action: 1, context: 3, ..Rule::default() };
+        for _ in 0..2 {
+            bench.install(&set, |_| ());
+        }
+        for _ in 0..8 {
+            bench.reset();
+            bench.start(vec![1; 100], 0);
+            bench.beat();
+            bench.step();
+            bench.install(&set, |_| ());
+            bench.beat();
+            bench.step();
+            bench.drain();
+        }
+        assert!(bench.seen["no_rule"] > 4 && !bench.seen.contains_key("rule 2"), "{:?}", bench.seen);
+    });
+}
+
 /// A rule without literals wants every frame, if it is valid; the lowest number wins; nothing is wanted after reset.
 fn empty(wave: &WaveContext, style: RamStyle) {
-    let mut bench = Bench::new(wave, "header_matcher_empty", 64, style);
+    let mut bench = Bench::new(wave, "header_matcher_empty", RULES, style);
+    let mut rng = wave.rng();
     let mut outcome = |rules: &[(usize, Rule)]| {
-        let mut set = RuleSet::empty(64);
+        let mut set = RuleSet::empty(RULES);
         rules.iter().for_each(|(r, rule)| set.rules[*r] = *rule);
         if !rules.is_empty() {
             bench.install(&set, |_| ());
@@ -302,6 +337,13 @@ fn empty(wave: &WaveContext, style: RamStyle) {
     assert_eq!(outcome(&[(63, context), (51, context)]), "rule 51");
     assert_eq!(outcome(&[(63, context), (51, context), (3, Rule { action: 0, ..context })]), "rule_drop");
     assert_eq!(outcome(&[(63, context), (51, Rule { valid: false, ..context })]), "rule 63");
+    // Each rule, with any rules after it that are valid and any before it that are not.
+    for r in 0..RULES {
+        let valid = |other: usize, any: bool| other == r || other > r && any;
+        let rules: Vec<(usize, Rule)> =
+            (0..RULES).map(|other| (other, Rule { valid: valid(other, rng.random_bool(0.2)), ..context })).collect();
+        assert_eq!(outcome(&rules), format!("rule {r}"));
+    }
 }
 
 #[test]

@@ -165,6 +165,13 @@ impl Bench {
         self.incoming = Some(Incoming { frame, flags, beat: 0, set: self.active.clone() });
     }
 
+    /// Resets it while nothing is under way: no rule holds any more.
+    pub fn reset(&mut self) {
+        assert!(self.incoming.is_none() && self.expected.is_empty() && self.committed.is_none());
+        self.dut.reset();
+        self.active = RuleSet::empty(self.active.rules.len());
+    }
+
     /// Host window, and frames without a rule to it; while no frame is under way.
     pub fn set_host(&mut self, window: bool, unmatched: bool) {
         assert!(self.incoming.is_none() && self.expected.is_empty());

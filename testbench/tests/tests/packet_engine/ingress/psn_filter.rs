@@ -3,7 +3,7 @@
 use crate::packet_engine::ingress::common::{packed, set_field};
 use packet_engine::ingress::psn_filter::PsnFilter;
 use packet_engine::schedule::message::PsnCommit;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::params::Config;
@@ -12,7 +12,7 @@ use spindle_contract::wire::{control, flag, opcode, PSN_WINDOW};
 use spindle_harness::{run_with_wave_on_failure, seeded_rng, Dut, WaveContext};
 use spindle_model::packet_engine::psn_filter::{self as model, Verdict};
 use spindle_verilog::prelude::bits;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 const WINDOW: u32 = PSN_WINDOW as u32;
 /// Cycles within which a commit takes effect when others wait too.
@@ -209,14 +209,30 @@ impl Bench {
     /// Every entry is as the model has it, for the registers and for the responder, which changes nothing that they show.
     fn check(&mut self, filter: &model::PsnFilter) {
         for index in 0..self.peers {
-            let expected = filter.peers.get(&index).map(|peer| (peer.node, peer.expected, peer.selective()));
-            assert_eq!(self.query(index), expected, "entry {index}");
-            let shown = self.shown();
-            let other = (index + 1) % self.peers;
-            let expected = filter.peers.get(&other).map(|peer| (peer.expected, peer.selective()));
-            assert_eq!(self.request(other), expected, "entry {other}");
-            assert_eq!(self.shown(), shown, "after a request of the responder");
+            self.check_one(filter, index);
         }
+    }
+
+    /// An entry is as the model has it for the registers, and the one after it for the responder.
+    fn check_one(&mut self, filter: &model::PsnFilter, index: usize) {
+        let expected = filter.peers.get(&index).map(|peer| (peer.node, peer.expected, peer.selective()));
+        assert_eq!(self.query(index), expected, "entry {index}");
+        let shown = self.shown();
+        let other = (index + 1) % self.peers;
+        let expected = filter.peers.get(&other).map(|peer| (peer.expected, peer.selective()));
+        assert_eq!(self.request(other), expected, "entry {other}");
+        assert_eq!(self.shown(), shown, "after a request of the responder");
+    }
+
+    /// Packets `gaps` cycles apart: their verdicts.
+    fn verdicts(&mut self, packets: &[Packet], mut gap: impl FnMut() -> usize) -> Vec<Answer> {
+        let mut answers = vec![];
+        for packet in packets {
+            answers.extend(self.step(Some(*packet), None, None));
+            (1..gap()).for_each(|_| answers.extend(self.step(None, None, None)));
+        }
+        (0..3).for_each(|_| answers.extend(self.step(None, None, None)));
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 }
 
@@ -224,7 +240,8 @@ impl Bench {
 fn number(rng: &mut ChaCha8Rng, peer: Option<&model::Peer>) -> u32 {
     let base = peer.map_or(0, |peer| peer.expected);
     let offset = match rng.random_range(0..10) {
-        0..5 => rng.random_range(0..6),
+        0..4 => rng.random_range(0..6),
+        4 => rng.random_range(0..64),
         5 => rng.random_range(0..WINDOW),
         6 => WINDOW - 1 - rng.random_range(0..3),
         7 => WINDOW + rng.random_range(0..3),
@@ -242,10 +259,14 @@ fn one_at_a_time() {
         let mut bench = Bench::new(wave, &Config::SIM);
         let mut filter = model::PsnFilter::new(bench.peers);
         let (mut held, mut opened) = (vec![], 0);
-        // Few entries with two nodes each, and one peer that goes a long way.
-        let nodes = [5, 5 + 64, 6, 7 + 128, 0xffff_ff01, 0x0b55_aa41];
+        // Few entries, some of two nodes, and one peer that goes a long way.
+        let mut nodes: Vec<u32> = vec![rng.random()];
+        for _ in 0..3 {
+            let node: u32 = rng.random();
+            nodes.extend([node, node ^ (1 + rng.random_range(0..1 << 26)) * 64]);
+        }
         for n in 0..12_000 {
-            let node = if n % 2 == 0 { 6 } else { *nodes.choose(&mut rng).expect("there are some") };
+            let node = if n % 2 == 0 { nodes[0] } else { *nodes.choose(&mut rng).expect("there are some") };
             let index = filter.index(node);
             let psn = number(&mut rng, filter.peers.get(&index));
             let expected = filter.judge(node, psn);
@@ -318,6 +339,8 @@ fn one_at_a_time() {
             }
             if n % 2_000 == 1_999 {
                 bench.check(&filter);
+            } else if n % 16 == 0 {
+                bench.check_one(&filter, index);
             }
         }
         assert!(opened > 20, "{opened} were opened");
@@ -359,24 +382,34 @@ impl Sender {
     }
 }
 
-/// A packet every second cycle from 256 peers, and commits in random order: what is held was free, what is not was taken, up
-/// to commits that are on their way.
 #[test]
 fn full_rate() {
-    run_with_wave_on_failure("psn_filter_full_rate", |wave| {
-        let mut rng = seeded_rng("psn_filter_full_rate");
-        let mut bench = Bench::new(wave, &Config::ALVEO);
+    packets_at_full_rate("psn_filter_full_rate", &Config::ALVEO, 160_000);
+}
+
+#[test]
+fn full_rate_of_few_peers() {
+    packets_at_full_rate("psn_filter_full_rate_of_few_peers", &Config::SIM, 96_000);
+}
+
+/// A packet every second cycle from all peers, and commits in random order: what is held was free, what is not was taken, up
+/// to commits that are on their way.
+fn packets_at_full_rate(name: &str, config: &Config, cycles: u64) {
+    run_with_wave_on_failure(name, |wave| {
+        let mut rng = seeded_rng(name);
+        let mut bench = Bench::new(wave, config);
+        let peers = config.peers as u32;
         let mut filter = model::PsnFilter::new(bench.peers);
-        let mut senders: Vec<Sender> = (0..256)
-            .map(|n| Sender { node: 0xc0a8_0000 | (n * 7 % 256) << 8 | n, next: 0, unsettled: vec![] })
+        let mut senders: Vec<Sender> = (0..peers)
+            .map(|n| Sender { node: rng.random::<u32>() / peers * peers | n, next: 0, unsettled: vec![] })
             .collect();
         let mut held: Vec<(u32, u32)> = vec![];
         // Dispositions of the last cycles: when, node, number, and the peer's base before it.
         let mut recent: VecDeque<(u64, u32, u32, u32)> = VecDeque::new();
         let mut counts = [0usize; 4];
-        for cycle in 0..160_000u64 {
+        for cycle in 0..cycles {
             // Few peers for a while, one alone for a while, so that rows meet; then all.
-            let active = [256, 1, 3, 16][(cycle / 8_000 % 4) as usize];
+            let active = [config.peers, 1, 3, 16][(cycle / 8_000 % 4) as usize];
             let packet = (cycle % 2 == 0 && rng.random_ratio(9, 10)).then(|| {
                 let sender = rng.random_range(0..active);
                 senders[sender].packet(&mut rng)
@@ -394,7 +427,7 @@ fn full_rate() {
                 let peer = filter.peer(node).expect("it holds numbers");
                 recent.push_back((bench.now, node, psn, peer.expected));
                 peer.commit(psn, accepted);
-                let sender = &mut senders[(node & 255) as usize];
+                let sender = &mut senders[(node % peers) as usize];
                 if accepted {
                     sender.unsettled.retain(|other| *other != psn);
                 } else if !sender.unsettled.contains(&psn) {
@@ -454,48 +487,92 @@ fn full_rate() {
     });
 }
 
-/// Packets of one row so close that the row was not written in between: each number passes once.
+/// Packets of one row so close that the row was not written in between: each number passes once, whatever came before.
 #[test]
 fn neighbours_meet() {
     run_with_wave_on_failure("psn_filter_neighbours", |wave| {
         let mut bench = Bench::new(wave, &Config::SIM);
-        for gap in 2..7 {
-            let every = |bench: &mut Bench, packets: Vec<Packet>| -> Vec<Answer> {
-                let mut answers = vec![];
-                for packet in packets {
-                    answers.extend(bench.step(Some(packet), None, None));
-                    (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
-                }
-                (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
-                answers.into_iter().map(|(_, answer)| answer).collect()
-            };
-            let numbers = (0..64).flat_map(|psn| [psn, psn]).map(|psn| Packet::put(30 + gap, psn));
-            let wanted = [Answer::Held, Answer::Dropped(reasons::DUPLICATE)].repeat(64);
-            assert_eq!(every(&mut bench, numbers.collect()), wanted, "every {gap} cycles");
+        let mut rng = wave.rng();
+        for entry in 0..bench.peers as u32 {
+            let node = rng.random::<u32>() & !63 | entry;
+            let row = 64 * rng.random_range(0..WINDOW / 64);
+            let mut numbers: Vec<u32> = (row..row + 64).flat_map(|psn| [psn; 3]).collect();
+            numbers.shuffle(&mut rng);
+            // Also one just after the other.
+            let twice = numbers[0];
+            numbers.insert(0, twice);
+            let packets: Vec<Packet> = numbers.iter().map(|psn| Packet::put(node, *psn)).collect();
+            let mut held = HashSet::new();
+            let expected: Vec<Answer> = numbers
+                .iter()
+                .map(|psn| if held.insert(psn) { Answer::Held } else { Answer::Dropped(reasons::DUPLICATE) })
+                .collect();
+            let most = rng.random_range(2..7);
+            assert_eq!(bench.verdicts(&packets, || rng.random_range(2..=most)), expected, "{numbers:?}");
             // Another node has no place there, and gets none by sending again.
-            let strangers = (0..4).map(|psn| Packet::put(30 + 64 + gap, psn));
-            let wanted = [Answer::Dropped(reasons::NO_PEER); 4];
-            assert_eq!(every(&mut bench, strangers.collect()), wanted, "every {gap} cycles");
+            let strangers =
+                [(); 4].map(|()| Packet::put(node ^ 64 << rng.random_range(0..26), rng.random_range(0..WINDOW)));
+            assert_eq!(bench.verdicts(&strangers, || 2), [Answer::Dropped(reasons::NO_PEER); 4], "{strangers:?}");
         }
     });
 }
 
-/// Of two nodes with one entry the first becomes the peer, however soon a packet of the other follows.
+/// Of two nodes with one entry the first becomes the peer, however soon a packet of the other follows, and in whichever bit
+/// their names differ. The next packet of the first one finds it a peer.
 #[test]
 fn the_first_of_two_nodes_becomes_the_peer() {
     run_with_wave_on_failure("psn_filter_two_nodes", |wave| {
         let mut bench = Bench::new(wave, &Config::SIM);
-        for gap in 2..7 {
-            let (node, other) = (40 + gap as u32, 40 + 64 + gap as u32);
-            let mut answers = vec![];
-            for packet in [Packet::put(node, 0), Packet::put(other, 0)] {
-                answers.extend(bench.step(Some(packet), None, None));
-                (1..gap).for_each(|_| answers.extend(bench.step(None, None, None)));
+        let mut rng = wave.rng();
+        let mut bits: Vec<u32> = (0..10).flat_map(|_| 0..32).collect();
+        bits.shuffle(&mut rng);
+        let mut used: HashSet<usize> = HashSet::new();
+        for bit in bits {
+            let node: u32 = rng.random();
+            let other = node ^ 1 << bit;
+            let [entry, of_other] = [node, other].map(|node| node as usize % bench.peers);
+            if used.contains(&entry) || used.contains(&of_other) {
+                bench.reset();
+                used.clear();
             }
-            (0..3).for_each(|_| answers.extend(bench.step(None, None, None)));
-            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
-            assert_eq!(answers, [Answer::Held, Answer::Dropped(reasons::NO_PEER)], "after {gap} cycles");
-            assert_eq!(bench.query(node as usize), Some((node, 0, 0)), "after {gap} cycles");
+            used.extend([entry, of_other]);
+            let packets = [Packet::put(node, 0), Packet::put(other, 0), Packet::put(node, 1)];
+            let gap = rng.random_range(2..7);
+            let second = if entry == of_other { Answer::Dropped(reasons::NO_PEER) } else { Answer::Held };
+            let wanted = [Answer::Held, second, Answer::Held];
+            assert_eq!(bench.verdicts(&packets, || gap), wanted, "every {gap} cycles: {packets:x?}");
+            assert_eq!(bench.query(entry), Some((node, 0, 0)), "after {gap} cycles");
+        }
+    });
+}
+
+/// Numbers of a row that are accepted in any order: the lowest one that is missing is known, also if it is the last one.
+#[test]
+fn the_last_hole_of_a_row() {
+    run_with_wave_on_failure("psn_filter_last_hole", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        let mut rng = wave.rng();
+        let mut filter = model::PsnFilter::new(bench.peers);
+        let node: u32 = rng.random();
+        let index = filter.index(node);
+        let mut holes: Vec<u32> = (0..64).collect();
+        holes.shuffle(&mut rng);
+        for (row, hole) in holes.into_iter().enumerate() {
+            let first = 64 * row as u32;
+            let mut numbers: Vec<u32> = (first..first + 64).filter(|psn| *psn != first + hole).collect();
+            numbers.shuffle(&mut rng);
+            numbers.push(first + hole);
+            let packets: Vec<Packet> = numbers.iter().map(|psn| Packet::put(node, *psn)).collect();
+            assert_eq!(bench.verdicts(&packets, || 2), [Answer::Held; 64]);
+            filter.peer(node).expect("it passes").held.extend(&numbers);
+            for (n, psn) in numbers.into_iter().enumerate() {
+                filter.peer(node).expect("it passes").commit(psn, true);
+                bench.step(None, Some((node, psn, true)), None);
+                if n > 61 || rng.random_ratio(1, 16) {
+                    bench.idle(12);
+                    bench.check_one(&filter, index);
+                }
+            }
         }
     });
 }

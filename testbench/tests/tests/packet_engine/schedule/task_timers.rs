@@ -21,6 +21,9 @@ const JUDGED: u64 = 3;
 /// Cycles of a visit in its pipeline.
 const VISIT: u32 = 3;
 
+/// What the clock says first: it wraps in the course of each test, so that every bit of it counts.
+const FIRST_CYCLE: u32 = u32::MAX - 20_000;
+
 /// A start or a cancellation.
 #[derive(Clone, Copy, Debug)]
 struct Start {
@@ -78,14 +81,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(wave: &WaveContext, config: Config, first_cycle: u32) -> Self {
-        let dut = Dut::new(wave, TaskTimers::starting_at(&config, first_cycle), "task_timers");
+    fn new(wave: &WaveContext, config: Config) -> Self {
+        let name = format!("task_timers_{}", config.contexts);
+        let dut = Dut::new(wave, TaskTimers::starting_at(&config, FIRST_CYCLE), &name);
         let mut bench = Bench {
             dut,
             rng: wave.rng(),
             model: Model::new(config.contexts),
             contexts: config.contexts,
-            now: first_cycle,
+            now: FIRST_CYCLE,
             active: 0,
             changed: vec![0; 16],
             deactivated: None,
@@ -300,6 +304,11 @@ impl Bench {
     }
 }
 
+/// Arguments of all bits, each another one: the multiplier has a multiplicative inverse.
+fn argument_of(number: u64) -> u64 {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
 fn issuer(number: u64) -> CommandIssuer {
     CommandIssuer { cluster: bits(number & 7), hpu: bits(number >> 3 & 7), handle: bits(number >> 6 & 3) }
 }
@@ -317,10 +326,10 @@ impl OfferPolicy for spindle_blocks::bundles::PolicySinkPorts {
 }
 
 /// Random starts, cancellations, deactivations, refusals and back-pressure. `delays` = longest usual delay.
-fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64, delays: u32) -> [u32; 2] {
+fn play(name: &str, config: Config, eagerness: f64, slots: f64, delays: u32) -> [u32; 2] {
     let latest = Cell::new([0; 2]);
     run_with_wave_on_failure(name, |wave| {
-        let mut bench = Bench::new(wave, config, first_cycle);
+        let mut bench = Bench::new(wave, config);
         (bench.eagerness, bench.slots) = (eagerness, slots);
         let mut next = 0u64;
         let mut most = 0;
@@ -337,7 +346,7 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
                 next += 1;
                 if rng.random_bool(0.2) {
                     let known = waiting.filter(|_| rng.random_bool(0.8)).and_then(|list| list.choose(rng));
-                    let argument = known.map_or(next << 32, |task| task.argument);
+                    let argument = known.map_or(argument_of(next), |task| task.argument);
                     return Start { context, argument, delay: TASK_CANCEL, frame: 0, issuer };
                 }
                 let delay = match rng.random_range(0..10) {
@@ -346,7 +355,7 @@ fn play(name: &str, config: Config, first_cycle: u32, eagerness: f64, slots: f64
                     _ => rng.random_range(1..delays),
                 };
                 let frame = if issuer.is_some() { rng.random() } else { 0 };
-                let argument = next << 32 | u64::from(rng.random::<u32>());
+                let argument = argument_of(next);
                 Start { context, argument, delay, frame, issuer }
             };
             if bench.command.is_none() && bench.rng.random_bool(rate) {
@@ -392,20 +401,20 @@ fn round(config: &Config) -> u32 {
 
 #[test]
 fn every_report_eager() {
-    let [latest, most] = play("task_timers_eager", Config::SIM, 0, 1.0, 1.0, 500);
+    let [latest, most] = play("task_timers_eager", Config::SIM, 1.0, 1.0, 500);
     assert!(latest <= round(&Config::SIM) + VISIT, "{latest} cycles late");
     assert!(most > 40, "{most} waited");
 }
 
-/// The clock wraps in the middle; sinks are slow, and half the tasks find no slot.
+/// Sinks are slow, and half the tasks find no slot.
 #[test]
-fn every_report_slow_over_the_wrap_of_the_clock() {
-    play("task_timers_slow", Config::KINTEX7, u32::MAX - 20_000, 0.3, 0.5, 2000);
+fn every_report_slow() {
+    play("task_timers_slow", Config::SIM, 0.3, 0.5, 2000);
 }
 
 #[test]
 fn a_single_context() {
-    play("task_timers_single", Config { contexts: 1, ..Config::SIM }, 0, 0.8, 0.9, 300);
+    play("task_timers_single", Config { contexts: 1, ..Config::SIM }, 0.8, 0.9, 300);
 }
 
 /// From the taking of a start to its answer, and to the offer of a task without a delay; from a deadline to the offer.
@@ -413,7 +422,7 @@ fn a_single_context() {
 fn latencies() {
     run_with_wave_on_failure("task_timers_latencies", |wave| {
         let config = Config::SIM;
-        let mut bench = Bench::new(wave, config, 0);
+        let mut bench = Bench::new(wave, config);
         let start = |delay, argument| Start { context: 5, argument, delay, frame: 9, issuer: Some(77) };
         // Cycles from the taking of a start to its answer, and to the next offer.
         let mut run = |start: Start| {

@@ -55,6 +55,15 @@ impl Default for Context {
     }
 }
 
+/// What comes back of a task: the HPU it was sent to; kind, context, message slot and frame; whether it has a packet, which one,
+/// and the length of its payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sent {
+    hpu: u64,
+    who: [u64; 4],
+    packet: [u64; 3],
+}
+
 /// A task: the fields of its descriptor by name, its context, its packet if it has one.
 #[derive(Clone, Debug, Default)]
 pub struct Task {
@@ -138,6 +147,13 @@ pub struct Bench {
     pub unanswered: VecDeque<(u64, u64)>,
     packets: HashMap<u64, Vec<u8>>,
     next_packet: u64,
+    /// What the cluster counts in the first cycle.
+    pub clock: u64,
+    /// Tasks that were taken and have not ended.
+    sent: Vec<Sent>,
+    /// Tasks that ended with a fault, and reports of faults: HPU, cause, and what was sent.
+    faulted: Vec<(u64, u64, [u64; 4])>,
+    reported: Vec<(u64, u64, [u64; 4])>,
     offered: bool,
     /// HPUs that a task may be sent to, what each was sent and has not ended, and the one that the offered task is for.
     room: u64,
@@ -184,6 +200,10 @@ impl Bench {
             unanswered: VecDeque::new(),
             packets: HashMap::new(),
             next_packet: 0,
+            clock: context.rng().random(),
+            sent: vec![],
+            faulted: vec![],
+            reported: vec![],
             offered: false,
             room: 0,
             inside: [0; 8],
@@ -296,7 +316,7 @@ impl Bench {
             let issuer = CommandIssuer { cluster: hw(CLUSTER), hpu: hw(hpu), handle: hw(handle) };
             self.dut.dma_done.set(DmaDone { issuer, error, ..DmaDone::default() });
         }
-        self.dut.cycle.set(now);
+        self.dut.cycle.set(self.clock.wrapping_add(now));
         self.dut.installed.offer(self.installs.pop_front());
         let answer = self.l2_answers.front().is_some_and(|answer| answer.0 == now).then(|| self.l2_answers.pop_front());
         self.dut.l2.answer_valid.set(answer.is_some());
@@ -365,6 +385,13 @@ impl Bench {
             self.room &= !(1 << self.target);
             self.inside[self.target] += 1;
             let task = self.tasks.pop_front().expect("one was offered");
+            let get = |name: &str| task.fields.iter().find(|field| field.0 == name).map_or(0, |field| field.1);
+            let pkt = if task.packet.is_some() { self.next_packet % 1024 } else { get("pkt") };
+            self.sent.push(Sent {
+                hpu: self.target as u64,
+                who: ["kind", "context", "msg_slot", "frame"].map(get),
+                packet: [task.packet.is_some().into(), pkt, get("payload_len")],
+            });
             if let Some(packet) = task.packet {
                 self.packets.insert(self.next_packet % 1024, packet);
                 self.next_packet += 1;
@@ -409,6 +436,15 @@ impl Bench {
             assert_eq!(done.fault, done.cause.to_u64() != 0);
             assert_eq!(done.cluster.to_u64(), CLUSTER);
             self.inside[done.hpu.index()] -= 1;
+            let who = [done.kind.to_u64(), done.context.to_u64(), done.msg_slot.to_u64(), done.frame.to_u64()];
+            let packet = [done.has_packet.into(), done.pkt.to_u64(), done.payload_len.to_u64()];
+            let hpu = done.hpu.to_u64();
+            let sent = self.sent.iter().position(|sent| *sent == Sent { hpu, who, packet });
+            let sent = sent.unwrap_or_else(|| panic!("{done:?} is the end of none of {:?}", self.sent));
+            self.sent.swap_remove(sent);
+            if done.fault {
+                self.faulted.push((hpu, done.cause.to_u64(), who));
+            }
             self.done.push(Done {
                 frame: done.frame.to_u16(),
                 code: done.code.to_u8(),
@@ -421,6 +457,10 @@ impl Bench {
         if let Some(fault) = self.dut.fault.taken() {
             let report = report_of(fault);
             let words = [report.who, report.pc, report.address, report.frame];
+            let [who, _, _, frame] = words.map(|word| word.to_u64());
+            assert_eq!(who >> 16 & 0xFF, CLUSTER);
+            let task = [frame >> 16, who >> 4 & 15, who >> 24, frame & 0xFFFF];
+            self.reported.push((who >> 8 & 0xFF, who & 15, task));
             self.faults.push(words.map(|word| word.to_u32()));
         }
         let egress = &self.dut.egress;
@@ -444,6 +484,8 @@ impl Bench {
             }
         }
         if let Some(command) = self.dut.place.taken() {
+            let age = (self.clock.wrapping_add(now) as u32).wrapping_sub(command.stamp.to_u32());
+            assert!(age < PATIENCE as u32, "a command that was issued {age} cycles ago");
             self.places.push((command.frame.to_u16(), command.pkt.to_u64(), now));
             if command.opcode.to_u8() == command::REDIRECT {
                 self.redirects.push((command.frame.to_u16(), command.offset.to_u32(), command.address.to_u64()));
@@ -512,5 +554,17 @@ impl Bench {
         }
         // What is on its way arrives.
         (0..400).for_each(|_| self.step());
+        // Each fault has its report.
+        for _ in 0..4000 {
+            self.faulted.sort();
+            self.reported.sort();
+            if self.faulted == self.reported {
+                break;
+            }
+            self.step();
+        }
+        assert_eq!(self.reported, self.faulted);
+        self.reported.clear();
+        self.faulted.clear();
     }
 }

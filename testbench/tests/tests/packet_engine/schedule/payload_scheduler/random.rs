@@ -8,13 +8,15 @@ use spindle_harness::{run_with_wave_on_failure, share, Dut};
 /// MESSAGE_TIMEOUT: longer than any handler takes, with those before it.
 const TIMEOUT: u64 = 16;
 
-fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32, losses: u32) {
+fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u32, losses: u32, inactive: u64) {
     let messages = share(messages);
     run_with_wave_on_failure(name, |wave| {
         let dut = Dut::new(wave, PayloadScheduler::new(&config), "payload_scheduler");
-        dut.contexts.set_bytes(&contexts().to_le_bytes());
+        dut.contexts.set_bytes(&contexts(inactive).to_le_bytes());
         let mut around = Surroundings::new(&config, wave.rng(), messages, window, eagerness);
-        around.losses = losses;
+        dut.host_process.set(around.host.0);
+        dut.host_mailbox.set(around.host.1);
+        (around.losses, around.inactive) = (losses, inactive);
         around.task_rate = 40;
         // Every third context has an HPU of its own.
         let total = config.total_hpus();
@@ -40,9 +42,11 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
         }
         let counts = around.judge.finish().unwrap_or_else(|breach| panic!("{breach}"));
         assert_eq!(around.seen, counts);
+        assert_eq!(around.seen_whole, around.whole);
         assert_eq!(dut.counts.messages_open.number(), 0, "a message slot leaked");
         println!("{name}: {counts:?}");
         assert!(around.redirected > messages as u64 / 100, "{} packets were redirected", around.redirected);
+        assert!(around.whole > messages as u64 / 100, "{} whole frames", around.whole);
         assert!(around.silent > messages as u64 / 4, "{} frames without a sequence number", around.silent);
         let [begun, again, failed] = around.tasks.counts;
         println!("tasks: {begun} began, {again} found no slot, {failed} failed");
@@ -58,20 +62,20 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
 
 #[test]
 fn random_messages_eager_sinks() {
-    play("random_messages_eager_sinks", Config::SIM, 4000, 12, 100, 0);
+    play("random_messages_eager_sinks", Config::SIM, 4000, 12, 100, 0, 15);
 }
 
 #[test]
 fn random_messages_slow_sinks() {
-    play("random_messages_slow_sinks", Config::SIM, 2000, 12, 25, 0);
+    play("random_messages_slow_sinks", Config::SIM, 2000, 12, 25, 0, 4);
 }
 
 #[test]
 fn random_messages_with_losses() {
-    play("random_messages_with_losses", Config::SIM, 2000, 40, 100, 10);
+    play("random_messages_with_losses", Config::SIM, 2000, 40, 100, 10, 8);
 }
 
 #[test]
 fn random_messages_many_alive() {
-    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 3000, 60, 60, 40);
+    play("random_messages_many_alive", Config { live_messages: 256, ..Config::ALVEO }, 3000, 60, 60, 40, 0);
 }

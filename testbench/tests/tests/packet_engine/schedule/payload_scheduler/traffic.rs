@@ -24,8 +24,6 @@ use spindle_verilog::ports::{HasPorts, Wire, Word};
 use spindle_verilog::prelude::{bits, Bit, In, Packed, SinkPorts};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-/// The context that is not active; the others have the handlers that their low bits name.
-const INACTIVE: u64 = 15;
 /// An opcode that no mailbox serves.
 const NOT_SERVED: u64 = opcode::CTRL as u64;
 /// Their raw messages are named by a field of their frames, and end by the rule's end test.
@@ -152,6 +150,16 @@ pub struct Surroundings {
     /// The same, until their cells return; and the first command of each that counts.
     words: HashMap<u64, PacketDesc>,
     commands: HashMap<u64, Command>,
+    /// The context that is not active.
+    pub inactive: u64,
+    /// Numbers about which those of nodes, processes and messages are.
+    names: [u64; 3],
+    /// The mailbox of the host window: process, number.
+    pub host: (u64, u64),
+    /// Whole frames for it.
+    pub whole: u64,
+    /// Those that the pulses of the scheduler said.
+    pub seen_whole: u64,
     /// Placements elsewhere, and frames without a sequence number whose fate is known.
     pub redirected: u64,
     pub silent: u64,
@@ -186,9 +194,9 @@ pub struct Tasks {
     pub counts: [u64; 3],
 }
 
-/// `ContextStatus` of all contexts.
-pub fn contexts() -> u64 {
-    (0..INACTIVE).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
+/// `ContextStatus` of all contexts: all but one are active, with the handlers that their low bits name.
+pub fn contexts(inactive: u64) -> u64 {
+    (0..16).filter(|c| *c != inactive).fold(0, |bits, c| bits | (1 | (c & 7) << 1) << (4 * c))
 }
 
 /// Installs the policy of each context, and waits until the scheduler has cleared its tables.
@@ -218,8 +226,8 @@ pub fn install<B: HasPorts>(
     }
 }
 
-fn target(context: u64) -> Target {
-    if context == INACTIVE {
+fn target(context: u64, inactive: u64) -> Target {
+    if context == inactive {
         return Target::Refused(reasons::NO_CONTEXT);
     }
     let handlers = Handlers { header: context & 1 == 1, payload: context & 2 == 2, completion: context & 4 == 4 };
@@ -228,8 +236,13 @@ fn target(context: u64) -> Target {
 
 impl Surroundings {
     /// `messages` random messages, at most `window` of them alive at once.
-    pub fn new(config: &Config, rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
+    pub fn new(config: &Config, mut rng: ChaCha8Rng, messages: usize, window: usize, eagerness: u32) -> Self {
         Self {
+            inactive: 15,
+            names: [(); 3].map(|()| rng.random::<u32>().into()),
+            host: (rng.random_range(0..64), rng.random_range(0..0x10000)),
+            whole: 0,
+            seen_whole: 0,
             judge: Judge::default(),
             hpus: Hpus::new(config),
             rng,
@@ -306,9 +319,15 @@ impl Surroundings {
             _ if mailbox && rng.random_bool(0.1) => *[opcode::GET as u64, NOT_SERVED].choose(rng).expect("two"),
             _ => *[opcode::PUT as u64, opcode::GET_RESP as u64].choose(rng).expect("two"),
         };
-        // Few different numbers, so that keys which differ in one member only are alive together.
         let by_field = raw && BY_FIELD.contains(&context);
-        let key = [op, mailbox as u64, context, rng.random_range(0..2), rng.random_range(0..2), rng.random_range(0..2)];
+        let host = raw && !by_field && rng.random_bool(0.3);
+        // Few different numbers, so that keys which differ in one member only are alive together; some in one bit.
+        let names = self.names;
+        let mut member = |i: usize, width: usize| {
+            let far = if rng.random() { 1 << rng.random_range(0..width) } else { 0 };
+            names[i] >> (32 - width) ^ [0, 0, 1, far][rng.random_range(0..4)]
+        };
+        let key = [op, mailbox as u64, context, member(0, 32), member(1, 16), member(2, 32)];
         // A message that is named by a field may follow its predecessor at once.
         let taken = |m: &Live| m.key == key && !(by_field && m.frames.is_empty() && !m.lossy);
         if (!raw || by_field) && self.live.iter().any(taken) {
@@ -322,11 +341,11 @@ impl Surroundings {
             .collect();
         let total: u64 = sizes.iter().sum();
         let per_message = packets > 1 || rng.random_bool(0.5);
-        let to_host = !mailbox && TO_HOST.contains(&context);
+        let to_host = !mailbox && !host && TO_HOST.contains(&context);
         let target = match () {
             _ if mailbox && op == NOT_SERVED => Target::Refused(reasons::UNSUPPORTED),
-            _ if mailbox => Target::Mailbox,
-            _ => target(context),
+            _ if mailbox || host => Target::Mailbox,
+            _ => target(context, self.inactive),
         };
         let lossy = packets > 1
             && !to_host
@@ -354,9 +373,9 @@ impl Surroundings {
             let mut record = PacketDesc {
                 version: bits(1),
                 stamp: bits(rng.random_range(0..1u64 << 32)),
-                length: bits(size + 90),
-                payload_offset: bits(90),
-                l3_offset: bits(14),
+                length: bits(rng.random::<u64>() >> 50),
+                payload_offset: bits(rng.random_range(0..128)),
+                l3_offset: bits(rng.random_range(0..64)),
                 is_spindle: !raw,
                 opcode: bits(op),
                 src_nid: bits(key[3]),
@@ -364,14 +383,24 @@ impl Surroundings {
                 msg_id: bits(key[5]),
                 addr: bits(number),
                 key: bits(rng.random_range(0..1u64 << 32)),
-                sequenced: rng.random_bool(0.7),
+                sequenced: !host && rng.random_bool(0.7),
+                epoch: bits(rng.random::<u16>()),
+                rule: bits(rng.random_range(0..64)),
+                ruled: rng.random(),
+                is_vlan: rng.random(),
+                is_ipv4: rng.random(),
+                l4_good: rng.random(),
                 flags: bits(rng.random::<u16>()),
                 dst_pid: bits(rng.random_range(0..64)),
                 msg_len: bits(total),
                 msg_off: bits(offset),
                 buf_off: bits(rng.random_range(0..1u64 << 32)),
                 payload_len: bits(*size),
-                action: bits(if mailbox { action::MAILBOX } else { action::CONTEXT }),
+                action: bits(match () {
+                    _ if mailbox => action::MAILBOX,
+                    _ if host => action::HOST,
+                    _ => action::CONTEXT,
+                }),
                 context: bits(context),
                 per_message,
                 to_host,
@@ -476,6 +505,9 @@ impl Surroundings {
         let offered = self.offered;
         if self.offer(&dut.packet, offered) {
             set_packet(dut, &offered.expect("a packet is offered"));
+        } else {
+            // Anything may stand there without a packet.
+            set_packet(dut, &random_bits(&mut self.rng));
         }
         let word = self.done.front().cloned();
         self.offer(&dut.task_done, word);
@@ -572,7 +604,7 @@ impl Surroundings {
                     sequenced: word.sequenced,
                 },
             );
-            if word.action.to_u64() == action::MAILBOX as u64 && word.opcode.to_u64() != NOT_SERVED {
+            if word.action.to_u64() != action::CONTEXT as u64 && word.opcode.to_u64() != NOT_SERVED {
                 self.judge.joins_mailbox(frame);
             }
             self.words.insert(frame, word);
@@ -636,7 +668,8 @@ impl Surroundings {
                 if task != kind::COMPLETION && !desc.has_packet || desc.version.to_u64() != 1 {
                     return Err(format!("task descriptor {desc:?}"));
                 }
-                unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len);
+                unchanged!(desc, self.words[&frame], addr buf_off dst_pid msg_off msg_len stamp length payload_offset
+                    payload_len l3_offset opcode src_nid src_pid msg_id context);
                 self.judge.task(
                     task,
                     frame,
@@ -706,7 +739,10 @@ impl Surroundings {
         self.seen.messages_failed += dut.counts.message_failed.number();
         self.seen.messages_aged += dut.counts.message_aged.number();
         self.seen.to_hpu += dut.counts.to_hpu.number();
-        self.seen.to_mailbox += dut.counts.to_mailbox.number();
+        // Whole frames for the host window count on their own.
+        let whole = dut.counts.to_host.number();
+        self.seen.to_mailbox += dut.counts.to_mailbox.number() + whole;
+        self.seen_whole += whole;
         Ok(())
     }
 
@@ -742,7 +778,7 @@ impl Surroundings {
             let due = self.tasks.due.take().ok_or("no task was due")?;
             self.tasks.taken_at = None;
             let begins = dut.task_taken.is_high();
-            if begins && due.context.to_u64() == INACTIVE {
+            if begins && due.context.to_u64() == self.inactive {
                 return Err(format!("{due:?} began in a context that is not active"));
             }
             self.tasks.counts[usize::from(!begins)] += 1;
@@ -818,6 +854,26 @@ impl Surroundings {
     fn placement(&mut self, desc: &PlacementDesc) -> Result<(), String> {
         let frame = desc.frame.to_u64();
         let word = &self.words[&frame];
+        unchanged!(desc, word, stamp length opcode src_nid src_pid msg_id);
+        if word.action.to_u64() == u64::from(action::HOST) {
+            // All of the frame, in whole beats.
+            let bytes = word.length.to_u64().div_ceil(64) * 64;
+            let flags = [word.is_ipv4, word.l4_good, word.is_vlan, word.ruled].map(u64::from);
+            let wanted = PlacementDesc {
+                host: true,
+                dst_pid: bits(self.host.0),
+                addr: bits(self.host.1),
+                payload_len: bits(bytes & 0x3FFF),
+                msg_len: bits(bytes & 0x3FFF),
+                rule: word.rule,
+                checks: bits(flags.iter().rev().fold(0, |checks, flag| checks << 1 | flag)),
+                ..PlacementDesc::default()
+            };
+            self.whole += 1;
+            unchanged!(desc, wanted, host dst_pid addr payload_len msg_len rule checks payload_offset msg_off buf_off redirected);
+            return Ok(());
+        }
+        unchanged!(desc, word, payload_offset payload_len);
         let command = self.commands.get(&frame).filter(|c| c.opcode.to_u64() == u64::from(command::REDIRECT));
         let Some(command) = command.filter(|_| !word.to_host) else {
             if desc.redirected {
@@ -846,7 +902,7 @@ impl Surroundings {
         let frame = trace.frame.to_u64();
         let dropped = trace.dropped.then(|| trace.reason.index());
         let known = self.sent.get(&frame).and_then(|word| {
-            let accepted = if word.action.to_u64() == action::MAILBOX as u64 { trace.placed } else { trace.joined };
+            let accepted = if word.action.to_u64() == action::CONTEXT as u64 { trace.joined } else { trace.placed };
             (accepted || trace.dropped).then_some((*word, accepted))
         });
         let commit = known.filter(|(word, _)| word.sequenced).map(|(word, accepted)| PsnCommit {

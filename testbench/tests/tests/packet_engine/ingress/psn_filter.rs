@@ -263,7 +263,7 @@ fn one_at_a_time() {
         let mut nodes: Vec<u32> = vec![rng.random()];
         for _ in 0..3 {
             let node: u32 = rng.random();
-            nodes.extend([node, node ^ (1 + rng.random_range(0..1 << 26)) * 64]);
+            nodes.extend([node, node ^ ((1 + rng.random_range(0..1 << 26)) * 64)]);
         }
         for n in 0..12_000 {
             let node = if n % 2 == 0 { nodes[0] } else { *nodes.choose(&mut rng).expect("there are some") };
@@ -401,7 +401,7 @@ fn packets_at_full_rate(name: &str, config: &Config, cycles: u64) {
         let peers = config.peers as u32;
         let mut filter = model::PsnFilter::new(bench.peers);
         let mut senders: Vec<Sender> = (0..peers)
-            .map(|n| Sender { node: rng.random::<u32>() / peers * peers | n, next: 0, unsettled: vec![] })
+            .map(|n| Sender { node: (rng.random::<u32>() / peers * peers) | n, next: 0, unsettled: vec![] })
             .collect();
         let mut held: Vec<(u32, u32)> = vec![];
         // Dispositions of the last cycles: when, node, number, and the peer's base before it.

@@ -160,7 +160,10 @@ impl Reference {
             None => {
                 let known = self.words.get(&word).copied();
                 let mut bytes = known.unwrap_or(answer).to_le_bytes();
-                assert!(known.is_some() || access.size == 4 && access.address.is_multiple_of(4), "bytes of an unknown word");
+                assert!(
+                    known.is_some() || access.size == 4 && access.address.is_multiple_of(4),
+                    "bytes of an unknown word"
+                );
                 for (i, at) in access.bytes() {
                     if access.write {
                         bytes[at % 4] = access.data.to_le_bytes()[i];

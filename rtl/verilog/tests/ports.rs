@@ -86,7 +86,6 @@ impl Board {
         self.write.ready.next = self.read[0].ready.val() & self.read[1].ready.val() & self.lanes[2].val().any();
         self.seen.offer(self.beat.valid.val(), self.word.val());
         self.beat.ready.next = self.beat.last.val() & self.beat.keep.val().all() & self.beat.data.val().any();
-        self.client.ask_address.next = bits::<5>(3);
         self.client.ask_valid.next = self.client.ask_ready.val() & self.client.answer_valid.val();
         self.client.ask_address.next = trunc::<5, 9>(self.client.answer_data.val());
     }

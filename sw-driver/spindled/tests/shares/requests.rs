@@ -30,6 +30,8 @@ fn questions_are_answered_and_the_card_is_set_up() {
     let identity = ask(&control, &json!({ "request": "identify" }));
     assert_eq!(identity["ok"]["transport"], "vfio-user");
     assert_eq!(identity["ok"]["station"], Value::Null);
+    let port = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::NODE_PORT)).copied();
+    soon("the node of the command line has the ICRC", || port() == Some(0x8003_0000 | u32::from(SPINDLE_PORT)));
     let station = json!({ "request": "set_station", "nid": 5, "mac": "02:00:00:00:00:05", "ip": "10.0.0.5" });
     assert_eq!(ask(&control, &station), json!({ "ok": {} }));
     let other = json!({ "request": "set_node", "number": 2, "mac": "02:00:00:00:00:02", "ip": "10.0.0.2" });
@@ -37,7 +39,6 @@ fn questions_are_answered_and_the_card_is_set_up() {
     assert_eq!(ask(&control, &json!({ "request": "identify" }))["ok"]["station"]["ip"], "10.0.0.5");
     let checked =
         json!({ "request": "set_node", "number": 3, "mac": "02:00:00:00:00:03", "ip": "10.0.0.3", "icrc": true });
-    let port = || setup.model.0.lock().unwrap().registers.get(&(node::BASE + node::NODE_PORT)).copied();
     soon("the first node has no ICRC", || port() == Some(0x8000_0000 | u32::from(SPINDLE_PORT)));
     assert_eq!(ask(&control, &checked), json!({ "ok": {} }));
     soon("the second one has", || port() == Some(0x8003_0000 | u32::from(SPINDLE_PORT)));

@@ -5,8 +5,10 @@ use rustix::event::{poll, Timespec};
 use spindle::config_space::Layout;
 use spindle::transport::vfio_user::UserCard;
 use spindle::vfio_user::{Client, Host, Server};
-use spindle::{Device, SharedCard};
+use spindle::{Device, Node, SharedCard};
+use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::pci;
+use spindled::card::Peer;
 use spindled::{Daemon, Options, Quota};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,6 +18,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// The node that the daemon is given at its start.
+const CHECKED: Peer =
+    Peer { node: Node { mac: [2, 0, 0, 0, 0, 7], ip: [10, 0, 0, 7], port: SPINDLE_PORT }, icrc: true };
 
 pub type Driver = Device<SharedCard, SharedCard>;
 
@@ -53,7 +59,7 @@ impl Setup {
         });
         let (sockets, end) = (folder.path().to_path_buf(), ends[1].clone());
         let daemon = std::thread::spawn(move || {
-            let options = Options { sockets, station: None, nodes: vec![], round_trip: 4096, quota };
+            let options = Options { sockets, station: None, nodes: vec![(7, CHECKED)], round_trip: 4096, quota };
             let card = spindle::open(&format!("unix:{}", path.display())).unwrap();
             let mut daemon = Daemon::new(card, options).unwrap();
             let _ = daemon.run(|| end.load(Ordering::Relaxed));

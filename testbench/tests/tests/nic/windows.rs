@@ -134,7 +134,7 @@ const REDIRECTS: &str = r#"
 
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
-    return h->msg_id == 4 ? SPIN_PROCEED : SPIN_PROCESS_DATA;
+    return h->opcode != 0 && h->msg_id == 4 ? SPIN_PROCEED : SPIN_PROCESS_DATA;
 }
 int payload_handler(const spin_payload_t *p, void *state) {
     (void)state;

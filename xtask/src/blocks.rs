@@ -1,6 +1,6 @@
 //! Folders of emitted Verilog: making them and finding them.
 
-use crate::process::{cargo, target_folder};
+use crate::process::{program, target_folder, visible};
 use anyhow::{bail, Context, Result};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -50,8 +50,8 @@ pub fn emit(config: &str) -> Result<PathBuf> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder)?;
-    let emit = ["run", "--quiet", "--package", "spindle-nic", "--bin", "emit", "--"];
-    cargo(emit, &["--config", config, "--what", "all", "--out", &folder.to_string_lossy()])?;
+    let mut emit = program("spindle-nic", "emit");
+    visible(emit.args(["--config", config, "--what", "all", "--out"]).arg(&folder))?;
     Ok(folder)
 }
 

@@ -7,7 +7,7 @@
 
 use crate::blocks::{self, Block, WHOLE};
 use crate::cache::{cached, Key};
-use crate::process::{cargo_command, target_folder, two_at_a_time, visible};
+use crate::process::{cargo_command, program, target_folder, two_at_a_time, visible};
 use crate::synth::{self, Row, Yosys};
 use crate::yosys::{self, Area};
 use anyhow::{bail, Context, Result};
@@ -15,6 +15,7 @@ use clap::Args;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 /// The boards.
 pub const BOARDS: [&str; 6] = ["u50", "u55c", "u280", "u250", "kcu116", "kc705"];
@@ -76,10 +77,8 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let boards: Vec<&str> = BOARDS.into_iter().filter(|name| options.wants(name)).collect();
     let yosys = Yosys::find()?;
-    let mut clean = passes(
-        "board files and constraints",
-        &["run", "--quiet", "-p", "spindle-boards", "--bin", "boards", "--", "--check"],
-    )?;
+    let mut files = program("spindle-boards", "boards");
+    let mut clean = passes("board files and constraints", files.arg("--check"))?;
     if !options.no_tests {
         let tests = [
             "test",
@@ -94,7 +93,7 @@ pub fn run(options: &Options) -> Result<bool> {
             "project::",
             "check::",
         ];
-        clean &= passes("board files, scripts and fixtures", &tests)?;
+        clean &= passes("board files, scripts and fixtures", cargo_command().args(tests))?;
     }
     let out = std::path::absolute(target_folder().join("boards"))?;
     let checks = netlists(options, &boards, &yosys, &out)?;
@@ -142,17 +141,17 @@ impl Options {
     }
 }
 
-/// Runs cargo, and says whether it passed.
-fn passes(what: &str, arguments: &[&str]) -> Result<bool> {
-    let passed = cargo_command().args(arguments).status()?.success();
+/// Runs a command, and says whether it passed.
+fn passes(what: &str, command: &mut Command) -> Result<bool> {
+    let passed = command.status()?.success();
     println!("boards: {what}: {}", if passed { "passed" } else { "FAILED" });
     Ok(passed)
 }
 
 /// What the program `check` finds: by board. It prints its findings itself.
 fn netlists(options: &Options, boards: &[&str], yosys: &Yosys, out: &Path) -> Result<Value> {
-    let mut command = cargo_command();
-    command.args(["run", "--quiet", "-p", "spindle-boards", "--bin", "check", "--", "--yosys"]).arg(yosys.program());
+    let mut command = program("spindle-boards", "check");
+    command.arg("--yosys").arg(yosys.program());
     command.arg("--out").arg(out).args(options.write.then_some("--write")).args(boards);
     let path = out.join("checks.json");
     let _ = std::fs::remove_file(&path);

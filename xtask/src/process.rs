@@ -4,7 +4,11 @@ use anyhow::{anyhow, bail, Context, Result};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
+
+/// All targets of the workspace are built, and stay as they are while this process runs.
+static ALL_ARE_BUILT: AtomicBool = AtomicBool::new(false);
 
 /// Makes the checkout's root the current folder.
 pub fn enter_checkout() -> Result<()> {
@@ -38,6 +42,22 @@ pub fn venv_program(name: &str) -> PathBuf {
 /// The cargo that started us.
 pub fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// From now on [`program`] starts what the last build of the whole workspace has left.
+pub fn all_are_built() {
+    ALL_ARE_BUILT.store(true, Ordering::Relaxed);
+}
+
+/// A program of the checkout, to which arguments are added: built first, unless [`all_are_built`]. Cargo would then compile half of the
+/// workspace again, as libraries have other features if one package is built.
+pub fn program(package: &str, name: &str) -> Command {
+    if ALL_ARE_BUILT.load(Ordering::Relaxed) {
+        return Command::new(target_folder().join("debug").join(name));
+    }
+    let mut command = cargo_command();
+    command.args(["run", "--quiet", "--package", package, "--bin", name, "--"]);
+    command
 }
 
 /// Runs all of `items`, two at a time (the tools are single-threaded); the results, in the order of the items.

@@ -1,6 +1,6 @@
 //! `test`: every check of the project, one after another, and a closing line with the sums.
 
-use crate::process::{cargo_command, installed};
+use crate::process::{all_are_built, cargo_command, installed, program};
 use crate::skips::Skips;
 use crate::{
     boards, book, figures, independent, install, lint, mutants, pictures, python, rust_mutants, seeds, setup, synth,
@@ -50,15 +50,14 @@ pub fn run(options: &Options) -> Result<bool> {
     let skips = Skips::begin(options.no_skips)?;
     let mut sum = Sum::default();
     sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;
-    sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))?;
+    if sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))? {
+        all_are_built();
+    }
     sum.check(
         "clippy",
         cargo_command().args(["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     )?;
-    sum.check(
-        "generated files",
-        cargo_command().args(["run", "--quiet", "-p", "spindle-contract", "--bin", "generate", "--", "--check"]),
-    )?;
+    sum.check("generated files", program("spindle-contract", "generate").arg("--check"))?;
     sum.outcome("prose", lint::prose(&[]));
     sum.outcome("independent", independent::run().map(|()| true));
     sum.outcome("figures", figures::run(&figures::Options::check()));
@@ -126,11 +125,11 @@ impl Sum {
         self.record(name, outcome.unwrap_or(false));
     }
 
-    fn check(&mut self, name: &str, command: &mut Command) -> Result<()> {
+    fn check(&mut self, name: &str, command: &mut Command) -> Result<bool> {
         let start = Instant::now();
         let passed = command.status()?.success();
         self.record(&format!("{name} ({:.0} s)", start.elapsed().as_secs_f64()), passed);
-        Ok(())
+        Ok(passed)
     }
 
     /// Runs a test runner, shows its output, and adds its own counts.

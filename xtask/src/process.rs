@@ -49,8 +49,8 @@ pub fn all_are_built() {
     ALL_ARE_BUILT.store(true, Ordering::Relaxed);
 }
 
-/// A program of the checkout, to which arguments are added: built first, unless [`all_are_built`]. Cargo would then compile half of the
-/// workspace again, as libraries have other features if one package is built.
+/// A program of the checkout, to which arguments are added. It is built first, unless [`all_are_built`]: with one package alone the
+/// libraries have other features, and cargo would compile half of the workspace again.
 pub fn program(package: &str, name: &str) -> Command {
     if ALL_ARE_BUILT.load(Ordering::Relaxed) {
         return Command::new(target_folder().join("debug").join(name));

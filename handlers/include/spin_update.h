@@ -7,7 +7,8 @@
  * No other update of the same host bytes through the same spin_update_t comes in between, wherever its handler runs. The
  * locks are bits, one for each SPIN_UPDATE_PIECE bytes, modulo SPIN_UPDATE_WORDS * 32 pieces: updates of different pieces
  * do not wait for each other. The data pass through a buffer in the scratchpad, of SPIN_UPDATE_BYTES bytes: a scratchpad
- * of 8 KiB has five. */
+ * of 8 KiB has five. Bytes in the packet slot are overwritten if the order of the operands does not matter (all operations but
+ * products with a constant other than 1): the sums are built there, and the buffer is free while the host takes them. */
 #ifndef SPIN_UPDATE_H
 #define SPIN_UPDATE_H
 
@@ -36,6 +37,11 @@ SPIN_INLINE void spin_update_take(volatile uint32_t *word, uint32_t bits) {
         spin_amo_and(word, ~(bits & ~taken));
         spin_yield();
     }
+}
+
+/* The result of an operation of spin_combine is the same if both operands change places: it is no product, or one with 1. */
+SPIN_INLINE bool spin_is_symmetric(uint32_t operation) {
+    return (operation & ((1u << SPIN_GF_SHIFT) - 1)) != SPIN_GF || operation == SPIN_XOR;
 }
 
 /* host[offset ..] = host[offset ..] combined with bytes, at most SPIN_UPDATE_BYTES, by an operation of spin_combine. The
@@ -78,14 +84,25 @@ SPIN_INLINE int spin_update_host(spin_update_t *update, uint32_t operation, uint
     spin_wait();
     bool done = !spin_failed(read);
     if (done) {
-        /* The write reads the buffer after the COMBINE has ended. */
-        spin_combine(operation, buffer, bytes, length);
-        spin_dma_to_host(offset, buffer, length);
+        /* The write reads its bytes after the COMBINE has ended. */
+        bool in_packet = ((uint32_t)bytes & 0xf0000000u) == SPIN_REGION_PACKET && spin_is_symmetric(operation);
+        uint8_t *sums = in_packet ? (uint8_t *)(uintptr_t)bytes : buffer;
+        spin_combine(operation, sums, in_packet ? buffer : bytes, length);
+        spin_handle_t combine = spin_handle();
+        spin_dma_to_host(offset, sums, length);
         spin_handle_t write = spin_handle();
+        if (in_packet) {
+            spin_wait_for(combine);
+            spin_give_buffer(taken, number);
+        }
         spin_wait();
         done = !spin_failed(write);
+        if (!in_packet) {
+            spin_give_buffer(taken, number);
+        }
+    } else {
+        spin_give_buffer(taken, number);
     }
-    spin_give_buffer(taken, number);
     if (high_bits) {
         spin_amo_and(high, ~high_bits);
     }

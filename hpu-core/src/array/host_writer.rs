@@ -5,13 +5,14 @@
 //! |---|---|
 //! | off-cluster unit | in `target`: a read begins, and its bytes go to this beat of L1 or L2 |
 //! | RVMA engine | in `host_last`, `host_error`, `host_tag`, `host_valid` / out `host_ready` (the data goes straight to the bus) |
-//! | clusters | out `write[i]`, `beat`, `keep` / in `ready[i]` |
+//! | clusters | out `write[i]`, `beat`, `keep`, `last`, `issuer`, `error` / in `ready[i]` |
 //! | L2 copy | in `copy_cluster`, `copy_beat`, `copy_last`, `copy_tail`, `copy_valid` / out `copy_ready`: a row for L1 |
 //! | | out `of_l2_copy`: the bus carries it |
 //! | | out `store_valid`, `beat` / in `store_ready`: the host's beat is for L2; out `store_from`, `store_end`: its bytes |
-//! | completions | out `done` |
+//! | completions | out `done`: of a read whose bytes went to L2 |
 //!
-//! The host has a bus of 64 bytes to the clusters; in a cluster its beats and those of packets take turns. A transfer
+//! The host has a bus of 64 bytes to the clusters, each of which has a [queue](crate::cluster::host_arrivals), and reports the end of
+//! a read when L1 has its bytes. A transfer
 //! needs one cycle before its first beat; the rows of a copy from L2 are one transfer, and host and L2 copy take turns.
 //! Bytes for L2 do not use the bus. `keep` covers the requested bytes, which begin in the first beat at the read's
 //! `offset`; bytes of a failed read are written as well.
@@ -41,6 +42,12 @@ pub struct HostWriter {
     pub beat: Signal<Out, Bits<14>>,
     /// Bytes that are written.
     pub keep: Signal<Out, Bits<64>>,
+    /// Last beat of the transfer.
+    pub last: Signal<Out, Bit>,
+    /// Command whose read it is, unless `of_l2_copy`.
+    pub issuer: Signal<Out, Issuer>,
+    /// With the last beat: the host answered with an error.
+    pub error: Signal<Out, Bit>,
     /// The cluster takes the beat.
     pub ready: Vec<Signal<In, Bit>>,
     /// Cluster of the L2 copy's row.
@@ -65,7 +72,7 @@ pub struct HostWriter {
     pub store_end: Signal<Out, Bits<6>>,
     /// The bytes are in L2.
     pub store_ready: Signal<In, Bit>,
-    /// End of a read.
+    /// End of a read whose bytes went to L2.
     pub done: Source<OffClusterDone>,
     /// Targets of the reads, which are answered in their order; each HPU has four reads at most.
     targets: BlockFifo<Bits<15>, 7>,
@@ -149,7 +156,8 @@ impl HostWriter {
         }
         let takes = active & ((on_bus & room) | (to_l2 & self.store_ready.val()));
         self.moves.next = offered & takes;
-        let ends = self.moves.val() & (if is_copy { self.copy_last.val() } else { self.host_last.val() });
+        let last = if is_copy { self.copy_last.val() } else { self.host_last.val() };
+        let ends = self.moves.val() & last;
         self.active.d.next = begins | (active & !ends);
         if self.moves.val() {
             self.write_beat.d.next = self.write_beat.q.val() + 1;
@@ -173,17 +181,22 @@ impl HostWriter {
         // The bus.
         self.on_bus.d.next = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };
 
-        // The end.
-        if ends & !is_copy {
+        // The end: a cluster reports that of its bytes itself.
+        let issuer = Issuer { hpu: tag.issuer.hpu, handle: tag.issuer.handle.get_bits::<2>(0) };
+        self.last.next = last;
+        self.issuer.next = issuer;
+        self.error.next = self.host_error.val();
+        let stored = ends & to_l2;
+        if stored {
             self.done_reg.d.next = OffClusterDone {
                 cluster: tag.issuer.cluster,
-                issuer: Issuer { hpu: tag.issuer.hpu, handle: tag.issuer.handle.get_bits::<2>(0) },
+                issuer,
                 error: self.host_error.val(),
                 has_result: false,
                 result: bits::<64>(0),
             };
         }
-        self.done_reg_valid.d.next = (ends & !is_copy) | (done_reg_valid & !self.done.ready.val());
+        self.done_reg_valid.d.next = stored | (done_reg_valid & !self.done.ready.val());
         self.done.offer(done_reg_valid, self.done_reg.q.val());
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | command units | in `request[i]`: bytes of L2 for the stage of cluster i, held until / out `staged`: |
-//! | | a bit per cluster, the bytes are in the stage |
+//! | clusters | in `request[i]`: bytes of L2 for the stage of cluster i, held until / in `staged[i]`: they are in the stage |
 //! | | out `lend`: a bit per cluster, the segment `lent_segment` needs the stage, held until / in `lent[i]`: it gets the stage (pulse) |
 //! | | out `goes`: a bit, the segment in the stage of this cluster is the next to leave |
 //! | initiator | in `segment`: a segment of context memory for the egress stream |
@@ -16,8 +15,9 @@
 //! **To a stage**: the rows of 64 bytes in which the bytes lie, one per cycle, as they lie in L2: the read DMA turns them. Row 33,
 //! which 2,048 bytes have unless they begin with a row, goes back to the first beat of the stage, whose lowest bytes are free. One
 //! request after the other, round robin; the rows of the next one follow those of the one before after a cycle. Eight rows are under
-//! way at most. With L2 idle and a bus that takes each row at once: from `request` to `staged` 6 cycles and one per row; requests
-//! that follow one another, one cycle and one per row. The host writer takes one cycle more before the first row.
+//! way at most. With L2 idle and a bus that takes each row at once: from `request` to the last row 5 cycles and one per row; requests
+//! that follow one another, one cycle and one per row. The host writer takes one cycle more before the first row, and the queue of
+//! the cluster two until `staged`.
 //!
 //! **From the host**: 1 cycle and one per word for each beat, and 5 at the end. Of the first word and of the last one only the
 //! bytes of the transfer are written. The last beat is taken when L2 has answered all of them, so later accesses see them.
@@ -73,8 +73,8 @@ pub struct RowPlace {
 pub struct L2Copy {
     /// Bytes for the stage of a cluster.
     pub request: Vec<PulseSink<StageRequest>>,
-    /// Clusters whose bytes are in the stage.
-    pub staged: Signal<Out, Bits<8>>,
+    /// The bytes are in the stage.
+    pub staged: Vec<Signal<In, Bit>>,
     /// Cluster that gets a row.
     pub cluster: Signal<Out, Bits<3>>,
     /// Where in its L1.
@@ -125,7 +125,6 @@ pub struct L2Copy {
     /// Rows that were requested and have not left, and those of them that have come.
     places: LutFifo<RowPlace, 3>,
     rows: LutFifo<Bits<512>, 3>,
-    staged_mask: Reg<Bits<8>>,
     /// Next word of the beat for L2, after the first one.
     store_word: Reg<Bits<4>>,
     /// The first one has been sent.
@@ -152,6 +151,7 @@ impl L2Copy {
     pub fn new(clusters: usize) -> Self {
         Self {
             request: replicate(clusters),
+            staged: replicate(clusters),
             lent: replicate(clusters),
             _clusters: clusters,
             _last_cluster: clusters as u64 - 1,
@@ -167,11 +167,12 @@ impl L2Copy {
         self.release_segment();
         let chosen = self.choose();
         self.request_rows(chosen);
-        let staged = self.move_row();
-        let staged_now = self.staged_mask.q.val();
-        self.taken.d.next = (self.taken.q.val() & !staged_now) | chosen;
-        self.staged_mask.d.next = staged;
-        self.staged.next = staged_now;
+        self.move_row();
+        let mut staged: Bits<8> = bits::<8>(0);
+        for i in 0..self._clusters {
+            staged = staged.replace_bit(i, self.staged[i].val());
+        }
+        self.taken.d.next = (self.taken.q.val() & !staged) | chosen;
         self.store_words();
     }
 
@@ -271,8 +272,8 @@ impl L2Copy {
         }
     }
 
-    /// Moves a row to its stage; a bit for a cluster whose bytes are all there then.
-    fn move_row(&mut self) -> Bits<8> {
+    /// Moves a row to its stage.
+    fn move_row(&mut self) {
         let place = self.places.read.val();
         self.rows.write.offer(self.row_answered.val(), self.row_data.val());
         let offers = self.rows.read.valid.val();
@@ -284,11 +285,6 @@ impl L2Copy {
         self.last.next = place.last;
         self.tail.next = place.tail;
         self.beat.offer(offers, (bits::<5>(STAGE), place.beat).cat::<10>());
-        if moves & place.last {
-            bits::<8>(1) << place.cluster
-        } else {
-            bits::<8>(0)
-        }
     }
 
     /// Writes a beat of the host to L2, word by word.

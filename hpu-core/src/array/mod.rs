@@ -45,6 +45,7 @@ use crate::array::off_cluster_unit::OffClusterUnit;
 use crate::array::reports::Reports;
 use crate::array::rr_mux::RrMux;
 use crate::array::telemetry::Telemetry;
+use crate::cluster::host_arrivals::HostArrival;
 use crate::cluster::Cluster;
 use crate::processor::types::Rvfi;
 use crate::registers::Registers;
@@ -183,7 +184,7 @@ pub struct HpuArray {
     wraps: Reg<Bit>,
     egress_inside: Reg<Bit>,
     egress_pushed: Signal<Local, EgressTag>,
-    bus: Signal<Local, Bits<512>>,
+    bus: Signal<Local, HostArrival>,
     egress_starts: Signal<Local, Bit>,
     dma_done_register: DFF<DmaDone>,
     dma_done_pulse: Reg<Bit>,
@@ -266,8 +267,16 @@ impl HpuArray {
 
         let packet = self.load_data.val() & byte_mask::<512, 64>(self.load_router.keep.val());
         // Two buses to L1: one for packets, one for bytes read from host memory or from L2.
-        self.bus.next =
-            if self.host_writer.of_l2_copy.val() { self.l2_copy.data.val() } else { self.host_beats.read.val().data };
+        let of_copy = self.host_writer.of_l2_copy.val();
+        self.bus.next = HostArrival {
+            data: if of_copy { self.l2_copy.data.val() } else { self.host_beats.read.val().data },
+            keep: self.host_writer.keep.val(),
+            beat: self.host_writer.beat.val().get_bits::<10>(0),
+            last: self.host_writer.last.val(),
+            of_copy,
+            issuer: self.host_writer.issuer.val(),
+            error: self.host_writer.error.val(),
+        };
         let mut off_cluster_taken: Bit = false;
         let job = self.dispatcher.job.val();
         for i in 0..self._clusters {
@@ -281,18 +290,15 @@ impl HpuArray {
 
             self.clusters[i].load_request.join(&mut self.load_router.request[i]);
             self.clusters[i].load_data.next = packet;
-            self.clusters[i].host_data.next = self.bus.val();
-            self.clusters[i].host_write.next = self.host_writer.write[i].val();
-            self.clusters[i].host_beat.next = self.host_writer.beat.val().get_bits::<10>(0);
-            self.clusters[i].host_keep.next = self.host_writer.keep.val();
-            self.host_writer.ready[i].next = self.clusters[i].host_ready.val();
+            self.clusters[i].arrival.offer(self.host_writer.write[i].val(), self.bus.val());
+            self.host_writer.ready[i].next = self.clusters[i].arrival.ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();
             self.clusters[i].off_cluster_command.join(&mut self.off_cluster_unit.command[i]);
             self.clusters[i].put_left.next = self.off_cluster_unit.put_left.val().get_bit(i);
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
             self.clusters[i].stage_request.join(&mut self.l2_copy.request[i]);
-            self.clusters[i].staged.next = self.l2_copy.staged.val().get_bit(i);
+            self.l2_copy.staged[i].next = self.clusters[i].staged.val();
             self.clusters[i].segment.offer(self.l2_copy.lend.val().get_bit(i), self.l2_copy.lent_segment.val());
             self.clusters[i].segment_goes.next = self.l2_copy.goes.val().get_bit(i);
             self.l2_copy.lent[i].next = self.clusters[i].lent.val();

@@ -34,7 +34,9 @@
 //!
 //! **Wide side.** Writes go through one register, one beat per cycle, and are carried out in the next cycle: COMBINE,
 //! then packets and the host, then pages, then scrubs. Of packets and host, each has every cycle while the other has
-//! none, and every other one else; the host loses a cycle before its first beat, a packet one after the host's last. A
+//! none; else the host writes four beats, then a packet one: packets wait in a queue that holds all beats of one, while the
+//! host's beats come faster than a packet's and end commands. The host loses a cycle before its first beat, a packet one after
+//! the host's last. A
 //! COMBINE writes in every other cycle at most. The read DMA reads with priority, and announces its group a cycle before:
 //! L1 stalls a write if the read DMA reads the same group in the next cycle, but only once: the next write is taken, and
 //! a second read of that group in a row is refused. Read DMA and loader alternate between the groups, so both continue at
@@ -52,6 +54,8 @@ use spindle_blocks::replicate;
 use spindle_verilog::prelude::*;
 
 const REQUEST_BITS: usize = WordRequest::BITS;
+/// Beats of the host in its turn, while a packet waits.
+const HOST_BEATS: u64 = 4;
 
 /// The memory. See the module text.
 #[block]
@@ -98,6 +102,8 @@ pub struct L1 {
     /// Bytes of the host may be written, not a packet: a register, so that no path leads from the offer of one to the
     /// ready of the other.
     host_turn: Reg<Bit>,
+    /// Beats that the host has written in its turn, modulo [`HOST_BEATS`].
+    host_beats: Reg<Bits<2>>,
     /// A write was held up by the read DMA in the cycle before,
     late: Reg<Bit>,
     /// and was taken nevertheless.
@@ -263,11 +269,13 @@ impl L1 {
         self.host.ready.next = host_room & !host_waits;
         self.packet_room[0].next = even_room & !packet_waits;
         self.packet_room[1].next = odd_room & !packet_waits;
-        // A turn ends with a write, or without an offer; that of the host only if there is a packet.
+        // A turn ends without an offer; that of a packet with a write, that of the host with its last beat if there is a packet.
         if self.host_turn.q.val() {
-            let kept = self.host.write.val() & (host_waits | !host_room);
-            self.host_turn.d.next = kept | (self.host.write.val() & !self.packet_write.val());
+            let stays = !host | !host_room | (self.host_beats.q.val() != HOST_BEATS - 1) | !self.packet_write.val();
+            self.host_turn.d.next = self.host.write.val() & stays;
+            self.host_beats.load(host & host_room, self.host_beats.q.val() + 1);
         } else {
+            self.host_beats.d.next = bits::<2>(0);
             let kept = self.packet_write.val() & (packet_waits | !packet_room);
             self.host_turn.d.next = !kept & self.host.write.val();
         }

@@ -17,9 +17,9 @@
 //! | scheduler | out `done`; out `place` |
 //! | reports | out `fault`; out `message`; in `rings_open` |
 //! | off-cluster unit | out `off_cluster_command`; in `put_left`, `host_put_left`; in `enabled` |
-//! | L2 copy | out `stage_request` / in `staged`; in `segment`, `segment_goes` / out `lent` |
+//! | L2 copy | out `stage_request` / out `staged`; in `segment`, `segment_goes` / out `lent` |
 //! | completions | in `off_cluster_done` |
-//! | host writer | in `host_write`, `host_beat`, `host_data`, `host_keep`: a beat from the host or from L2 / out `host_ready` |
+//! | host writer | in `arrival`: a beat from the host or from L2 |
 //! | registers | in `installed`; in `imem` |
 //! | egress | out `egress` |
 //! | RVMA engine | out `dma`; out `dma_data`; in `dma_done` |
@@ -37,6 +37,7 @@ pub mod command_check;
 pub mod command_port;
 pub mod command_rules;
 pub mod command_unit;
+pub mod host_arrivals;
 pub mod instruction_memory;
 pub mod l1;
 pub mod l1_atomics;
@@ -54,6 +55,7 @@ use crate::array::off_cluster_queue::OffClusterCommand;
 use crate::bundles::{CodeWriteSink, HpuEvents, L2Port, TaskSink};
 use crate::cluster::command_port::CommandPort;
 use crate::cluster::command_unit::CommandUnit;
+use crate::cluster::host_arrivals::{HostArrival, HostArrivals};
 use crate::cluster::instruction_memory::InstructionMemory;
 use crate::cluster::l1::L1;
 use crate::cluster::l1_atomics::L1Atomics;
@@ -67,7 +69,9 @@ use crate::cluster::task_records::TaskRecords;
 use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::types::Rvfi;
 use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
-use spindle_blocks::{replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, ReadRequest, TailedSource, TaskDone};
+use spindle_blocks::{
+    replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, PassFifo, ReadRequest, TailedSource, TaskDone,
+};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -79,6 +83,15 @@ fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<4> {
     } else {
         bits::<4>(0)
     }
+}
+
+/// A beat of a packet on its way to L1.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct PacketBeat {
+    /// Its bytes.
+    pub data: Bits<512>,
+    /// Last beat of the packet.
+    pub last: Bit,
 }
 
 /// A cluster. See the module text.
@@ -127,7 +140,7 @@ pub struct Cluster {
     /// Bytes of L2 for the stage.
     pub stage_request: Pulse<StageRequest>,
     /// The bytes are in the stage.
-    pub staged: Signal<In, Bit>,
+    pub staged: Signal<Out, Bit>,
     /// A segment that is to pass the stage.
     pub segment: PulseSink<StageRequest>,
     /// The segment gets the stage.
@@ -136,16 +149,8 @@ pub struct Cluster {
     pub segment_goes: Signal<In, Bit>,
     /// End of an off-cluster command of any cluster.
     pub off_cluster_done: Sink<OffClusterDone>,
-    /// A beat of the host or of L2 is for this cluster.
-    pub host_write: Signal<In, Bit>,
-    /// Beat of L1.
-    pub host_beat: Signal<In, Bits<10>>,
-    /// The beat.
-    pub host_data: Signal<In, Bits<512>>,
-    /// Bytes to write.
-    pub host_keep: Signal<In, Bits<64>>,
-    /// The beat is taken.
-    pub host_ready: Signal<Out, Bit>,
+    /// Beat of the host or of L2.
+    pub arrival: Sink<HostArrival>,
     /// Accesses of L2.
     pub l2: L2Port,
     /// Words of code from the host.
@@ -158,6 +163,10 @@ pub struct Cluster {
     command_port: Vec<CommandPort>,
     command_unit: CommandUnit,
     instruction_memory: InstructionMemory,
+    /// Beats of the packet that the loader has not written to L1. All of a slot have room, so no cluster holds up the packets of
+    /// the others.
+    packet_arrivals: PassFifo<PacketBeat, 5>,
+    host_arrivals: HostArrivals,
     l1: L1,
     atomics: L1Atomics,
     remote: RemoteRouter,
@@ -208,18 +217,20 @@ impl Cluster {
         // Loader.
         self.task.join(&mut self.loader.task);
         self.loader.load_request.join(&mut self.load_request);
-        self.loader.load_last.next = self.load_data.last.val();
-        self.loader.load_valid.next = self.load_data.valid.val();
-        self.load_data.ready.next = self.loader.load_ready.val();
+        self.packet_arrivals.write.offer(
+            self.load_data.valid.val(),
+            PacketBeat { data: self.load_data.val(), last: self.load_data.last.val() },
+        );
+        self.load_data.ready.next = self.packet_arrivals.write.ready.val();
+        self.loader.load_last.next = self.packet_arrivals.read.val().last;
+        self.loader.load_valid.next = self.packet_arrivals.read.valid.val();
+        self.packet_arrivals.read.ready.next = self.loader.load_ready.val();
         self.installed.join(&mut self.loader.installed);
         self.l1.packet_write.next = self.loader.packet_write.val();
         self.l1.packet_beat.next = self.loader.packet_beat.val();
-        self.l1.packet_data.next = self.load_data.val();
-        self.l1.host.write.next = self.host_write.val();
-        self.l1.host.beat.next = self.host_beat.val();
-        self.l1.host.data.next = self.host_data.val();
-        self.l1.host.keep.next = self.host_keep.val();
-        self.host_ready.next = self.l1.host.ready.val();
+        self.l1.packet_data.next = self.packet_arrivals.read.val().data;
+        self.arrival.join(&mut self.host_arrivals.arrival);
+        self.host_arrivals.write.join(&mut self.l1.host);
         let even = self.l1.packet_room[0].val();
         let odd = self.l1.packet_room[1].val();
         self.loader.packet_ready.next = if self.loader.packet_beat.val().get_bit(0) { odd } else { even };
@@ -274,7 +285,8 @@ impl Cluster {
         self.command_unit.put_left.next = self.put_left.val();
         self.command_unit.host_put_left.next = self.host_put_left.val();
         self.command_unit.stage_request.join(&mut self.stage_request);
-        self.command_unit.staged.next = self.staged.val();
+        self.command_unit.staged.next = self.host_arrivals.staged.val();
+        self.staged.next = self.host_arrivals.staged.val();
         self.segment.join(&mut self.command_unit.segment);
         self.lent.next = self.command_unit.lent.val();
         self.command_unit.segment_goes.next = self.segment_goes.val();
@@ -304,6 +316,7 @@ impl Cluster {
         let host_answers = self.dma_done.valid.val() & (self.dma_done.val().issuer.cluster == self.number.val());
         let host_issuer =
             Issuer { hpu: self.dma_done.val().issuer.hpu, handle: self.dma_done.val().issuer.handle.get_bits::<2>(0) };
+        let read_end = self.host_arrivals.read_ended.val();
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
         let mut busy: Bits<8> = bits::<8>(0);
@@ -361,9 +374,12 @@ impl Cluster {
             let off_cluster_ends = by_off_cluster & (!off_cluster.has_result | self.command_port[i].result.ready.val());
             off_cluster_taken = off_cluster_taken | off_cluster_ends;
             let at_off_cluster = handle_of(off_cluster_ends, off_cluster.issuer, hpu);
-            self.command_port[i].complete.next = at_wire | at_combiner | at_place | at_host | at_off_cluster;
-            self.command_port[i].failed.next =
-                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_off_cluster & repeat::<4>(off_cluster.error));
+            let at_arrivals = handle_of(self.host_arrivals.read_ended.valid.val(), read_end.issuer, hpu);
+            self.command_port[i].complete.next =
+                at_wire | at_combiner | at_place | at_host | at_off_cluster | at_arrivals;
+            self.command_port[i].failed.next = (at_host & repeat::<4>(self.dma_done.val().error))
+                | (at_off_cluster & repeat::<4>(off_cluster.error))
+                | (at_arrivals & repeat::<4>(read_end.error));
 
             self.hpu[i].ending.join(&mut self.reporter.ending[i]);
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());

@@ -5,7 +5,7 @@
 //! | [`desc`] | hardware structs of every descriptor of `spindle-contract` |
 //! | [`stream`] | the stream law and its monitor |
 //! | [`skid`] | registers on a valid/ready port: [`Skid`] (both directions), [`Slice`] (forward) |
-//! | [`fifo`], [`async_fifo`] | FIFOs with one and with two clocks |
+//! | [`fifo`], [`pass_fifo`], [`async_fifo`] | FIFOs with one clock, one that words pass while it is empty, and with two clocks |
 //! | [`crossing`] | a level, a count, and the clearing of both sides, between two clocks |
 //! | [`ram`] | memories with stated latency and collision behaviour |
 //! | [`arbiter`] | round robin, and N streams into one |
@@ -35,6 +35,7 @@ pub mod desc;
 pub mod fifo;
 pub mod headers;
 pub mod pages;
+pub mod pass_fifo;
 pub mod ram;
 pub mod skid;
 pub mod stream;
@@ -52,6 +53,7 @@ pub use csr::CsrBlock;
 pub use desc::*;
 pub use fifo::{BlockFifo, Fifo, LutFifo};
 pub use pages::*;
+pub use pass_fifo::PassFifo;
 pub use ram::{ByteRam, CrossMemory, LutMemory, LutRam, Ram1w2r, RamStyle, SdpMemory, SdpRam, TdpRam};
 pub use skid::{Skid, Slice};
 pub use stream::{Beat, StreamMonitor};

@@ -11,6 +11,7 @@ pub mod csr;
 pub mod desc;
 pub mod differential;
 pub mod fifo;
+pub mod pass_fifo;
 pub mod ram;
 pub mod shapes;
 pub mod skid;

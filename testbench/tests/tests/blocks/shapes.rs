@@ -25,6 +25,8 @@ shapes! {
     fifo_8_packet: Fifo::<PacketDesc, 8>::default();
     fifo_12: Fifo::<Bits<9>, 12>::default();
     fifo_12_ultra: Fifo::<Bits<72>, 12>::new(RamStyle::Ultra);
+    pass_fifo_1: PassFifo::<Bits<8>, 1>::default();
+    pass_fifo_5_beat: PassFifo::<Beat, 5>::default();
     async_fifo_2: AsyncFifo::<Bits<8>, 2>::default();
     async_fifo_5_beat: AsyncFifo::<Beat, 5>::default();
     async_fifo_9: AsyncFifo::<Bits<8>, 9>::default();

@@ -41,7 +41,7 @@ fn bytes_go_where_they_were_asked_for() {
         let mut asked: VecDeque<Read> = VecDeque::new();
         let mut busy: HashMap<(usize, u64, u64), ()> = HashMap::new();
         let mut over: VecDeque<(usize, (u64, u64), bool)> = VecDeque::new();
-        let (mut beat, mut offered, mut done, mut full_rate) = (0, false, 0, 0);
+        let (mut beat, mut offered, mut done, mut arrived, mut full_rate) = (0, false, 0, 0, 0);
         let (mut stage, mut staged, mut stored): (Option<(usize, u64, u64)>, _, _) = (None, 0, 0);
         // Cluster and rows of a copy, one of which is on the bus, so that the host is not.
         let (mut copy, mut copying): (Option<(usize, u64)>, _) = (None, false);
@@ -108,12 +108,17 @@ fn bytes_go_where_they_were_asked_for() {
                 if writes && dut.of_l2_copy.is_high() {
                     let (cluster, beat, tail) = stage.expect("a row of the copy");
                     assert_eq!((cluster, beat), (i, dut.beat.number()));
+                    assert_eq!(dut.last.is_high(), copy.is_some_and(|copy| copy.1 == 1));
                     let keep = if tail == 0 { u64::MAX } else { (1 << tail) - 1 };
                     assert_eq!(slice(&dut.keep.bytes(), 0, 64), keep, "the lowest {tail} bytes");
                     assert_eq!(dut.copy_ready.is_high(), dut.ready[i].is_high());
                 } else if writes {
                     assert!(!copying, "the rows of a copy are one transfer");
                     let read = asked.front().expect("a read is under way");
+                    let last = beat + 1 == beats;
+                    assert_eq!(dut.last.is_high(), last);
+                    assert_eq!(dut.issuer.bytes(), bits(&[(read.issuer.0, 3), (read.issuer.1, 2)]));
+                    assert_eq!(last && dut.error.is_high(), last && read.error);
                     assert_eq!((i, dut.beat.number()), (read.cluster, read.place + beat));
                     let (from, end) = read.bytes(beat);
                     let keep = (from..end).fold(0, |keep, byte| keep | 1 << byte);
@@ -140,14 +145,24 @@ fn bytes_go_where_they_were_asked_for() {
                 full_rate += 1;
                 if beat == beats {
                     let read = asked.pop_front().expect("a read is under way");
-                    over.push_back((read.cluster, read.issuer, read.error));
+                    // A cluster reports the end of its bytes itself.
+                    if read.place >> 14 == 1 {
+                        over.push_back((read.cluster, read.issuer, read.error));
+                    } else {
+                        busy.remove(&(read.cluster, read.issuer.0, read.issuer.1));
+                        arrived += 1;
+                    }
                     beat = 0;
                 }
             }
             dut.tick();
         }
         assert!(staged > 200 && stored > 2000, "{staged} beats of the l2_copy, {stored} for L2");
-        assert!(done > 300 && full_rate > 5000, "{done} reads, {full_rate} beats");
+        let most = (done, arrived);
+        assert!(
+            done > 100 && arrived > 200 && full_rate > 5000,
+            "{most:?} reads to L2 and to clusters, {full_rate} beats"
+        );
     });
 }
 

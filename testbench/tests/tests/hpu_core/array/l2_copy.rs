@@ -28,6 +28,8 @@ struct Ask {
     begun: bool,
     /// Copies for other clusters that have begun while this one waited.
     before: usize,
+    /// The last row is in the stage, and the cluster says so in this cycle.
+    staged: bool,
 }
 
 impl Ask {
@@ -132,6 +134,14 @@ impl Bench {
             self.dut.request[i].valid.set(ask.is_some());
             if let Some(ask) = ask {
                 self.dut.request[i].set_bytes(&bits(&[(ask.from, 20), (ask.length, 12)]));
+            }
+        }
+        for i in 0..self.asks.len() {
+            let all_come = self.asks[i].is_some_and(|ask| ask.come == ask.rows());
+            let staged = all_come && self.moves();
+            self.dut.staged[i].set(staged);
+            if let Some(ask) = &mut self.asks[i] {
+                ask.staged = staged;
             }
         }
         self.play_segments();
@@ -275,9 +285,8 @@ impl Bench {
             ask.come += 1;
         }
         for (i, ask) in self.asks.iter_mut().enumerate() {
-            if self.dut.staged.number() >> i & 1 == 1 {
-                let ask = ask.take().expect("it asked");
-                assert_eq!(ask.come, ask.rows(), "all rows have come");
+            if ask.is_some_and(|ask| ask.staged) {
+                *ask = None;
                 if self.stages[i] == Stage::Lent {
                     self.stages[i] = Stage::Staged;
                 } else {

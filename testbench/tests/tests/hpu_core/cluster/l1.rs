@@ -80,6 +80,8 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         let (mut packet, mut scrub, mut dma) = (None::<(usize, Vec<u8>, u64)>, None::<usize>, None::<usize>);
         // A beat of the host; it is the host's turn, not a packet's; how often both were there.
         let (mut host, mut host_turn, mut both) = (None::<(usize, Vec<u8>, u64)>, false, 0);
+        // Beats that the host has written in its turn; how often a turn ended with the fourth.
+        let (mut host_beats, mut turns_ended, mut host_pause) = (0, 0, 4);
         // A beat of a COMBINE, and the cycles it has waited.
         let (mut combined, mut combined_waited, mut combines) = (None::<(usize, Vec<u8>, u64)>, 0, 0);
         let (mut refused, mut forcings) = (0, 0);
@@ -92,6 +94,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
         for cycle in 0..cycles {
             if cycle % 500 == 0 {
                 busy = [10, 50, 100][rng.random_range(0..3)];
+                host_pause = [1, 4][rng.random_range(0..2)];
             }
             let mut announced = vec![false; 2 * hpus];
             // Word accesses: HPU h writes its own half ports' words only (two writers of one word are not ordered), and
@@ -133,7 +136,7 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             if packet.is_none() && rng.random_range(0..3) == 0 {
                 packet = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), u64::MAX));
             }
-            if host.is_none() && rng.random_range(0..4) == 0 {
+            if host.is_none() && rng.random_range(0..host_pause) == 0 {
                 let keep = if rng.random_range(0..4) == 0 { rng.random() } else { u64::MAX };
                 host = Some((address(&mut rng, 1) / 64, (0..64).map(|_| rng.random()).collect(), keep));
             }
@@ -342,9 +345,13 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
                 waits(&dut.page.ready, page.is_some());
                 waits(&dut.scrub.ready, scrub.is_some());
             }
+            let host_wrote = offers.1 && host.is_none();
+            let ends = host_wrote && host_beats == 3;
+            host_beats = if host_turn { (host_beats + usize::from(host_wrote)) % 4 } else { 0 };
+            turns_ended += usize::from(host_turn && ends && offers.0);
             host_turn = match (host_turn, offers) {
-                // It waits for its own write.
-                (true, (_, true)) if host.is_some() => true,
+                // It waits for its own write, or writes its four beats.
+                (true, (_, true)) if !ends => true,
                 (false, (true, _)) if packet.is_some() => false,
                 (true, (packet, host)) => host && !packet,
                 (false, (_, host)) => host,
@@ -357,8 +364,9 @@ fn traffic(hpus: usize, name: &str, cycles: usize) {
             dut.tick();
         }
         assert!(
-            refused > cycles / 500 && forcings > cycles / 100 && both > cycles / 100,
-            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {both} packets and host at once"
+            refused > cycles / 500 && forcings > cycles / 100 && both > cycles / 100 && turns_ended > cycles / 200,
+            "the l1_read_dma waited {refused} times, {forcings} writes after they had waited, {both} packets and host at once, \
+             {turns_ended} turns of four beats"
         );
         assert!(waited_most < if hpus > 4 { 8 } else { hpus.max(2) }, "a load waited {waited_most} cycles");
         // Each of the others has the lane as long as its super-bank lets it wait, or once for nothing; locks and guests come

@@ -3,6 +3,7 @@
 pub mod combiner;
 pub mod command_bench;
 pub mod command_port;
+pub mod host_arrivals;
 pub mod instruction_memory;
 pub mod l1;
 pub mod l1_atomics;

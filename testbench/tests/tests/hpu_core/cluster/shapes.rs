@@ -4,6 +4,7 @@ use crate::hpu_core::cluster::whole::bench;
 use hpu_core::cluster::combiner::Combiner;
 use hpu_core::cluster::command_port::CommandPort;
 use hpu_core::cluster::command_unit::CommandUnit;
+use hpu_core::cluster::host_arrivals::HostArrivals;
 use hpu_core::cluster::instruction_memory::InstructionMemory;
 use hpu_core::cluster::l1::L1;
 use hpu_core::cluster::l1_atomics::L1Atomics;
@@ -27,6 +28,7 @@ fn every_shape_is_lint_clean() {
         loader_of_eight: Loader::new(&Config { clusters: 1, hpus: 8, ..Config::SIM });
         combiner: Combiner::default();
         command_port: CommandPort::default();
+        host_arrivals: HostArrivals::default();
         l1_read_dma: L1ReadDma::default();
         command_unit: CommandUnit::new(8);
         reporter: Reporter::new(8);

@@ -9,6 +9,9 @@ use spindle_contract::memory_map::command;
 use spindle_contract::params::L1_STAGE_BASE;
 use std::collections::VecDeque;
 
+/// Bits of a command's handle.
+const HANDLE_BITS: usize = 2;
+
 /// What was asked of the initiator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Put {
@@ -21,6 +24,17 @@ pub struct Put {
 
 /// What became of a far command: HPU, handle, error, result.
 type End = (u64, u64, bool, Option<u64>);
+
+/// A beat on its way to L1.
+pub(super) struct Arrival {
+    place: u64,
+    keep: u64,
+    bytes: Vec<u8>,
+    /// Last beat of its transfer.
+    last: bool,
+    /// The read: HPU, handle, error; none for a row of L2.
+    read: Option<(u64, u64, bool)>,
+}
 
 /// What is asked for outside, and what it is answered.
 #[derive(Default)]
@@ -36,14 +50,13 @@ pub struct Far {
     pub errors: u32,
     /// Atomics in the order in which they were done: host offset, old value.
     pub atomics: Vec<(u64, u64)>,
-    /// Beats on their way to L1: place, keep, bytes; and what ends with them.
-    pub(super) beats: VecDeque<(u64, u64, Vec<u8>, Option<End>)>,
-    pub(super) beat: Option<(u64, u64, Vec<u8>, Option<End>)>,
+    /// Beats on their way to L1, and the one that is offered.
+    pub(super) beats: VecDeque<Arrival>,
+    pub(super) beat: Option<Arrival>,
     pub(super) ends: VecDeque<End>,
     ending: bool,
-    /// Bytes on their way from L2 to the stage; they are there.
+    /// Bytes are on their way from L2 to the stage.
     staging: bool,
-    staged: bool,
     /// So many commands had their bytes staged, and so many read host memory.
     pub stagings: usize,
     pub reads: usize,
@@ -80,8 +93,9 @@ impl Bench {
                 for (i, beat) in padded.chunks(64).enumerate() {
                     let here = 64 * i..64 * (i + 1);
                     let keep = (offset.max(here.start)..end.min(here.end)).fold(0, |keep, at| keep | 1 << (at % 64));
-                    let over = (i + 1 == count).then_some((hpu, handle, error, None));
-                    self.far.beats.push_back(((place / 64 + i) as u64, keep, beat.to_vec(), over));
+                    let (place, last) = ((place / 64 + i) as u64, i + 1 == count);
+                    let read = Some((hpu, handle, error));
+                    self.far.beats.push_back(Arrival { place, keep, bytes: beat.to_vec(), last, read });
                 }
             }
             command::HOST_CAS | command::HOST_ADD => {
@@ -117,33 +131,33 @@ impl Bench {
         self.dut.put_left.set(put);
         self.dut.host_put_left.set(host_put);
         // What is wanted in the stage comes after what is on its way from the host.
-        let staged = std::mem::take(&mut self.far.staged);
-        self.dut.staged.set(staged);
-        if !self.far.staging && self.dut.stage_request.valid.is_high() && !staged {
+        if !self.far.staging && self.dut.stage_request.valid.is_high() {
             let ask = self.dut.stage_request.number();
             let (from, length) = ((ask & 0xF_FFFF) as usize, (ask >> 20) as usize);
             // The rows in which the bytes lie; the last one of 33 goes into the free bytes of the first one.
             let offset = from % 64;
-            for i in 0..(offset + length).div_ceil(64) {
-                let beat = self.l2[from - offset + 64 * i..][..64].to_vec();
+            let rows = (offset + length).div_ceil(64);
+            for i in 0..rows {
+                let bytes = self.l2[from - offset + 64 * i..][..64].to_vec();
                 let keep = if i == 32 { (1 << offset) - 1 } else { u64::MAX };
-                self.far.beats.push_back(((L1_STAGE_BASE / 64 + i % 32) as u64, keep, beat, None));
+                let place = (L1_STAGE_BASE / 64 + i % 32) as u64;
+                self.far.beats.push_back(Arrival { place, keep, bytes, last: i + 1 == rows, read: None });
             }
             self.far.staging = true;
             self.far.stagings += 1;
-        }
-        if self.far.staging && self.far.beats.is_empty() && self.far.beat.is_none() {
-            (self.far.staging, self.far.staged) = (false, true);
         }
         let answers = self.far.answers || self.far.staging;
         if self.far.beat.is_none() && answers && self.moves() {
             self.far.beat = self.far.beats.pop_front();
         }
-        self.dut.host_write.set(self.far.beat.is_some());
-        if let Some((place, keep, bytes, _)) = &self.far.beat {
-            self.dut.host_beat.set(*place);
-            self.dut.host_keep.set(*keep);
-            self.dut.host_data.set(bytes);
+        self.dut.arrival.valid.set(self.far.beat.is_some());
+        if let Some(Arrival { place, keep, bytes, last, read }) = &self.far.beat {
+            // As `hpu_core::cluster::host_arrivals::HostArrival`. Without a meaning, the error is set.
+            let (hpu, handle, error) = read.unwrap_or((5, 1, true));
+            let of_copy = read.is_none();
+            let tag = [(*place, 10), ((*last).into(), 1), (of_copy.into(), 1), (hpu, 3), (handle, HANDLE_BITS)];
+            let tail = bits(&[&[(*keep, 64)], &tag[..], &[((error || !last).into(), 1)]].concat());
+            self.dut.arrival.set_bytes(&[&bytes[..], &tail].concat());
         }
         self.far.ending |= self.far.answers && !self.far.ends.is_empty() && self.moves();
         self.dut.off_cluster_done.valid.set(self.far.ending);
@@ -162,10 +176,12 @@ impl Bench {
 
     /// In the cycle: what is taken.
     pub(super) fn end_far(&mut self) {
-        if self.far.beat.is_some() && self.dut.host_ready.is_high() {
-            if let Some((_, _, _, Some(end))) = self.far.beat.take() {
-                self.far.ends.push_back(end);
-            }
+        if self.far.beat.is_some() && self.dut.arrival.ready.is_high() {
+            self.far.beat = None;
+        }
+        if self.dut.staged.is_high() {
+            assert!(self.far.staging && self.far.beats.iter().all(|beat| beat.read.is_some()), "all rows have come");
+            self.far.staging = false;
         }
         if self.far.ending && self.dut.off_cluster_done.ready.is_high() {
             self.far.ends.pop_front();

@@ -1,8 +1,10 @@
 //! Bytes that handlers read from host memory, from the read to the strobes of L1 and the words of context memory: the reader of
-//! the RVMA engine and the writer of the array, joined as in the NIC. Every host address and every destination within a beat.
+//! the RVMA engine, the writer of the array and the queues of the clusters, joined as in the NIC. Every host address and every destination within a beat.
 
 use hpu_core::array::host_writer::HostWriter;
 use hpu_core::array::l2_copy::L2Copy;
+use hpu_core::bundles::BeatWrite;
+use hpu_core::cluster::host_arrivals::{HostArrival, HostArrivals, ReadEnd};
 use hpu_core::processor::types::{RemoteAnswer, RemoteRequest};
 use hpu_core::types::{OffClusterDone, StageRequest};
 use rand::Rng;
@@ -41,11 +43,8 @@ pub struct FromHost {
     pub target: Signal<In, Bits<15>>,
     pub ar: AxiReadAddressSource,
     pub r: AxiReadDataSource,
-    pub data: Signal<Out, Bits<512>>,
-    pub write: Vec<Signal<Out, Bit>>,
-    pub beat: Signal<Out, Bits<14>>,
-    pub keep: Signal<Out, Bits<64>>,
-    pub ready: Vec<Signal<In, Bit>>,
+    pub l1: Vec<BeatWrite>,
+    pub read_ended: Vec<Pulse<ReadEnd>>,
     pub l2_request: Source<RemoteRequest>,
     pub l2_answer: PulseSink<RemoteAnswer>,
     pub done: Source<OffClusterDone>,
@@ -54,13 +53,15 @@ pub struct FromHost {
     buffer: ReadBuffer,
     writer: HostWriter,
     copy: L2Copy,
+    arrivals: Vec<HostArrivals>,
 }
 
 impl FromHost {
     fn new(style: RamStyle) -> Self {
         Self {
-            write: replicate(CLUSTERS),
-            ready: replicate(CLUSTERS),
+            l1: replicate(CLUSTERS),
+            read_ended: replicate(CLUSTERS),
+            arrivals: replicate(CLUSTERS),
             buffer: ReadBuffer::new(style),
             writer: HostWriter::new(CLUSTERS, RamStyle::Block),
             copy: L2Copy::new(CLUSTERS),
@@ -124,12 +125,23 @@ impl FromHost {
         for i in 0..CLUSTERS {
             self.copy.request[i].offer(false, StageRequest::default());
             self.copy.lent[i].next = false;
-            self.write[i].next = self.writer.write[i].val();
-            self.writer.ready[i].next = self.ready[i].val();
+            self.copy.staged[i].next = self.arrivals[i].staged.val();
+            self.arrivals[i].arrival.offer(
+                self.writer.write[i].val(),
+                HostArrival {
+                    data: self.buffer.data.val(),
+                    keep: self.writer.keep.val(),
+                    beat: self.writer.beat.val().get_bits::<10>(0),
+                    last: self.writer.last.val(),
+                    of_copy: self.writer.of_l2_copy.val(),
+                    issuer: self.writer.issuer.val(),
+                    error: self.writer.error.val(),
+                },
+            );
+            self.writer.ready[i].next = self.arrivals[i].arrival.ready.val();
+            self.arrivals[i].write.join(&mut self.l1[i]);
+            self.arrivals[i].read_ended.join(&mut self.read_ended[i]);
         }
-        self.data.next = self.buffer.data.val();
-        self.beat.next = self.writer.beat.val();
-        self.keep.next = self.writer.keep.val();
         self.copy.l2_request.join(&mut self.l2_request);
         self.l2_answer.join(&mut self.copy.l2_answer);
         self.writer.done.join(&mut self.done);
@@ -270,7 +282,7 @@ impl Bench {
             self.dut.r.rresp.set(if self.fails(line) { 2 } else { 0 });
         }
         for i in 0..CLUSTERS {
-            self.dut.ready[i].set(l1);
+            self.dut.l1[i].ready.set(l1);
         }
         self.dut.l2_request.ready.set(l2);
         let answered = self.answers.front().is_some_and(|due| *due <= cycle);
@@ -302,7 +314,17 @@ impl Bench {
             self.answers.push_back(cycle + L2_LATENCY);
         }
         if self.dut.done.moves() {
-            self.end(cycle);
+            let done = self.dut.done.payload.get();
+            assert!(!done.has_result);
+            let issuer = (done.issuer.hpu.to_u64(), done.issuer.handle.to_u64());
+            self.end(cycle, CLUSTERS, done.cluster.to_u64(), issuer, done.error);
+        }
+        for i in 0..CLUSTERS {
+            if self.dut.read_ended[i].valid.is_high() {
+                let done = self.dut.read_ended[i].payload.get();
+                let issuer = (done.issuer.hpu.to_u64(), done.issuer.handle.to_u64());
+                self.end(cycle, i, i as u64, issuer, done.error);
+            }
         }
         self.dut.tick();
     }
@@ -333,32 +355,33 @@ impl Bench {
         self.lines.extend((0..beats).map(|i| (due, first + i * LINE as u64)));
     }
 
-    /// A beat for L1.
+    /// Beats for L1.
     fn write(&mut self, ready: bool) {
-        let writes: Vec<usize> = (0..CLUSTERS).filter(|i| self.dut.write[*i].is_high()).collect();
-        let keep = self.dut.keep.number();
-        assert!(writes.len() < 2 && (keep != 0 || writes.is_empty()), "{writes:?} {keep:x}");
-        let Some(cluster) = writes.first() else { return };
-        self.refused += u64::from(!ready);
-        self.written += u64::from(ready);
-        if ready {
-            let at = LINE * self.dut.beat.number() as usize;
-            let data = self.dut.data.bytes();
-            for byte in (0..LINE).filter(|byte| keep >> byte & 1 == 1) {
-                self.memories[*cluster][at + byte] = data[byte];
+        for cluster in (0..CLUSTERS).filter(|i| self.dut.l1[*i].write.is_high()) {
+            let port = &self.dut.l1[cluster];
+            let keep = port.keep.number();
+            assert_ne!(keep, 0, "a beat without a byte");
+            self.refused += u64::from(!ready);
+            self.written += u64::from(ready);
+            if ready {
+                let at = LINE * port.beat.number() as usize;
+                let data = port.data.bytes();
+                for byte in (0..LINE).filter(|byte| keep >> byte & 1 == 1) {
+                    self.memories[cluster][at + byte] = data[byte];
+                }
             }
         }
     }
 
-    /// A read has ended: its bytes are there, those around them are what they were, and it says whether a line has failed.
-    fn end(&mut self, cycle: u64) {
-        let read = self.flight.pop_front().expect("a read is under way");
-        let done = self.dut.done.payload.get();
-        let issuer = (done.cluster.to_u64(), done.issuer.hpu.to_u64(), done.issuer.handle.to_u64());
-        assert_eq!(issuer, ((read.memory % CLUSTERS) as u64, read.place as u64 / 4, read.place as u64 % 4));
+    /// The oldest read to this memory has ended: its bytes are there, those around them are what they were, and it says whether a
+    /// line has failed. Reads to different memories may overtake one another.
+    fn end(&mut self, cycle: u64, memory: usize, cluster: u64, issuer: (u64, u64), error: bool) {
+        let oldest = self.flight.iter().position(|read| read.memory == memory);
+        let read = oldest.and_then(|oldest| self.flight.remove(oldest)).expect("a read is under way");
+        assert_eq!(cluster, (read.memory % CLUSTERS) as u64);
+        assert_eq!(issuer, (read.place as u64 / 4, read.place as u64 % 4));
         let failed = (read.from & !63..read.from + read.length as u64).step_by(LINE).any(|line| self.fails(line));
-        assert_eq!(done.error, failed, "{read:x?}");
-        assert!(!done.has_result);
+        assert_eq!(error, failed, "{read:x?}");
         let bytes = self.host(read.from, read.length).to_vec();
         self.wanted[read.memory][read.to..read.to + read.length].copy_from_slice(&bytes);
         let around = read.to - LINE..read.to + read.length + LINE;
@@ -474,18 +497,18 @@ fn cycles_of_a_read() {
         let mut bench = Bench::new(wave, RamStyle::Distributed, pace);
         // Byte of the line, of the beat, bytes; cycles to L1, to context memory (one for each word that holds a byte).
         let cases = [
-            (0, 0, 64, 19, 40),
-            (7, 7, 57, 19, 39),
-            (7, 42, 22, 19, 30),
-            (42, 7, 22, 20, 32),
-            (0, 42, 64, 20, 42),
-            (42, 0, 64, 20, 41),
-            (0, 0, 1408, 40, 397),
-            (42, 42, 1408, 41, 399),
-            (0, 42, 1408, 41, 399),
-            (42, 0, 1408, 41, 398),
-            (42, 7, 1408, 42, 400),
-            (7, 42, 1408, 41, 399),
+            (0, 0, 64, 20, 40),
+            (7, 7, 57, 20, 39),
+            (7, 42, 22, 20, 30),
+            (42, 7, 22, 21, 32),
+            (0, 42, 64, 21, 42),
+            (42, 0, 64, 21, 41),
+            (0, 0, 1408, 41, 397),
+            (42, 42, 1408, 42, 399),
+            (0, 42, 1408, 42, 399),
+            (42, 0, 1408, 42, 398),
+            (42, 7, 1408, 43, 400),
+            (7, 42, 1408, 42, 399),
         ];
         let mut found = vec![];
         for (from, byte, length, ..) in cases {
@@ -497,7 +520,7 @@ fn cycles_of_a_read() {
         }
         println!("{found:?}");
         assert_eq!(found, cases, "byte of the line, of the beat, bytes; cycles to L1, to context memory");
-        // Reads one after the other: each takes its beats on the bus of L1, and two cycles.
+        // Reads one after the other: each takes its beats on the bus, and two cycles.
         for (from, byte, cycles) in [(0, 0, 33), (42, 42, 34), (0, 42, 34), (42, 0, 33), (42, 7, 34), (7, 42, 34)] {
             bench.ends.clear();
             bench.play((0..64).map(|i| (0x4000 + 2048 * i + from, 0, byte, 1984)));

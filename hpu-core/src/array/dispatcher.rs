@@ -2,8 +2,9 @@
 
 use crate::array::context_table::ContextTable;
 use crate::array::rr_arbiter4::RrArbiter4;
+use crate::cluster::loader_tables::loaded_bytes;
 use crate::types::{context_of_task, ContextEntry, TaskContext};
-use spindle_blocks::{replicate, LutFifo, RamStyle, SdpMemory, TaskDesc};
+use spindle_blocks::{replicate, PassFifo, RamStyle, ReadRequest, SdpMemory, TaskDesc};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -23,21 +24,30 @@ pub struct QueuedTask {
     pub hpu: Bits<3>,
     /// Its context.
     pub context: Bits<4>,
+    /// Head cell of its packet,
+    pub pkt: Bits<10>,
+    /// and how many bytes of the packet are loaded; 0 = there is none.
+    pub size: Bits<12>,
 }
 
-/// Keeps tasks until the loader of their cluster takes them, in one queue per cluster.
+/// Keeps tasks until the loader of their cluster takes them, in one queue per cluster, and requests their packets.
 ///
 /// | neighbour | ports |
 /// |---|---|
 /// | packet engine | in `task_desc`: always taken |
 /// | registers | in `staged`, `install`, `install_index`, `active`; out `context_status` |
 /// | clusters | out `job` to all; out `valid[i]` / in `ready[i]` |
+/// | load router | out `load`, `load_cluster`: the packet of the task that is granted |
 ///
 /// The packet engine sends a task only to an HPU that has room for it (`task_room`), and no second one before that HPU
 /// has room again. So the queues hold at most one task of each HPU, and a cluster that takes no task delays only its
-/// own. Latency from `task_desc` to `valid[i]`: 2 cycles; a cluster that is `ready` is granted, and a cycle later its
-/// task and the context are on `job`. A cluster stays ready until a task comes. One task per cycle, one per two cycles
-/// to a cluster; clusters are served round robin, the tasks of a cluster in their order.
+/// own. A cluster that is `ready` is granted, in the cycle of `task_desc` if no other task waits; a cycle later its task and the context
+/// are on `job`. A cluster stays ready until a task comes. One task per cycle, one per two cycles to a cluster; clusters are served
+/// round robin, the tasks of a cluster in their order.
+///
+/// The packet is requested with the grant, so that it is on its way while the cluster takes the task; its beats come to the queue of
+/// the cluster, which has room for all of them since the cluster takes no further task before it has loaded the packet. While the
+/// load router has no room, no task is granted.
 #[block]
 pub struct Dispatcher {
     /// A task, always taken.
@@ -58,14 +68,21 @@ pub struct Dispatcher {
     pub valid: Vec<Signal<Out, Bit>>,
     /// The cluster takes a task, and stays ready until one comes.
     pub ready: Vec<Signal<In, Bit>>,
+    /// Packet of the task that is granted.
+    pub load: Source<ReadRequest>,
+    /// Cluster that is granted, one-hot.
+    pub load_cluster: Signal<Out, Bits<8>>,
     contexts: ContextTable,
     /// The task of each HPU.
     tasks: SdpMemory<TaskDesc, 6>,
     /// HPUs whose tasks wait, of each cluster.
-    queue: Vec<LutFifo<QueuedTask, 3>>,
+    queue: Vec<PassFifo<QueuedTask, 3>>,
     arbiter: RrArbiter4,
     /// Cluster that was granted in the last cycle, one-hot.
     granted: Reg<Bits<8>>,
+    /// The task that came in the last cycle; it was granted at once, when the memory did not have it yet.
+    arrived: DFF<TaskDesc>,
+    at_once: Reg<Bit>,
     _clusters: usize,
     _shift: u64,
 }
@@ -100,35 +117,51 @@ impl Dispatcher {
         self.context_status.next = self.contexts.context_status.val();
 
         let incoming = self.task_desc.val();
-        self.tasks.write_enable.next = self.task_desc.valid.val();
-        self.tasks.write_address.next =
-            (bit_cast::<6, 3>(incoming.cluster) << self._shift) | bit_cast::<6, 3>(incoming.hpu);
-        self.tasks.write_data.next = incoming;
+        let place = (bit_cast::<6, 3>(incoming.cluster) << self._shift) | bit_cast::<6, 3>(incoming.hpu);
+        self.tasks.write(self.task_desc.valid.val(), place, incoming);
+        let waiting = QueuedTask {
+            hpu: incoming.hpu,
+            context: incoming.context,
+            pkt: incoming.pkt,
+            size: loaded_bytes(incoming),
+        };
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
-            self.queue[i].write.next = QueuedTask { hpu: incoming.hpu, context: incoming.context };
-            self.queue[i].write.valid.next = self.task_desc.valid.val() & (incoming.cluster == bits::<3>(i));
+            self.queue[i].write.offer(self.task_desc.valid.val() & (incoming.cluster == bits::<3>(i)), waiting);
             let is_ready = self.ready[i].val() & !self.granted.q.val().get_bit(i);
             request = request.replace_bit(i, self.queue[i].read.valid.val() & is_ready);
         }
         self.arbiter.request.next = request;
-        self.arbiter.accept.next = true;
-        let grant = self.arbiter.grant.val();
+        let room = self.load.ready.val();
+        self.arbiter.accept.next = room;
+        let grant = self.arbiter.grant.val() & repeat::<8>(room);
+        let grants = self.arbiter.any.val() & room;
         let mut address: Bits<6> = bits::<6>(0);
         let mut entry_index: Bits<4> = bits::<4>(0);
+        let mut pkt: Bits<10> = bits::<10>(0);
+        let mut size: Bits<12> = bits::<12>(0);
         for i in 0..self._clusters {
             if grant.get_bit(i) {
                 address = address | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(self.queue[i].read.val().hpu);
                 entry_index = entry_index | self.queue[i].read.val().context;
+                pkt = pkt | self.queue[i].read.val().pkt;
+                size = size | self.queue[i].read.val().size;
             }
             self.queue[i].read.ready.next = grant.get_bit(i);
             self.valid[i].next = self.granted.q.val().get_bit(i);
         }
         self.granted.d.next = grant;
-        self.tasks.read(self.arbiter.any.val(), address);
-        self.contexts.read_enable.next = self.arbiter.any.val();
+        self.load.offer(
+            self.arbiter.any.val() & size.any(),
+            ReadRequest { pkt, length: bit_cast::<14, 12>(size), skip: bits::<8>(0) },
+        );
+        self.load_cluster.next = grant;
+        self.tasks.read(grants, address);
+        self.contexts.read_enable.next = grants;
         self.contexts.read_index.next = entry_index;
-        let task_desc = self.tasks.read_data.val();
+        self.arrived.d.next = incoming;
+        self.at_once.d.next = self.task_desc.valid.val() & (address == place);
+        let task_desc = if self.at_once.q.val() { self.arrived.q.val() } else { self.tasks.read_data.val() };
         self.job.next = Job { task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };
     }
 }

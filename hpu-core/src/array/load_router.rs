@@ -1,6 +1,5 @@
 //! Shares the packet buffer's read port among the clusters.
 
-use crate::array::rr_arbiter4::RrArbiter4;
 use spindle_blocks::{replicate, LutFifo, ReadRequest, Skid};
 use spindle_verilog::prelude::*;
 
@@ -13,12 +12,12 @@ struct Owner {
     tail: Bits<6>,
 }
 
-/// Shares the packet buffer's read port: requests go out round robin; data comes back in the same order and goes to the
-/// requesting cluster.
+/// Shares the packet buffer's read port: data comes back in the order of the requests and goes to the cluster of each.
 ///
 /// | neighbour | ports |
 /// |---|---|
-/// | clusters | in `request[i]`; out `valid[i]` / in `ready[i]`: beats for cluster i |
+/// | dispatcher | in `request`, `cluster`: a packet, and the cluster that gets it |
+/// | clusters | out `valid[i]` / in `ready[i]`: beats for cluster i |
 /// | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` |
 /// | bus to the clusters | out `keep`: bytes of the beat that belong to the packet; the bus zeroes the others |
 ///
@@ -26,8 +25,10 @@ struct Owner {
 /// none.
 #[block]
 pub struct LoadRouter {
-    /// Request of a cluster.
-    pub request: Vec<Sink<ReadRequest>>,
+    /// Packet that is loaded.
+    pub request: Sink<ReadRequest>,
+    /// Cluster that gets it, one-hot.
+    pub cluster: Signal<In, Bits<8>>,
     /// The beat is for this cluster.
     pub valid: Vec<Signal<Out, Bit>>,
     /// The cluster takes a beat.
@@ -42,10 +43,8 @@ pub struct LoadRouter {
     pub load_ready: Signal<Out, Bit>,
     /// Bytes of the beat that belong to the packet.
     pub keep: Signal<Out, Bits<64>>,
-    arbiter: RrArbiter4,
     output: Skid<ReadRequest>,
     owners: LutFifo<Owner, 2>,
-    accepted: Signal<Local, Bit>,
     taken: Signal<Local, Bit>,
     _clusters: usize,
 }
@@ -53,39 +52,19 @@ pub struct LoadRouter {
 impl LoadRouter {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self {
-            request: replicate(clusters),
-            valid: replicate(clusters),
-            ready: replicate(clusters),
-            _clusters: clusters,
-            ..Self::blank()
-        }
+        Self { valid: replicate(clusters), ready: replicate(clusters), _clusters: clusters, ..Self::blank() }
     }
 }
 
 #[hdl]
 impl LoadRouter {
     fn update(&mut self) {
-        let mut requests: Bits<8> = bits::<8>(0);
-        for i in 0..self._clusters {
-            requests = requests.replace_bit(i, self.request[i].valid.val());
-        }
-        self.arbiter.request.next = requests;
-        let mut chosen: ReadRequest = self.request[0].val();
-        for i in 0..self._clusters {
-            if self.arbiter.index.val() == bits::<3>(i) {
-                chosen = self.request[i].val();
-            }
-        }
+        let request = self.request.val();
         let room = self.output.write.ready.val() & self.owners.write.ready.val();
-        self.accepted.next = room & self.arbiter.any.val();
-        self.arbiter.accept.next = room;
-        for i in 0..self._clusters {
-            self.request[i].ready.next = room & self.arbiter.grant.val().get_bit(i);
-        }
-        self.output.write.offer(self.accepted.val(), chosen);
-        let tail = chosen.length.get_bits::<6>(0);
-        self.owners.write.offer(self.accepted.val(), Owner { cluster: self.arbiter.grant.val(), tail });
+        self.request.ready.next = room;
+        self.output.write.offer(self.request.valid.val() & room, request);
+        let tail = request.length.get_bits::<6>(0);
+        self.owners.write.offer(self.request.valid.val() & room, Owner { cluster: self.cluster.val(), tail });
         self.output.read.join(&mut self.load_request);
 
         let owned = self.owners.read.valid.val();

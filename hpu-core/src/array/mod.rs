@@ -288,7 +288,6 @@ impl HpuArray {
             self.clusters[i].task.valid.next = self.dispatcher.valid[i].val();
             self.dispatcher.ready[i].next = self.clusters[i].task.ready.val();
 
-            self.clusters[i].load_request.join(&mut self.load_router.request[i]);
             self.clusters[i].load_data.next = packet;
             self.clusters[i].arrival.offer(self.host_writer.write[i].val(), self.bus.val());
             self.host_writer.ready[i].next = self.clusters[i].arrival.ready.val();
@@ -331,6 +330,8 @@ impl HpuArray {
         }
 
         // Packets in.
+        self.dispatcher.load.join(&mut self.load_router.request);
+        self.load_router.cluster.next = self.dispatcher.load_cluster.val();
         self.load_router.load_request.join(&mut self.load_request);
         self.load_router.load_last.next = self.load_data.last.val();
         self.load_router.load_valid.next = self.load_data.valid.val();

@@ -3,7 +3,7 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | dispatcher | in `task`; in `installed` |
-//! | packet buffer | out `load_request`; in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1) |
+//! | packet buffer | in `load_last`, `load_valid` / out `load_ready` (the data goes straight to L1); the dispatcher requests the packet |
 //! | L1 | out `packet_write`, `packet_beat` / in `packet_ready`; out `page`; out `scrub` |
 //! | HPUs | in `launch_bank`; out `launch`, `launch_valid`; out `region`, `region_index`, `region_write` |
 //! | task page | out `desc`, `packet_size`, `packet_bound`, `entry`, `hpu` |
@@ -13,7 +13,7 @@
 //! | cycle | action |
 //! |---|---|
 //! | 0 | the task is accepted, and a slot chosen; the HPU that it names has room for its launch |
-//! | 1 | `load_request`; records are written |
+//! | 1 | records are written |
 //! | 1, 2 | the task page; beats of the packet have priority |
 //! | 1 to 4 | the regions CODE, CONTEXT, PACKET, SCRATCH of the bank |
 //! | 2 | `launch_valid`, without a packet |
@@ -39,18 +39,14 @@
 
 use crate::bundles::{PageWrite, Scrub, TaskSink};
 use crate::cluster::loader_tables::{
-    launch_of, limits_of, packet_beats, packet_bound, set_up_number, set_up_region, tail_beats, task_number,
-    task_region, CODE_LEFT, COMPLETION, TASK_BASE,
+    launch_of, limits_of, loaded_bytes, packet_beats, packet_bound, set_up_number, set_up_region, tail_beats,
+    task_number, task_region, CODE_LEFT, COMPLETION, TASK_BASE,
 };
 use crate::processor::types::{Launch, Region};
 use crate::types::{Limits, TaskContext};
-use spindle_blocks::{LutMemory, ReadRequest, TaskDesc};
-use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE, SLOT_BYTES};
+use spindle_blocks::{LutMemory, TaskDesc};
+use spindle_contract::params::{Config, L1_STACK_BASE, L1_TASK_BASE};
 use spindle_verilog::prelude::*;
-
-/// At most 2 to the power of this.
-const LIMIT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
-const _: () = assert!(SLOT_BYTES == 1 << LIMIT_BITS && LIMIT_BITS == 11);
 
 /// State of the loader.
 #[derive(LogicState, Copy, Clone, Debug, PartialEq)]
@@ -59,9 +55,7 @@ pub enum LoaderState {
     SetUp,
     /// A task may come.
     Idle,
-    /// The packet is requested.
-    Request,
-    /// It arrives.
+    /// The packet arrives.
     Receive,
     /// Without a packet, or after it: the launch is handed over once all else is written.
     Launch,
@@ -74,8 +68,6 @@ pub struct Loader {
     pub task: TaskSink,
     /// A context that was installed.
     pub installed: PulseSink<Bits<4>>,
-    /// Request for the packet.
-    pub load_request: Source<ReadRequest>,
     /// Last beat of the packet.
     pub load_last: Signal<In, Bit>,
     /// A beat is offered.
@@ -213,14 +205,7 @@ impl Loader {
             self.held_entry.d.next = self.task.context.val();
             let completes = offered.kind == bits::<2>(COMPLETION);
             self.a0.d.next = if completes { offered.dropped_bytes } else { bits::<32>(TASK_BASE) };
-            let exceeds = offered.length.get_bits::<3>(LIMIT_BITS).any();
-            self.size.d.next = if !offered.has_packet {
-                bits::<12>(0)
-            } else if exceeds {
-                bits::<12>(1 << LIMIT_BITS)
-            } else {
-                bit_cast::<12, LIMIT_BITS>(offered.length.get_bits::<LIMIT_BITS>(0))
-            };
+            self.size.d.next = loaded_bytes(offered);
             self.held_slot.d.next = self.slot.val();
             self.task_index.d.next = (offered_hpu, bank).cat::<5>();
             self.hpu_mask.d.next = target;
@@ -231,13 +216,9 @@ impl Loader {
         accept
     }
 
-    /// Asks for the packet and writes its beats to L1; whether one is taken in this cycle.
+    /// Writes the beats of the packet to L1; whether one is taken in this cycle.
     fn load_packet(&mut self, in_receive: Bit) -> Bit {
-        let held = self.held.q.val();
         let slot = self.held_slot.q.val();
-        self.load_request.next =
-            ReadRequest { pkt: held.pkt, length: bit_cast::<14, 12>(self.size.q.val()), skip: bits::<8>(0) };
-        self.load_request.valid.next = self.state.q.val() == LoaderState::Request;
         self.load_ready.next = in_receive & self.packet_ready.val();
         self.packet_write.next = in_receive & self.load_valid.val();
         self.packet_beat.next = (bits::<1>(0), slot, self.beat.q.val()).cat::<10>();
@@ -317,10 +298,7 @@ impl Loader {
                 }
             }
             LoaderState::Idle => {
-                self.state.load(accept, if offered.has_packet { LoaderState::Request } else { LoaderState::Launch });
-            }
-            LoaderState::Request => {
-                self.state.load(self.load_request.ready.val(), LoaderState::Receive);
+                self.state.load(accept, if offered.has_packet { LoaderState::Receive } else { LoaderState::Launch });
             }
             LoaderState::Receive => {
                 if launches {

@@ -16,6 +16,9 @@ pub(crate) const COMPLETION: u64 = kind::COMPLETION as u64;
 pub(crate) const CODE_LEFT: u64 = 4;
 const CONTEXT_LEFT: u64 = 3;
 const PACKET_LEFT: u64 = 2;
+/// A slot has 2 to the power of this many bytes.
+const SLOT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
+const _: () = assert!(SLOT_BYTES == 1 << SLOT_BITS && SLOT_BITS < 12);
 /// Steps of the set-up of a bank.
 const STACK_STEP: u64 = 0;
 const TASK_STEP: u64 = 1;
@@ -71,6 +74,18 @@ pub(crate) fn packet_bound(size: Bits<12>, tailroom: Bits<5>) -> Bits<12> {
         bits::<12>(SLOT_BYTES as u64)
     } else {
         (beats.get_bits::<6>(0), size.get_bits::<6>(0)).cat::<12>()
+    }
+}
+
+/// Bytes of the packet of a task that are loaded: at most a slot; 0 without a packet.
+#[hdl_fn]
+pub(crate) fn loaded_bytes(desc: TaskDesc) -> Bits<12> {
+    if !desc.has_packet {
+        bits::<12>(0)
+    } else if desc.length.get_bits::<{ 14 - SLOT_BITS }>(SLOT_BITS).any() {
+        bits::<12>(SLOT_BYTES as u64)
+    } else {
+        zext::<12, SLOT_BITS>(desc.length.get_bits::<SLOT_BITS>(0))
     }
 }
 

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | dispatcher | in `task` |
 //! | packet engine | out `room`: HPUs that can take a further launch; the packet engine sends a task only after that |
-//! | packet buffer | out `load_request`; in `load_data` |
+//! | packet buffer | in `load_data`; the dispatcher requests the packet |
 //! | scheduler | out `done`; out `place` |
 //! | reports | out `fault`; out `message`; in `rings_open` |
 //! | off-cluster unit | out `off_cluster_command`; in `put_left`, `host_put_left`; in `enabled` |
@@ -69,9 +69,7 @@ use crate::cluster::task_records::TaskRecords;
 use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::types::Rvfi;
 use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
-use spindle_blocks::{
-    replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, PassFifo, ReadRequest, TailedSource, TaskDone,
-};
+use spindle_blocks::{replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, PassFifo, TailedSource, TaskDone};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -107,8 +105,6 @@ pub struct Cluster {
     pub room: Signal<Out, Bits<8>>,
     /// A context that was installed: its scratchpad is to be zeroed.
     pub installed: PulseSink<Bits<4>>,
-    /// Request for the packet.
-    pub load_request: Source<ReadRequest>,
     /// Bytes of the packet.
     pub load_data: BeatSink,
     /// The end of a task.
@@ -216,7 +212,6 @@ impl Cluster {
 
         // Loader.
         self.task.join(&mut self.loader.task);
-        self.loader.load_request.join(&mut self.load_request);
         self.packet_arrivals.write.offer(
             self.load_data.valid.val(),
             PacketBeat { data: self.load_data.val(), last: self.load_data.last.val() },

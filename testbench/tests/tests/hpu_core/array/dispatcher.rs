@@ -50,6 +50,8 @@ fn a_cluster_that_waits_delays_no_other() {
         let (mut taken, mut longest) = ([0; CLUSTERS], 0);
         // Clusters that were ready and have got nothing since; whether one has its turn, and its task comes now.
         let (mut stands, mut comes) = ([false; CLUSTERS], false);
+        // Packet that was requested in the cycle before: its cluster, {head cell, bytes}. Tasks that were granted at once.
+        let (mut requested, mut at_once, mut held) = (None::<(usize, (u64, u64))>, 0, 0);
         for now in 0..20_000u64 {
             // Now and then one cluster takes nothing for long; with all others ready, a task waits for its turn only.
             let stuck = (now / 500 % 2 == 1).then_some((now / 1000) as usize % CLUSTERS);
@@ -63,6 +65,7 @@ fn a_cluster_that_waits_delays_no_other() {
             let target = free.choose(&mut rng).copied().filter(|_| stuck.is_some() || rng.random());
             let mut task: TaskDesc = random(&mut rng);
             task.kind = bits(rng.random_range(0..3));
+            task.length = bits([rng.random_range(1..4096), 64, 2047, 2048, 2049, 16383][rng.random_range(0..6)]);
             if let Some((cluster, hpu)) = target {
                 (task.cluster, task.hpu) = (bits(cluster as u64), bits(hpu as u64));
             }
@@ -70,16 +73,21 @@ fn a_cluster_that_waits_delays_no_other() {
             dut.task_desc.set(task);
             let installed = rng.random_bool(0.2).then(|| (rng.random_range(0..CONTEXTS), random(&mut rng)));
             install(&dut, installed, &mut rng);
+            let room = stuck.is_some() || rng.random_range(0..4) > 0;
+            dut.load.ready.set(room);
             dut.eval();
             let goes: Vec<usize> = (0..CLUSTERS).filter(|i| dut.valid[*i].is_high()).collect();
             assert!(goes.len() <= 1, "one task at a time");
             assert_eq!(goes.len(), usize::from(comes), "cycle {now}: a task goes when a cluster takes one");
-            comes = (0..CLUSTERS).any(|i| takes[i] && !goes.contains(&i) && !waiting[i].is_empty());
             stands = std::array::from_fn(|i| takes[i] && !goes.contains(&i));
             if let Some(i) = goes.first() {
                 let (task_desc, since) = waiting[*i].pop_front().expect("a task waits");
                 let context = context_of_task(contexts_before[task_desc.context.to_u64() as usize], task_desc.kind);
                 assert_eq!(dut.job.get(), Job { task_desc, context }, "cycle {now}");
+                let packet =
+                    task_desc.has_packet.then(|| (task_desc.pkt.to_u64(), task_desc.length.to_u64().min(2048)));
+                assert_eq!(requested, packet.map(|packet| (*i, packet)), "cycle {now}: its packet is on its way");
+                at_once += usize::from(since + 1 == now);
                 assert!(takes[*i]);
                 taken[*i] += 1;
                 if stuck.is_some() && since >= now / 500 * 500 {
@@ -89,6 +97,15 @@ fn a_cluster_that_waits_delays_no_other() {
             if let Some((cluster, _)) = target {
                 waiting[cluster].push_back((task, now));
             }
+            let may_go = (0..CLUSTERS).any(|i| takes[i] && !goes.contains(&i) && !waiting[i].is_empty());
+            comes = room && may_go;
+            held += usize::from(may_go && !room);
+            requested = dut.load.taken().map(|request| {
+                assert!(request.skip.to_u64() == 0 && dut.load_cluster.number().is_power_of_two());
+                let cluster = dut.load_cluster.number().trailing_zeros() as usize;
+                (cluster, (request.pkt.to_u64(), request.length.to_u64()))
+            });
+            assert!(comes || requested.is_none(), "cycle {now}: a packet of no task");
             contexts_before = contexts;
             if let Some((number, entry)) = installed {
                 contexts[number] = entry;
@@ -96,6 +113,7 @@ fn a_cluster_that_waits_delays_no_other() {
             dut.tick();
         }
         assert!(taken.iter().all(|n| *n > 1000), "{taken:?}");
+        assert!(at_once > 500 && held > 500, "{at_once} tasks granted at once, {held} held up by the load router");
         assert!(longest <= (CLUSTERS * HPUS) as u64 + 1, "a task waited {longest} cycles");
     });
 }

@@ -22,7 +22,7 @@ fn beats_go_to_their_cluster_without_bytes_after_the_packet() {
     run_with_wave_on_failure("load_router", |wave| {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, LoadRouter::new(CLUSTERS), "load_router");
-        let mut offered: [Option<Load>; CLUSTERS] = [None; CLUSTERS];
+        let mut offered: Option<Load> = None;
         // Requests that the router took, and those that reached the packet buffer, with beats to come.
         let mut taken: VecDeque<Load> = VecDeque::new();
         let mut reads: VecDeque<(Load, u64)> = VecDeque::new();
@@ -31,18 +31,17 @@ fn beats_go_to_their_cluster_without_bytes_after_the_packet() {
         while served.iter().sum::<usize>() < 3000 {
             let now = dut.cycle();
             assert!(now < 300_000, "{served:?}");
-            for (cluster, offer) in offered.iter_mut().enumerate() {
-                if offer.is_none() && rng.random_range(0..4) == 0 {
-                    let length = [14, 63, 64, 65, 128, 2047, 2048, rng.random_range(14..2049)][rng.random_range(0..8)];
-                    *offer = Some(Load { cluster, pkt: rng.random_range(0..1024), length });
-                }
-                dut.request[cluster].offer(offer.map(|load| ReadRequest {
-                    pkt: bits(load.pkt),
-                    length: bits(load.length),
-                    ..ReadRequest::default()
-                }));
-                dut.ready[cluster].set(rng.random_range(0..4) > 0);
+            if offered.is_none() && rng.random_range(0..4) == 0 {
+                let length = [14, 63, 64, 65, 128, 2047, 2048, rng.random_range(14..2049)][rng.random_range(0..8)];
+                offered = Some(Load { cluster: rng.random_range(0..CLUSTERS), pkt: rng.random_range(0..1024), length });
             }
+            dut.request.offer(offered.map(|load| ReadRequest {
+                pkt: bits(load.pkt),
+                length: bits(load.length),
+                ..ReadRequest::default()
+            }));
+            dut.cluster.set(1 << offered.map_or(rng.random_range(0..CLUSTERS), |load| load.cluster));
+            (0..CLUSTERS).for_each(|cluster| dut.ready[cluster].set(rng.random_range(0..4) > 0));
             dut.load_request.ready.set(rng.random_range(0..3) > 0);
             valid |= !reads.is_empty() && rng.random_range(0..4) > 0;
             dut.load_valid.set(valid);
@@ -69,14 +68,12 @@ fn beats_go_to_their_cluster_without_bytes_after_the_packet() {
                 assert!(dut.valid.iter().all(|wire| !wire.is_high()), "cycle {now}: a beat of no request");
             }
             if let Some(request) = dut.load_request.taken() {
-                let load = taken.pop_front().expect("a cluster has requested it");
+                let load = taken.pop_front().expect("it was requested");
                 assert_eq!((request.pkt.to_u64(), request.length.to_u64()), (load.pkt, load.length), "cycle {now}");
                 reads.push_back((load, load.length.div_ceil(64)));
             }
-            for (cluster, offer) in offered.iter_mut().enumerate() {
-                if dut.request[cluster].moves() {
-                    taken.extend(offer.take());
-                }
+            if dut.request.moves() {
+                taken.extend(offered.take());
             }
             dut.tick();
         }

@@ -11,7 +11,7 @@ use spindle_contract::memory_map::{base, command, CODE, WATCHDOG_BITS};
 use spindle_contract::params::Config;
 use spindle_harness::{Dut, Source, WaveContext};
 use spindle_verilog::prelude::bits as hw;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Longest silence that is not a hang.
 const PATIENCE: u64 = 200_000;
@@ -145,7 +145,6 @@ pub struct Bench {
     pub begun: Vec<(usize, u64)>,
     /// Handles of DMA commands that the host has not answered: (HPU, handle).
     pub unanswered: VecDeque<(u64, u64)>,
-    packets: HashMap<u64, Vec<u8>>,
     next_packet: u64,
     /// What the cluster counts in the first cycle.
     pub clock: u64,
@@ -198,7 +197,6 @@ impl Bench {
             loaded: 0,
             begun: vec![],
             unanswered: VecDeque::new(),
-            packets: HashMap::new(),
             next_packet: 0,
             clock: context.rng().random(),
             sent: vec![],
@@ -283,10 +281,9 @@ impl Bench {
             self.dut.task.desc.set_bytes(&pack("task_desc", &fields));
             self.dut.task.context.set_bytes(&entry);
         }
-        let moves: [bool; 10] = std::array::from_fn(|_| self.moves());
+        let moves: [bool; 9] = std::array::from_fn(|_| self.moves());
         let dut = &self.dut;
         let readies = [
-            &dut.load_request.ready,
             &dut.done.ready,
             &dut.fault.ready,
             &dut.egress.ready,
@@ -393,7 +390,11 @@ impl Bench {
                 packet: [task.packet.is_some().into(), pkt, get("payload_len")],
             });
             if let Some(packet) = task.packet {
-                self.packets.insert(self.next_packet % 1024, packet);
+                // Its beats are on their way; the bus zeroes what lies after its end.
+                let beats = packet[..packet.len().min(2048)].chunks(64);
+                let count = beats.len();
+                let padded = beats.map(|beat| [beat, &[0; 64][..64 - beat.len()]].concat());
+                self.reads.push_back(padded.enumerate().map(|(i, beat)| (beat, i + 1 == count)).collect());
                 self.next_packet += 1;
             }
             self.offered = false;
@@ -414,24 +415,6 @@ impl Bench {
 
     /// What moves in this cycle.
     fn take(&mut self, now: u64) {
-        if let Some(request) = self.dut.load_request.taken() {
-            let packet = &self.packets[&request.pkt.to_u64()];
-            assert_eq!(
-                (request.length.to_u64() as usize, request.skip.to_u64()),
-                (packet.len().min(2048), 0),
-                "what is loaded of a packet"
-            );
-            let beats: Vec<_> = packet[..packet.len().min(2048)].chunks(64).collect();
-            let count = beats.len();
-            // The bus zeroes what lies after the end of a packet.
-            self.reads.push_back(
-                beats
-                    .iter()
-                    .enumerate()
-                    .map(|(i, beat)| ([beat, &[0; 64][..64 - beat.len()]].concat(), i + 1 == count))
-                    .collect(),
-            );
-        }
         if let Some(done) = self.dut.done.taken() {
             assert_eq!(done.fault, done.cause.to_u64() != 0);
             assert_eq!(done.cluster.to_u64(), CLUSTER);

@@ -42,7 +42,8 @@ SPIN_INLINE const spin_task_t *spin_task(void) { return (const spin_task_t *)SPI
 /* The argument of a task, as spin_start() or the host gave it. A task has no packet; its return code is SPIN_SUCCESS, any other one
  * fails. */
 SPIN_INLINE uint64_t spin_argument(const spin_task_t *task) { return (uint64_t)task->addr_hi << 32 | task->addr_lo; }
-/* An address in the packet slot, as the task page has it. The compiler learns the region, so it can leave out checks of it. */
+/* A byte of the packet slot, by its address, as the task page has them. The compiler learns that it is not in context memory, so commands
+ * that read it need no check: see spin_before_command(). */
 SPIN_INLINE uint8_t *spin_packet_address(uint32_t address) {
     if ((address & SPIN_REGION_MASK) != SPIN_REGION_PACKET) {
         __builtin_unreachable();

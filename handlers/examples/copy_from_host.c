@@ -17,9 +17,7 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_dma_from_host(spin_payload(h), offset, length);
     spin_handle_t read = spin_handle();
     spin_udp_t *udp = (spin_udp_t *)(ip + 1);
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
-    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_swap_endpoints(spin_packet(h), ip);
     spin_put16(udp->checksum, 0);
     spin_wait();
     if (spin_failed(read)) {

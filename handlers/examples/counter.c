@@ -23,9 +23,7 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_udp_t *udp = (spin_udp_t *)(ip + 1);
     spin_put32(spin_payload(h), (uint32_t)(number >> 32));
     spin_put32(spin_payload(h) + 4, (uint32_t)number);
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
-    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_swap_endpoints(spin_packet(h), ip);
     spin_put16(udp->checksum, 0);
     spin_send_packet(spin_packet(h), h->packet_len);
     return SPIN_PROCESS_DATA;

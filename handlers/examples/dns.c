@@ -37,9 +37,7 @@ int header_handler(const spin_header_t *h, void *state) {
     spin_udp_t *udp = (spin_udp_t *)(ip + 1);
     spin_put16(ip->length, length - (uint32_t)(spin_l3(h) - spin_packet(h)));
     spin_put16(udp->length, length - (uint32_t)((uint8_t *)udp - spin_packet(h)));
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
-    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_swap_endpoints(spin_packet(h), ip);
     spin_send_packet_flags(spin_packet(h), length, SPIN_SEND_CHECKSUM);
     return SPIN_PROCESS_DATA;
 }

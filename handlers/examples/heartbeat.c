@@ -26,10 +26,7 @@ int header_handler(const spin_header_t *h, void *state) {
     if (at == SUBSCRIBERS) {
         return SPIN_DROP;
     }
-    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
-    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_swap_endpoints(spin_packet(h), ip);
     memcpy(frames[at].bytes, spin_packet(h), h->packet_len);
     spin_fence();
     spin_start((uint64_t)at << 32 | settings.beats, settings.interval);

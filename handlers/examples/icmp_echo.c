@@ -14,8 +14,7 @@ int header_handler(const spin_header_t *h, void *state) {
     if (icmp->type != ECHO_REQUEST || icmp->code != 0) {
         return SPIN_DROP;
     }
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
+    spin_swap_addresses(spin_packet(h), ip);
     icmp->type = ECHO_REPLY;
     /* A frame that is cut in the slot is refused. */
     spin_send_t sent = spin_send_packet_flags(spin_packet(h), h->packet_len, SPIN_SEND_CHECKSUM);

@@ -9,10 +9,7 @@ int header_handler(const spin_header_t *h, void *state) {
     if (!ip) {
         return SPIN_DROP;
     }
-    spin_udp_t *udp = (spin_udp_t *)(ip + 1);
-    spin_swap_macs(spin_packet(h));
-    spin_swap_fields(ip->src, ip->dst, 2);
-    spin_swap_fields(udp->sport, udp->dport, 1);
+    spin_swap_endpoints(spin_packet(h), ip);
     /* A frame that is cut in the slot is refused. */
     return spin_send_packet(spin_packet(h), h->packet_len) == SPIN_SEND_OK ? SPIN_PROCESS_DATA : SPIN_DROP;
 }

@@ -15,11 +15,11 @@ int payload_handler(const spin_payload_t *p, void *state) {
     if (!spin_whole_frame(p) || ((uint64_t)last + 1) * step > p->host_size || block > step) {
         return SPIN_DROP;
     }
-    const uint8_t *bytes = spin_payload(p);
+    uint32_t bytes = p->payload;
     uint32_t offset = number * step + from, length = block - from;
     for (uint32_t left = p->payload_len; left; left -= length, length = block) {
         length = length < left ? length : left;
-        spin_dma_to_host(offset, bytes, length);
+        spin_dma_to_host(offset, spin_packet_address(bytes), length);
         bytes += length;
         offset += length + step - block;
     }

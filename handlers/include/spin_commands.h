@@ -26,7 +26,7 @@ SPIN_INLINE void spin_command_words(uint32_t low, uint32_t high, uint64_t value)
 
 /* Orders the handler's writes to context memory before a command that reads them; writes to other memories need no fence. */
 SPIN_INLINE void spin_before_command(const void *bytes) {
-    if (((uint32_t)bytes & 0xf0000000u) == SPIN_REGION_CONTEXT) {
+    if (((uint32_t)bytes & SPIN_REGION_MASK) == SPIN_REGION_CONTEXT) {
         __asm__ volatile("fence" ::: "memory");
     }
 }
@@ -40,7 +40,7 @@ SPIN_INLINE void spin_issue(uint32_t opcode) {
 SPIN_INLINE spin_handle_t spin_handle(void) { return *spin_command_word(SPIN_CMD_ISSUE); }
 /* True if the command has ended. */
 SPIN_INLINE bool spin_test(spin_handle_t handle) { return !(*spin_command_word(SPIN_CMD_STATUS) >> handle & 1); }
-/* True if the command failed. Valid after it has ended, until its handle is used again. */
+/* True if the command failed. Valid after it has ended, until a later command of this handler gets the same handle. */
 SPIN_INLINE bool spin_failed(spin_handle_t handle) { return *spin_command_word(SPIN_CMD_ERROR) >> handle & 1; }
 /* Waits until all commands of this handler have ended. */
 SPIN_INLINE void spin_wait(void) {
@@ -75,14 +75,14 @@ typedef enum {
  * until its last byte has been read. IPv4 with options, a wrong length and other protocols are sent without: docs/handlers.md. */
 #define SPIN_SEND_CHECKSUM SPIN_ISSUE_CHECKSUM
 
-/* True if these bytes would be a cut frame: they end at the end of the packet slot, and the frame is longer. */
+/* True if these bytes would be a cut frame: they reach the end of the packet slot, and the frame is longer. */
 SPIN_INLINE bool spin_send_is_cut(const void *frame, uint32_t length) {
-    return (uint32_t)frame + length == SPIN_REGION_PACKET + SPIN_PACKET_BYTES &&
-           ((const spin_task_t *)SPIN_REGION_TASK)->frame_len > SPIN_PACKET_BYTES;
+    const spin_task_t *task = (const spin_task_t *)SPIN_REGION_TASK;
+    return length > SPIN_REGION_PACKET + SPIN_PACKET_BYTES - 1 - (uint32_t)frame && task->frame_len != task->packet_len;
 }
 /* Sends bytes as a frame. Without SPIN_SEND_UNSEEN in `flags`, a frame that would be cut is not sent. `flags` are constants. */
 SPIN_INLINE spin_send_t spin_send_packet_flags(const void *frame, uint32_t length, uint32_t flags) {
-    if (!(flags & SPIN_SEND_UNSEEN) && spin_send_is_cut(frame, length)) {
+    if (!(flags & SPIN_SEND_UNSEEN) && __builtin_expect(spin_send_is_cut(frame, length), 0)) {
         return SPIN_SEND_CUT;
     }
     spin_before_command(frame);

@@ -42,12 +42,23 @@ SPIN_INLINE const spin_task_t *spin_task(void) { return (const spin_task_t *)SPI
 /* The argument of a task, as spin_start() or the host gave it. A task has no packet; its return code is SPIN_SUCCESS, any other one
  * fails. */
 SPIN_INLINE uint64_t spin_argument(const spin_task_t *task) { return (uint64_t)task->addr_hi << 32 | task->addr_lo; }
-/* The frame in the packet slot; its first byte is 64-byte aligned. */
-SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) { return (uint8_t *)task->packet; }
+/* A byte of the packet slot, by its address, as the task page has them. The compiler learns that it is not in context memory, so commands
+ * that read it need no check: see spin_before_command(). */
+SPIN_INLINE uint8_t *spin_packet_address(uint32_t address) {
+    if ((address & SPIN_REGION_MASK) != SPIN_REGION_PACKET) {
+        __builtin_unreachable();
+    }
+    return (uint8_t *)address;
+}
+/* The frame in the packet slot; its first byte is 64-byte aligned. These three are for handlers of a packet. */
+SPIN_INLINE uint8_t *spin_packet(const spin_task_t *task) {
+    (void)task;
+    return (uint8_t *)SPIN_REGION_PACKET;
+}
 /* The IP header in the slot, after a VLAN tag if the frame has one. */
-SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return (uint8_t *)task->l3; }
+SPIN_INLINE uint8_t *spin_l3(const spin_task_t *task) { return spin_packet_address(task->l3); }
 /* The payload in the slot. */
-SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return (uint8_t *)task->payload; }
+SPIN_INLINE uint8_t *spin_payload(const spin_task_t *task) { return spin_packet_address(task->payload); }
 /* Bytes that the handler may use from spin_packet() on: those of the frame in the slot, and the tailroom. */
 SPIN_INLINE uint32_t spin_room(const spin_task_t *task) { return task->packet_room; }
 /* True if the whole frame is in the slot. */
@@ -88,16 +99,31 @@ SPIN_INLINE uint32_t spin_cycles(void) {
 
 /* ---- Bytes of headers ---------------------------------------------------------------------------------------------------- */
 
-SPIN_INLINE uint32_t spin_get16(const uint8_t *p) { return (uint32_t)p[0] << 8 | p[1]; }
-SPIN_INLINE uint32_t spin_get32(const uint8_t *p) { return spin_get16(p) << 16 | spin_get16(p + 2); }
-SPIN_INLINE void spin_put16(uint8_t *p, uint32_t value) {
-    p[0] = (uint8_t)(value >> 8);
-    p[1] = (uint8_t)value;
+/* Loads and stores at any address of the packet slot, the scratchpad, context memory, the stack and the task page, one instruction each,
+ * in the byte order of the processor. The compiler alone would access byte by byte. Constants are in the code region, where a load must
+ * be aligned to its size. */
+SPIN_INLINE uint32_t spin_load16(const void *p) {
+    uint32_t value;
+    __asm__("lhu %0, %1" : "=r"(value) : "m"(*(const uint8_t(*)[2])p));
+    return value;
 }
-SPIN_INLINE void spin_put32(uint8_t *p, uint32_t value) {
-    spin_put16(p, value >> 16);
-    spin_put16(p + 2, value);
+SPIN_INLINE uint32_t spin_load32(const void *p) {
+    uint32_t value;
+    __asm__("lw %0, %1" : "=r"(value) : "m"(*(const uint8_t(*)[4])p));
+    return value;
 }
+SPIN_INLINE void spin_store16(void *p, uint32_t value) {
+    __asm__("sh %z1, %0" : "=m"(*(uint8_t(*)[2])p) : "rJ"(value));
+}
+SPIN_INLINE void spin_store32(void *p, uint32_t value) {
+    __asm__("sw %z1, %0" : "=m"(*(uint8_t(*)[4])p) : "rJ"(value));
+}
+
+/* Numbers in network byte order, at the same addresses. */
+SPIN_INLINE uint32_t spin_get16(const uint8_t *p) { return __builtin_bswap32(spin_load16(p)) >> 16; }
+SPIN_INLINE uint32_t spin_get32(const uint8_t *p) { return __builtin_bswap32(spin_load32(p)); }
+SPIN_INLINE void spin_put16(uint8_t *p, uint32_t value) { spin_store16(p, __builtin_bswap32(value << 16)); }
+SPIN_INLINE void spin_put32(uint8_t *p, uint32_t value) { spin_store32(p, __builtin_bswap32(value)); }
 
 /* Headers as byte arrays, without alignment or byte order. Read and write the fields with the functions above. */
 typedef struct { uint8_t dst[6], src[6], type[2]; } spin_eth_t;
@@ -107,37 +133,53 @@ typedef struct { uint8_t type, code, checksum[2], ident[2], sequence[2]; } spin_
 _Static_assert(sizeof(spin_eth_t) == 14 && sizeof(spin_ipv4_t) == 20 && sizeof(spin_udp_t) == 8 && sizeof(spin_icmp_t) == 8,
                "headers have no holes");
 
-/* The IPv4 header if the frame carries `protocol` in an IPv4 packet without options that is not a fragment, else NULL. */
-SPIN_INLINE spin_ipv4_t *spin_ipv4(const spin_task_t *task, uint32_t protocol) {
-    uint8_t *l3 = spin_l3(task);
-    spin_ipv4_t *ip = (spin_ipv4_t *)l3;
-    /* DF (bit 14) is ignored; MF and the fragment offset must be zero. */
-    bool whole = ((ip->fragment[0] & 0xbf) | ip->fragment[1]) == 0;
-    bool plain = spin_get16(l3 - 2) == SPIN_ETHERTYPE_IPV4 && ip->version_ihl == 0x45 && whole;
-    return plain && ip->protocol == protocol ? ip : (spin_ipv4_t *)NULL;
-}
-
-/* Header fields of even length start at even addresses of the slot, the MAC addresses at multiples of four; these types let a
- * handler use that. */
 typedef uint16_t __attribute__((may_alias)) spin_u16_alias_t;
 typedef uint32_t __attribute__((may_alias)) spin_u32_alias_t;
 
-/* Exchanges two fields of `halves` half-words at even addresses. */
+/* The IPv4 header if the frame carries `protocol`, a constant, in an IPv4 packet without options that is not a fragment, else NULL. */
+SPIN_INLINE spin_ipv4_t *spin_ipv4(const spin_task_t *task, uint32_t protocol) {
+    uint8_t *l3 = spin_l3(task);
+    /* The EtherType is at a multiple of four, with and without a VLAN tag. The words are little-endian: EtherType, version, length of the
+     * header; fragment, time to live, protocol. DF (bit 14) is ignored; MF and the fragment offset must be zero. */
+    uint32_t type = *(const spin_u32_alias_t *)(l3 - 2), fragment = *(const spin_u32_alias_t *)(l3 + 6);
+    bool plain = type << 8 == (0x45u << 16 | __builtin_bswap16(SPIN_ETHERTYPE_IPV4)) << 8;
+    return plain && (fragment & 0xff00ffbf) == protocol << 24 ? (spin_ipv4_t *)l3 : (spin_ipv4_t *)NULL;
+}
+
+/* Exchanges two fields of `halves` half-words that do not overlap. */
 SPIN_INLINE void spin_swap_fields(void *a, void *b, uint32_t halves) {
-    spin_u16_alias_t *x = (spin_u16_alias_t *)a, *y = (spin_u16_alias_t *)b;
-    for (uint32_t i = 0; i < halves; i++) {
-        uint16_t t = x[i];
-        x[i] = y[i];
-        y[i] = t;
+    uint8_t *x = (uint8_t *)a, *y = (uint8_t *)b;
+    for (uint32_t i = 0; i < halves / 2; i++, x += 4, y += 4) {
+        uint32_t t = spin_load32(x), u = spin_load32(y);
+        spin_store32(x, u);
+        spin_store32(y, t);
+    }
+    if (halves % 2) {
+        uint32_t t = spin_load16(x), u = spin_load16(y);
+        spin_store16(x, u);
+        spin_store16(y, t);
     }
 }
-/* Exchanges the MAC addresses of a frame in its slot: twelve bytes as three words. */
-SPIN_INLINE void spin_swap_macs(uint8_t *frame) {
-    spin_u32_alias_t *w = (spin_u32_alias_t *)frame;
-    uint32_t a = w[0], b = w[1], c = w[2];
-    w[0] = b >> 16 | c << 16;
-    w[1] = c >> 16 | a << 16;
-    w[2] = a >> 16 | b << 16;
+/* Exchanges the MAC addresses of a frame. */
+SPIN_INLINE void spin_swap_macs(uint8_t *frame) { spin_swap_fields(frame, frame + 6, 3); }
+/* Turns a frame round for its way back: exchanges its MAC and IP addresses. All loads come first: each of them is followed by a wait for
+ * its value, unless there is another one. No checksum changes, because a ones' complement sum does not depend on the order of its terms. */
+SPIN_INLINE void spin_swap_addresses(uint8_t *frame, spin_ipv4_t *ip) {
+    uint32_t to = spin_load32(frame), to_rest = spin_load16(frame + 4);
+    uint32_t from = spin_load32(frame + 6), from_rest = spin_load16(frame + 10);
+    uint32_t source = spin_load32(ip->src), destination = spin_load32(ip->dst);
+    spin_store32(frame, from);
+    spin_store16(frame + 4, from_rest);
+    spin_store32(frame + 6, to);
+    spin_store16(frame + 10, to_rest);
+    spin_store32(ip->src, destination);
+    spin_store32(ip->dst, source);
+}
+/* The same with the ports of a UDP or TCP packet. */
+SPIN_INLINE void spin_swap_endpoints(uint8_t *frame, spin_ipv4_t *ip) {
+    uint32_t ports = spin_load32(ip + 1);
+    spin_swap_addresses(frame, ip);
+    spin_store32(ip + 1, ports << 16 | ports >> 16);
 }
 
 /* ---- Internet checksum --------------------------------------------------------------------------------------------------- */

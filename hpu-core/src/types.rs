@@ -2,9 +2,12 @@
 
 use crate::processor::stages::address_of;
 use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::WATCHDOG_BITS;
+use spindle_contract::memory_map::{HANDLE_BITS, WATCHDOG_BITS};
 use spindle_verilog::prelude::*;
 
+/// A NIC has 2 to the power of this many handles at most.
+pub const COMMAND_BITS: usize = 8;
+const _: () = assert!(spindle_contract::reasons::TRACE_HPUS << HANDLE_BITS <= 1 << COMMAND_BITS);
 const HEADER: u64 = kind::HEADER as u64;
 const PAYLOAD: u64 = kind::PAYLOAD as u64;
 const COMPLETION: u64 = kind::COMPLETION as u64;
@@ -137,7 +140,7 @@ pub struct IssueRequest {
     /// The flag of the opcode: checksums are inserted into the frame of a SEND_PACKET, a REDIRECT is a TASK.
     pub flag: Bit,
     /// Handle that the command would get.
-    pub handle: Bits<2>,
+    pub handle: Bits<HANDLE_BITS>,
     /// No handle is free.
     pub full: Bit,
 }
@@ -148,7 +151,7 @@ pub struct Issuer {
     /// HPU.
     pub hpu: Bits<3>,
     /// Handle.
-    pub handle: Bits<2>,
+    pub handle: Bits<HANDLE_BITS>,
 }
 
 /// Destination of bytes that the read DMA moves.

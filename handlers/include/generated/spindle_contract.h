@@ -26,7 +26,7 @@
 #define SPIN_SCRATCH_BYTES               2048         /* scratchpad, unless asked otherwise */
 #define SPIN_STACK_BYTES                 1024         /* stack with up to 4 HPUs a cluster */
 #define SPIN_BEAT_BYTES                  64           /* a beat of L1 */
-#define SPIN_COMMAND_HANDLES             4            /* commands in flight per HPU */
+#define SPIN_COMMAND_HANDLES             8            /* commands in flight per HPU */
 #define SPIN_PORT                        4795         /* default UDP port of Spindle transport */
 
 /* The task page: what is known of the packet and of the message. */
@@ -85,7 +85,8 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
    the command, waits while no handle is free; read: handle of the last command */
 #define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
-/* bit h = command h failed; cleared when a new command takes the handle */
+/* bit h = the last command of this handler with handle h failed; cleared when a new command of this handler takes
+   the handle, and not by those of others */
 #define SPIN_CMD_ERROR                   0x18u
 /* read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command is
    over */

@@ -11,9 +11,10 @@
 //! once; one with a result when the command port of its HPU has written the result. The queues have room for a
 //! completion of every handle, so none is lost.
 
-use crate::types::{Issuer, OffClusterDone};
+use crate::types::{Issuer, OffClusterDone, COMMAND_BITS};
 use spindle_blocks::{HostAtomicDone, LutFifo, PutDone};
 use spindle_contract::descriptors::put_op;
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
 
 /// The completions. See the module text.
@@ -29,7 +30,7 @@ pub struct Completions {
     pub read_done: Sink<OffClusterDone>,
     /// End of an off-cluster command.
     pub done: Source<OffClusterDone>,
-    puts: LutFifo<PutDone, 8>,
+    puts: LutFifo<PutDone, COMMAND_BITS>,
     atomics: LutFifo<HostAtomicDone, 4>,
     done_reg: DFF<OffClusterDone>,
     done_reg_valid: Reg<Bit>,
@@ -57,7 +58,7 @@ impl Completions {
             self.done_reg.d.next = if by_put {
                 OffClusterDone {
                     cluster: put.issuer.cluster,
-                    issuer: Issuer { hpu: put.issuer.hpu, handle: put.issuer.handle.get_bits::<2>(0) },
+                    issuer: Issuer { hpu: put.issuer.hpu, handle: put.issuer.handle.get_bits::<HANDLE_BITS>(0) },
                     error: put.error,
                     has_result: false,
                     result: atomic.value,
@@ -65,7 +66,7 @@ impl Completions {
             } else if by_atomic {
                 OffClusterDone {
                     cluster: atomic.issuer.cluster,
-                    issuer: Issuer { hpu: atomic.issuer.hpu, handle: atomic.issuer.handle.get_bits::<2>(0) },
+                    issuer: Issuer { hpu: atomic.issuer.hpu, handle: atomic.issuer.handle.get_bits::<HANDLE_BITS>(0) },
                     error: atomic.error,
                     has_result: !atomic.error,
                     result: atomic.value,

@@ -17,8 +17,9 @@
 //! Bytes for L2 do not use the bus. `keep` covers the requested bytes, which begin in the first beat at the read's
 //! `offset`; bytes of a failed read are written as well.
 
-use crate::types::{Issuer, OffClusterDone};
+use crate::types::{Issuer, OffClusterDone, COMMAND_BITS};
 use spindle_blocks::{replicate, BlockFifo, HostRead, RamStyle};
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
 
 /// The host writer. See the module text.
@@ -74,8 +75,8 @@ pub struct HostWriter {
     pub store_ready: Signal<In, Bit>,
     /// End of a read whose bytes went to L2.
     pub done: Source<OffClusterDone>,
-    /// Targets of the reads, which are answered in their order; each HPU has four reads at most.
-    targets: BlockFifo<Bits<15>, 7>,
+    /// Targets of the reads, which are answered in their order; there is one for each handle at most.
+    targets: BlockFifo<Bits<15>, COMMAND_BITS>,
     /// A transfer is in progress.
     active: Reg<Bit>,
     cluster: DFF<Bits<8>>,
@@ -182,7 +183,7 @@ impl HostWriter {
         self.on_bus.d.next = if active { !ends & !to_l2 } else { begins & (by_copy | !target.get_bit(14)) };
 
         // The end: a cluster reports that of its bytes itself.
-        let issuer = Issuer { hpu: tag.issuer.hpu, handle: tag.issuer.handle.get_bits::<2>(0) };
+        let issuer = Issuer { hpu: tag.issuer.hpu, handle: tag.issuer.handle.get_bits::<HANDLE_BITS>(0) };
         self.last.next = last;
         self.issuer.next = issuer;
         self.error.next = self.host_error.val();

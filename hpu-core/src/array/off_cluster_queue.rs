@@ -12,10 +12,14 @@
 //! does not have are those of an earlier one.
 
 use spindle_blocks::ram::LutMemory;
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
 
 /// Words of the longest command, without its header.
 pub const WORDS: usize = 10;
+
+/// Bits of the header, as the command unit writes it.
+pub const HEADER_BITS: usize = 27 + HANDLE_BITS;
 
 /// Header of an off-cluster command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -25,7 +29,7 @@ pub struct OffClusterHeader {
     /// Context.
     pub context: Bits<4>,
     /// Handle.
-    pub handle: Bits<2>,
+    pub handle: Bits<HANDLE_BITS>,
     /// HPU.
     pub hpu: Bits<3>,
     /// As in `memory_map::command`.
@@ -90,7 +94,11 @@ impl OffClusterQueue {
         let word = self.word.val();
         self.number.load(write, if starts { bits::<4>(0) } else { number + 1 });
         self.write_pointer.load(self.keep.val(), write_pointer + 1);
-        self.headers.write(write & starts, write_pointer, unpack::<OffClusterHeader, 29>(word.get_bits::<29>(0)));
+        self.headers.write(
+            write & starts,
+            write_pointer,
+            unpack::<OffClusterHeader, HEADER_BITS>(word.get_bits::<HEADER_BITS>(0)),
+        );
         self.headers.read_address.next = read_pointer;
         for i in 0..WORDS {
             self.words[i].write(write & !starts & (number == bits::<4>(i as u64)), write_pointer, word);

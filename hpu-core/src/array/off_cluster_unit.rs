@@ -23,6 +23,7 @@ use crate::cluster::command_rules::{reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT
 use spindle_blocks::{replicate, CommandIssuer, HostAtomic, HostRead, LutFifo, LutMemory, PolicySink, PutDesc};
 use spindle_contract::descriptors::client;
 use spindle_contract::events::atomic;
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
 
 /// A put of handler memory that waits for the initiator.
@@ -72,7 +73,11 @@ fn put_desc(put: WaitingPut, pid: Bits<6>) -> PutDesc {
         key: put.key,
         buf_off: put.offset,
         context: put.header.context,
-        issuer: CommandIssuer { cluster: put.cluster, hpu: put.header.hpu, handle: zext::<4, 2>(put.header.handle) },
+        issuer: CommandIssuer {
+            cluster: put.cluster,
+            hpu: put.header.hpu,
+            handle: zext::<4, HANDLE_BITS>(put.header.handle),
+        },
         frame: put.header.frame,
         ..Default::default()
     }
@@ -117,7 +122,7 @@ pub struct OffClusterUnit {
     /// Atomics in flight.
     atomics: Reg<Bits<5>>,
     /// Puts of context memory in flight, and whether commands wait that may be another one.
-    pinned: Reg<Bits<8>>,
+    pinned: Reg<Bits<9>>,
     commands_wait: Reg<Bit>,
     leaves: Signal<Local, Bit>,
     _clusters: usize,
@@ -168,8 +173,11 @@ impl OffClusterUnit {
         let offered = self.offered.q.val();
         let header = self.current.q.val().header;
         let opcode = header.opcode;
-        let issuer =
-            CommandIssuer { cluster: self.number.q.val(), hpu: header.hpu, handle: zext::<4, 2>(header.handle) };
+        let issuer = CommandIssuer {
+            cluster: self.number.q.val(),
+            hpu: header.hpu,
+            handle: zext::<4, HANDLE_BITS>(header.handle),
+        };
         let is_get = opcode == bits::<4>(GET);
         let is_put = offered & (opcode == bits::<4>(PUT));
         let is_host_put = offered & (reads_later(opcode) | is_get);
@@ -251,7 +259,9 @@ impl OffClusterUnit {
         } else if frees & !pins {
             self.pinned.d.next = self.pinned.q.val() - 1;
         }
-        self.context_puts.next = (self.commands_wait.q.val(), self.pinned.q.val()).cat::<9>();
+        let pinned = self.pinned.q.val();
+        let shown = pinned.get_bits::<8>(0) | repeat::<8>(pinned.get_bit(8));
+        self.context_puts.next = (self.commands_wait.q.val(), shown).cat::<9>();
     }
 
     /// Takes the next command of a cluster.

@@ -19,6 +19,11 @@
 //! returns. A result is written in two cycles in which the HPU writes nothing, and is dropped if the handler that
 //! requested it has ended.
 //!
+//! **Failures.** The failure of a command is its handler's, not its handle's: the other thread may have the handle as
+//! soon as the command has ended, before the handler that waited for it reads ERROR. So each thread has a bit for each
+//! handle. It is set when a command of the thread's handler fails, and cleared when a command of the same thread gets the
+//! handle, and when the next handler of the thread begins. The failure of a command whose handler has ended is dropped.
+//!
 //! **Waiting.** The HPU reads `port.pending` when it reads WAIT. After a write of WAIT_HANDLE only that command counts,
 //! until a read of WAIT found it complete.
 //!
@@ -29,7 +34,7 @@
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
 use spindle_blocks::LutMemory;
-use spindle_contract::memory_map as map;
+use spindle_contract::memory_map::{self as map, COMMAND_HANDLES, HANDLE_BITS};
 use spindle_verilog::prelude::*;
 
 /// Words of the port by their number.
@@ -42,7 +47,8 @@ const WAIT_HANDLE: u64 = map::CMD_WAIT_HANDLE as u64 / 4;
 const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
 /// Number of no packet slot.
 const NO_SLOT: u64 = 15;
-const HANDLES: usize = map::COMMAND_HANDLES;
+/// Bits of a word that is read, above those of the handles.
+const HIGH: usize = 32 - COMMAND_HANDLES;
 const SEND: u64 = map::command::SEND_PACKET as u64;
 const REDIRECT: u64 = map::command::REDIRECT as u64;
 /// The bit of the flag in ISSUE: CHECKSUM of a SEND_PACKET, TASK of a REDIRECT.
@@ -77,13 +83,13 @@ pub struct CommandPort {
     /// The unit has no room for some commands.
     pub blocked: Signal<In, Bit>,
     /// Handles whose command ended.
-    pub complete: Signal<In, Bits<4>>,
+    pub complete: Signal<In, Bits<COMMAND_HANDLES>>,
     /// With it: with an error.
-    pub failed: Signal<In, Bits<4>>,
+    pub failed: Signal<In, Bits<COMMAND_HANDLES>>,
     /// Result of a command.
     pub result: Sink<Bits<64>>,
     /// Its handle.
-    pub result_handle: Signal<In, Bits<2>>,
+    pub result_handle: Signal<In, Bits<HANDLE_BITS>>,
     /// Packet slot.
     pub probe: Signal<In, Bits<4>>,
     /// A command in flight reads the slot.
@@ -108,31 +114,28 @@ pub struct CommandPort {
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
     /// Handle that the command gets if it is accepted.
-    chosen: DFF<Bits<2>>,
-    busy: Reg<Bits<4>>,
-    error: Reg<Bits<4>>,
+    chosen: DFF<Bits<HANDLE_BITS>>,
+    busy: Reg<Bits<COMMAND_HANDLES>>,
+    /// Handles whose last command of the handler of each thread failed.
+    errors: [Reg<Bits<COMMAND_HANDLES>>; 2],
     /// Handles whose handler has not ended; its thread.
-    owned: [Reg<Bit>; 4],
-    owner: [DFF<Bit>; 4],
+    owned: Reg<Bits<COMMAND_HANDLES>>,
+    owner: DFF<Bits<COMMAND_HANDLES>>,
     /// WAIT waits for one handle alone; that handle.
     waits_for_one: [Reg<Bit>; 2],
-    awaited: [DFF<Bits<2>>; 2],
+    awaited: [DFF<Bits<HANDLE_BITS>>; 2],
     /// Packet slot that each command reads, or [`NO_SLOT`].
-    handle_slot: [Reg<Bits<4>>; 4],
-    last_handle: [Reg<Bits<2>>; 2],
+    handle_slot: [Reg<Bits<4>>; COMMAND_HANDLES],
+    last_handle: [Reg<Bits<HANDLE_BITS>>; 2],
     /// The low half of a result is written.
     half: Reg<Bit>,
-    answer_high: DFF<Bits<28>>,
-    answer_low: DFF<Bits<4>>,
+    answer_high: DFF<Bits<HIGH>>,
+    answer_low: DFF<Bits<COMMAND_HANDLES>>,
 }
 
 /// The result of a command, which is written between the stores of the HPU.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct ResultWrite {
-    /// Threads of the handlers of all handles.
-    pub owners: Bits<4>,
-    /// Handles whose handler has not ended.
-    pub owned: Bits<4>,
     /// The result is for the second thread.
     pub of_second: Bit,
     /// A half of it is written in this cycle.
@@ -150,7 +153,7 @@ pub struct StoredWord {
 
 impl Default for CommandPort {
     fn default() -> Self {
-        Self { handle_slot: [(); HANDLES].map(|_| Reg::new(bits::<4>(NO_SLOT))), ..Self::blank() }
+        Self { handle_slot: [(); COMMAND_HANDLES].map(|_| Reg::new(bits::<4>(NO_SLOT))), ..Self::blank() }
     }
 }
 
@@ -161,15 +164,19 @@ impl CommandPort {
         // A store of a handler that has ended may come after the next one has begun: it has no effect.
         let current = port.bank == (if port.thread { self.banks[1].q.val() } else { self.banks[0].q.val() });
         let stores = self.port.write.val() & current;
-        let accepted = if self.accept.val() { bits::<4>(1) << self.chosen.q.val() } else { bits::<4>(0) };
+        let accepted = if self.accept.val() {
+            bits::<COMMAND_HANDLES>(1) << self.chosen.q.val()
+        } else {
+            bits::<COMMAND_HANDLES>(0)
+        };
         let runs = (self.runs[1].q.val(), self.runs[0].q.val()).cat::<10>();
         self.take_issue();
         let result = self.take_result();
         let run_begun = self.write_store(stores, result, runs);
         let stored = self.read_store(runs);
-        self.follow_threads(stores, result, run_begun);
+        self.follow_threads(stores, run_begun);
         self.follow_commands(accepted);
-        self.answer(result, stored);
+        self.answer(stored);
     }
 
     /// Takes an ISSUE, with the handle that the command would get: a free one stays free, since only this port takes
@@ -178,7 +185,7 @@ impl CommandPort {
         let port = self.port.val();
         let busy = self.busy.q.val();
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
-        let handle = first_set::<2, 4>(!busy);
+        let handle = first_set::<HANDLE_BITS, COMMAND_HANDLES>(!busy);
         let opcode = port.data.get_bits::<4>(0);
         let flag = port.data.get_bit(FLAG);
         let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<23>(9).any();
@@ -202,16 +209,12 @@ impl CommandPort {
 
     /// Takes the result of a command, for which the HPU has to write nothing.
     fn take_result(&mut self) -> ResultWrite {
-        let owners =
-            (self.owner[3].q.val(), self.owner[2].q.val(), self.owner[1].q.val(), self.owner[0].q.val()).cat::<4>();
-        let owned =
-            (self.owned[3].q.val(), self.owned[2].q.val(), self.owned[1].q.val(), self.owned[0].q.val()).cat::<4>();
-        let has_owner = owned.get_bit(self.result_handle.val().index());
-        let of_second = owners.get_bit(self.result_handle.val().index());
+        let has_owner = self.owned.q.val().get_bit(self.result_handle.val().index());
+        let of_second = self.owner.q.val().get_bit(self.result_handle.val().index());
         let keeps = self.result.valid.val() & has_owner & !self.port.write.val();
         self.half.d.next = if self.result.valid.val() & has_owner { self.half.q.val() ^ keeps } else { false };
         self.result.ready.next = !has_owner | (keeps & self.half.q.val());
-        ResultWrite { owners, owned, of_second, keeps }
+        ResultWrite { of_second, keeps }
     }
 
     /// Writes the words.
@@ -271,13 +274,13 @@ impl CommandPort {
     }
 
     /// Follows the handlers of both threads, and what their WAIT waits for.
-    fn follow_threads(&mut self, stores: Bit, result: ResultWrite, run_begun: Bits<5>) {
+    fn follow_threads(&mut self, stores: Bit, run_begun: Bits<5>) {
         let port = self.port.val();
         let mut pending: Bits<2> = bits::<2>(0);
         for t in 0..2 {
-            let all = repeat::<4>(!self.waits_for_one[t].q.val());
-            let looked_at = all | (bits::<4>(1) << self.awaited[t].q.val());
-            let mine = result.owned & !(result.owners ^ repeat::<4>(t == 1));
+            let all = repeat::<COMMAND_HANDLES>(!self.waits_for_one[t].q.val());
+            let looked_at = all | (bits::<COMMAND_HANDLES>(1) << self.awaited[t].q.val());
+            let mine = self.owned.q.val() & !(self.owner.q.val() ^ repeat::<COMMAND_HANDLES>(t == 1));
             pending = pending.replace_bit(t, (self.busy.q.val() & mine & looked_at).any());
         }
         for t in 0..2 {
@@ -290,7 +293,7 @@ impl CommandPort {
             } else {
                 if stores & accesses & (port.word == bits::<4>(WAIT_HANDLE)) {
                     self.waits_for_one[t].d.next = true;
-                    self.awaited[t].d.next = port.data.get_bits::<2>(0);
+                    self.awaited[t].d.next = port.data.get_bits::<HANDLE_BITS>(0);
                 } else if self.port.read.val() & accesses & (port.word == bits::<4>(WAIT)) & !pending.get_bit(t) {
                     self.waits_for_one[t].d.next = false;
                 }
@@ -302,18 +305,26 @@ impl CommandPort {
     }
 
     /// Keeps the table of commands in flight. A command may end in the cycle in which it is accepted.
-    fn follow_commands(&mut self, accepted: Bits<4>) {
+    fn follow_commands(&mut self, accepted: Bits<COMMAND_HANDLES>) {
         let begins = self.begin.valid.val();
         let beginner = self.begin.thread.val();
         self.busy.d.next = (self.busy.q.val() | accepted) & !self.complete.val();
-        self.error.d.next = (self.error.q.val() & !accepted) | (self.complete.val() & self.failed.val());
+        // A handle is its handler's until the next one of the thread begins.
+        let issuer = repeat::<COMMAND_HANDLES>(self.issued.q.val().thread);
+        let owner = (self.owner.q.val() & !accepted) | (issuer & accepted);
+        let ended = repeat::<COMMAND_HANDLES>(begins) & !(owner ^ repeat::<COMMAND_HANDLES>(beginner));
+        let owned = (self.owned.q.val() | accepted) & !ended;
+        self.owner.d.next = owner;
+        self.owned.d.next = owned;
+        let failures = self.complete.val() & self.failed.val() & owned;
+        for t in 0..2 {
+            let of_thread = !(owner ^ repeat::<COMMAND_HANDLES>(t == 1));
+            let begun = begins & (beginner == (t == 1));
+            let kept = self.errors[t].q.val() & !(accepted & of_thread);
+            self.errors[t].d.next = (kept & !repeat::<COMMAND_HANDLES>(begun)) | (failures & of_thread);
+        }
         let mut used: Bit = false;
-        for i in 0..HANDLES {
-            // A handle is its handler's until the next one of the thread begins.
-            let request_taken = accepted.get_bit(i);
-            let owner = if request_taken { self.issued.q.val().thread } else { self.owner[i].q.val() };
-            self.owner[i].d.next = owner;
-            self.owned[i].d.next = (request_taken | self.owned[i].q.val()) & !(begins & (owner == beginner));
+        for i in 0..COMMAND_HANDLES {
             if self.complete.val().get_bit(i) | (accepted.get_bit(i) & !self.accept_packet.val()) {
                 self.handle_slot[i].d.next = bits::<4>(NO_SLOT);
             } else if accepted.get_bit(i) {
@@ -325,19 +336,21 @@ impl CommandPort {
     }
 
     /// Answers the HPU.
-    fn answer(&mut self, result: ResultWrite, stored: StoredWord) {
+    fn answer(&mut self, stored: StoredWord) {
         let port = self.port.val();
-        let owned = result.owned & !(result.owners ^ repeat::<4>(port.thread));
+        let owned = self.owned.q.val() & !(self.owner.q.val() ^ repeat::<COMMAND_HANDLES>(port.thread));
+        let errors = if port.thread { self.errors[1].q.val() } else { self.errors[0].q.val() };
         let last = if port.thread { self.last_handle[1].q.val() } else { self.last_handle[0].q.val() };
         let special =
             (port.word == bits::<4>(ISSUE)) | (port.word == bits::<4>(STATUS)) | (port.word == bits::<4>(ERROR));
         self.answer_low.d.next = match port.word.to_u64() {
-            ISSUE => bit_cast::<4, 2>(last),
+            ISSUE => zext::<COMMAND_HANDLES, HANDLE_BITS>(last),
             STATUS => self.busy.q.val() & owned,
-            ERROR => self.error.q.val() & owned,
-            _ => stored.value.get_bits::<4>(0) & repeat::<4>(stored.exists),
+            ERROR => errors,
+            _ => stored.value.get_bits::<COMMAND_HANDLES>(0) & repeat::<COMMAND_HANDLES>(stored.exists),
         };
-        self.answer_high.d.next = if special | !stored.exists { bits::<28>(0) } else { stored.value.get_bits::<28>(4) };
+        self.answer_high.d.next =
+            if special | !stored.exists { bits::<HIGH>(0) } else { stored.value.get_bits::<HIGH>(COMMAND_HANDLES) };
         self.port.data.next = (self.answer_high.q.val(), self.answer_low.q.val()).cat::<32>();
     }
 }

@@ -62,7 +62,7 @@
 //! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The
 //! order of its words: [`OffClusterCommand`].
 
-use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterQueue};
+use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader, OffClusterQueue, HEADER_BITS};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
@@ -73,7 +73,7 @@ use crate::types::{
     CombineTarget, Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest,
 };
 use spindle_blocks::{replicate, Command, CommandIssuer};
-use spindle_contract::memory_map as map;
+use spindle_contract::memory_map::{self as map, HANDLE_BITS};
 use spindle_verilog::prelude::*;
 
 const CHARACTERS: u64 = 8;
@@ -491,7 +491,7 @@ impl CommandUnit {
                 issuer: CommandIssuer {
                     cluster: self.number.val(),
                     hpu: issuer.hpu,
-                    handle: zext::<4, 2>(issuer.handle),
+                    handle: zext::<4, HANDLE_BITS>(issuer.handle),
                 },
                 frame: limits.origin.frame,
                 msg_slot: limits.origin.msg_slot,
@@ -505,7 +505,8 @@ impl CommandUnit {
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
         self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bit(0);
-        self.placed.next = Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<2>(0) };
+        self.placed.next =
+            Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<HANDLE_BITS>(0) };
     }
 
     /// Hands a PRINT, EVENT or COMPLETE to the reports.
@@ -557,8 +558,16 @@ impl CommandUnit {
         let runs = self.runs.q.val();
         self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
         self.takes_byte.d.next = !looks & names_byte(opcode, step);
-        let header =
-            (bits::<3>(0), opcode, issuer.hpu, issuer.handle, limits.origin.context, limits.origin.frame).cat::<32>();
+        let origin = limits.origin;
+        let header = OffClusterHeader {
+            opcode,
+            hpu: issuer.hpu,
+            handle: issuer.handle,
+            context: origin.context,
+            frame: origin.frame,
+        };
+        let head: Bits<HEADER_BITS> = pack(header);
+        let header = zext::<32, HEADER_BITS>(head);
         let chosen_word = match self.word_source.q.val() {
             WordSource::Plain => self.check.previous.val(),
             WordSource::Header => header,

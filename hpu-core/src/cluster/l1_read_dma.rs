@@ -40,6 +40,7 @@ use crate::cluster::combiner::{CombineJob, Combiner};
 use crate::types::{CombineTarget, Destination, Issuer, MoveJob};
 use spindle_blocks::aligner::{down_ones, down_to_ones};
 use spindle_blocks::{BeatSource, CommandIssuer, DmaDesc, LutFifo, TailedSource};
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -48,6 +49,9 @@ const STAGE: u64 = (L1_STAGE_BASE / SLOT_BYTES) as u64;
 /// A read is announced while fewer beats than this are on their way or wait. Six beats fill the way from L1 at a beat per
 /// cycle. More would be read in bursts while other clusters send, and hold up the loader, which serves all clusters.
 const ROOM: u64 = 6;
+
+/// The queue has room for the commands of eight HPUs. A segment needs no room of its own: one job is always outside.
+const JOB_BITS: usize = 3 + HANDLE_BITS;
 
 /// Tag of a beat.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -134,7 +138,7 @@ pub struct L1ReadDma {
     pub combined: BeatWrite,
     /// Issuer of a COMBINE whose bytes are in L1.
     pub combine_ended: Pulse<Issuer>,
-    jobs: LutFifo<MoveJob, 5>,
+    jobs: LutFifo<MoveJob, JOB_BITS>,
     combiner: Combiner,
     /// A COMBINE has not ended.
     combining: Reg<Bit>,
@@ -280,7 +284,7 @@ impl L1ReadDma {
                 issuer: CommandIssuer {
                     cluster: self.number.val(),
                     hpu: next.issuer.hpu,
-                    handle: zext::<4, 2>(next.issuer.handle),
+                    handle: zext::<4, HANDLE_BITS>(next.issuer.handle),
                 },
                 frame: next.frame,
                 address: next.address,

@@ -70,16 +70,17 @@ use crate::processor::hpu::{Hpu, HpuOptions};
 use crate::processor::types::Rvfi;
 use crate::types::{Fault, Issuer, Message, OffClusterDone, StageRequest};
 use spindle_blocks::{replicate, BeatSink, BeatSource, Command, DmaDesc, DmaDone, PassFifo, TailedSource, TaskDone};
+use spindle_contract::memory_map::{COMMAND_HANDLES, HANDLE_BITS};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
 /// The handle of this HPU whose command ends, if `ends`; none if it is another's.
 #[hdl_fn]
-fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<4> {
+fn handle_of(ends: Bit, issuer: Issuer, hpu: Bits<3>) -> Bits<COMMAND_HANDLES> {
     if ends & (issuer.hpu == hpu) {
-        bits::<4>(1) << issuer.handle
+        bits::<COMMAND_HANDLES>(1) << issuer.handle
     } else {
-        bits::<4>(0)
+        bits::<COMMAND_HANDLES>(0)
     }
 }
 
@@ -309,8 +310,8 @@ impl Cluster {
         let off_cluster_answers = self.off_cluster_done.valid.val() & (off_cluster.cluster == self.number.val());
         let mut off_cluster_taken: Bit = false;
         let host_answers = self.dma_done.valid.val() & (self.dma_done.val().issuer.cluster == self.number.val());
-        let host_issuer =
-            Issuer { hpu: self.dma_done.val().issuer.hpu, handle: self.dma_done.val().issuer.handle.get_bits::<2>(0) };
+        let dma_issuer = self.dma_done.val().issuer;
+        let host_issuer = Issuer { hpu: dma_issuer.hpu, handle: dma_issuer.handle.get_bits::<HANDLE_BITS>(0) };
         let read_end = self.host_arrivals.read_ended.val();
         let mut launch_ready: Bits<8> = bits::<8>(0);
         let mut launch_bank: Bits<16> = bits::<16>(0);
@@ -372,9 +373,9 @@ impl Cluster {
             let at_arrivals = handle_of(self.host_arrivals.read_ended.valid.val(), read_end.issuer, hpu);
             self.command_port[i].complete.next =
                 at_wire | at_combiner | at_place | at_host | at_off_cluster | at_arrivals;
-            self.command_port[i].failed.next = (at_host & repeat::<4>(self.dma_done.val().error))
-                | (at_off_cluster & repeat::<4>(off_cluster.error))
-                | (at_arrivals & repeat::<4>(read_end.error));
+            self.command_port[i].failed.next = (at_host & repeat::<COMMAND_HANDLES>(self.dma_done.val().error))
+                | (at_off_cluster & repeat::<COMMAND_HANDLES>(off_cluster.error))
+                | (at_arrivals & repeat::<COMMAND_HANDLES>(read_end.error));
 
             self.hpu[i].ending.join(&mut self.reporter.ending[i]);
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());

@@ -107,7 +107,8 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
     CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; \
         issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
-    CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
+    CMD_ERROR 0x18 "error" "bit h = the last command of this handler with handle h failed; cleared when a new command of this handler \
+        takes the handle, and not by those of others";
     CMD_WAIT 0x1C "wait" "read: waits until no command of this handler is under way; after a write of WAIT_HANDLE, until that command \
         is over";
     CMD_RESULT_LO 0x20 "result_lo" "read: result of the last host atomic that is over, low half; write: key of the reply to a get";
@@ -132,8 +133,11 @@ pub const ISSUE_CHECKSUM: u32 = 1 << 8;
 pub const ISSUE_TASK: u32 = 1 << 8;
 /// LENGTH of a TASK that cancels the task of its context with this argument that waits.
 pub const TASK_CANCEL: u32 = 1 << 31;
-/// Handles (commands in flight) per HPU.
-pub const COMMAND_HANDLES: usize = 4;
+/// Bits of the handle of a command.
+pub const HANDLE_BITS: usize = 3;
+/// Handles (commands in flight) per HPU. The numbers after them, in the four bits of `CommandIssuer`, are not those of handlers.
+pub const COMMAND_HANDLES: usize = 1 << HANDLE_BITS;
+const _: () = assert!(COMMAND_HANDLES <= crate::descriptors::put_op::HOST_HANDLE as usize);
 
 macro_rules! commands { ($($konst:ident $num:literal $doc:literal;)*) => {
     /// Command opcodes.

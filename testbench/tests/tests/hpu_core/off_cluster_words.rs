@@ -1,8 +1,13 @@
 //! Commands that are carried out outside the clusters, as the words that make them.
 
 use hpu_core::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader};
-use spindle_contract::memory_map::command;
+use spindle_contract::memory_map::{command, HANDLE_BITS};
 use spindle_verilog::prelude::{bits, Bits};
+
+/// Where the fields of a header begin, after frame and context.
+pub const HANDLE_SHIFT: usize = 20;
+pub const HPU_SHIFT: usize = HANDLE_SHIFT + HANDLE_BITS;
+pub const OPCODE_SHIFT: usize = HPU_SHIFT + 3;
 
 /// The opcodes, and how many words follow the header of each.
 pub const OPCODES: [(u8, usize); 7] = [
@@ -29,9 +34,9 @@ pub fn command_of(words: &[u32]) -> OffClusterCommand {
         header: OffClusterHeader {
             frame: bits(words[0] & 0xFFFF),
             context: bits(words[0] >> 16 & 15),
-            handle: bits(words[0] >> 20 & 3),
-            hpu: bits(words[0] >> 22 & 7),
-            opcode: bits(words[0] >> 25),
+            handle: bits(words[0] >> HANDLE_SHIFT & (1 << HANDLE_BITS) - 1),
+            hpu: bits(words[0] >> HPU_SHIFT & 7),
+            opcode: bits(words[0] >> OPCODE_SHIFT),
         },
         source: bits(word(0)),
         length: bits(word(1)),
@@ -52,7 +57,7 @@ pub fn words_of(command: &OffClusterCommand) -> Vec<u32> {
     let [address_low, address_high] = halves(command.address);
     let [other_low, other_high] = halves(command.other);
     let words = [
-        opcode << 25 | hpu << 22 | handle << 20 | context << 16 | frame.to_u32(),
+        opcode << OPCODE_SHIFT | hpu << HPU_SHIFT | handle << HANDLE_SHIFT | context << 16 | frame.to_u32(),
         command.source.to_u32(),
         command.length.to_u32(),
         address_low,

@@ -4,6 +4,7 @@ use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::completions::Completions;
 use rand::Rng;
 use spindle_contract::descriptors::put_op::HOST_HANDLE;
+use spindle_contract::memory_map::{COMMAND_HANDLES, HANDLE_BITS};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
@@ -28,7 +29,13 @@ fn everything_is_told_once() {
             let blocked = cycle % 4000 < 1500;
             let ends = cycle > 29_000;
             let mut end = || -> Done {
-                (rng.random_range(0..8), rng.random_range(0..8), rng.random_range(0..4), rng.random(), None)
+                (
+                    rng.random_range(0..8),
+                    rng.random_range(0..8),
+                    rng.random_range(0..COMMAND_HANDLES as u64),
+                    rng.random(),
+                    None,
+                )
             };
             let (put, mut atomic, next) = (end(), end(), end());
             atomic.4 = (!atomic.3).then(|| rng.random());
@@ -49,15 +56,17 @@ fn everything_is_told_once() {
             }
             dut.read_done.valid.set(read.is_some());
             let (cluster, hpu, handle, error, _) = read.unwrap_or((0, 0, 0, false, None));
-            let offered = bits(&[(cluster, 3), (hpu, 3), (handle, 2), (error.into(), 1), (0, 1), (0, 64)]);
+            let offered = bits(&[(cluster, 3), (hpu, 3), (handle, HANDLE_BITS), (error.into(), 1), (0, 1), (0, 64)]);
             dut.read_done.set_bytes(&offered);
             dut.done.ready.set(!blocked && rng.random_range(0..4) > 0);
             dut.eval();
             if dut.done.valid.is_high() && dut.done.ready.is_high() {
                 let bytes = dut.done.bytes();
+                let after = 6 + HANDLE_BITS;
                 let [cluster, hpu, handle, error, has_result] =
-                    [(0, 3), (3, 3), (6, 2), (8, 1), (9, 1)].map(|(at, width)| slice(&bytes, at, width));
-                let result = (has_result == 1).then(|| slice(&bytes, 10, 64));
+                    [(0, 3), (3, 3), (6, HANDLE_BITS), (after, 1), (after + 1, 1)]
+                        .map(|(at, width)| slice(&bytes, at, width));
+                let result = (has_result == 1).then(|| slice(&bytes, after + 2, 64));
                 let done = (cluster, hpu, handle, error == 1, result);
                 let source = (0..3).find(|source| waiting[*source].front() == Some(&done));
                 let source = source.unwrap_or_else(|| panic!("{done:?} is not over"));

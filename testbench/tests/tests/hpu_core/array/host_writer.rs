@@ -4,6 +4,7 @@ use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::host_writer::HostWriter;
 use rand::Rng;
 use spindle_blocks::RamStyle;
+use spindle_contract::memory_map::{COMMAND_HANDLES, HANDLE_BITS};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::{HashMap, VecDeque};
 
@@ -46,7 +47,7 @@ fn bytes_go_where_they_were_asked_for() {
         // Cluster and rows of a copy, one of which is on the bus, so that the host is not.
         let (mut copy, mut copying): (Option<(usize, u64)>, _) = (None, false);
         for _ in 0..20_000 {
-            let issuer = (rng.random_range(0..8), rng.random_range(0..4));
+            let issuer = (rng.random_range(0..8), rng.random_range(0..COMMAND_HANDLES as u64));
             let cluster = rng.random_range(0..CLUSTERS);
             let asks = !busy.contains_key(&(cluster, issuer.0, issuer.1)) && rng.random_range(0..12) == 0;
             dut.target.valid.set(asks);
@@ -117,7 +118,7 @@ fn bytes_go_where_they_were_asked_for() {
                     let read = asked.front().expect("a read is under way");
                     let last = beat + 1 == beats;
                     assert_eq!(dut.last.is_high(), last);
-                    assert_eq!(dut.issuer.bytes(), bits(&[(read.issuer.0, 3), (read.issuer.1, 2)]));
+                    assert_eq!(dut.issuer.bytes(), bits(&[(read.issuer.0, 3), (read.issuer.1, HANDLE_BITS)]));
                     assert_eq!(last && dut.error.is_high(), last && read.error);
                     assert_eq!((i, dut.beat.number()), (read.cluster, read.place + beat));
                     let (from, end) = read.bytes(beat);
@@ -129,8 +130,14 @@ fn bytes_go_where_they_were_asked_for() {
             if dut.done.valid.is_high() && dut.done.ready.is_high() {
                 let (cluster, issuer, error) = over.pop_front().expect("a read is over");
                 let bytes = dut.done.bytes();
-                let wanted =
-                    bits(&[(cluster as u64, 3), (issuer.0, 3), (issuer.1, 2), (error.into(), 1), (0, 1), (0, 64)]);
+                let wanted = bits(&[
+                    (cluster as u64, 3),
+                    (issuer.0, 3),
+                    (issuer.1, HANDLE_BITS),
+                    (error.into(), 1),
+                    (0, 1),
+                    (0, 64),
+                ]);
                 assert_eq!(bytes, wanted);
                 busy.remove(&(cluster, issuer.0, issuer.1));
                 done += 1;

@@ -1,11 +1,11 @@
 //! The far unit against what its clusters asked for.
 
 use crate::hpu_core::fields::{bits, field, pack};
-use crate::hpu_core::off_cluster_words::{command_of, OPCODES};
+use crate::hpu_core::off_cluster_words::{command_of, HANDLE_SHIFT, HPU_SHIFT, OPCODES, OPCODE_SHIFT};
 use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use hpu_core::array::off_cluster_unit::OffClusterUnit;
 use rand::Rng;
-use spindle_contract::memory_map::command;
+use spindle_contract::memory_map::{command, COMMAND_HANDLES};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
@@ -106,7 +106,7 @@ fn every_command_comes_out_where_it_is_done() {
                     let mut asked = Asked {
                         opcode,
                         hpu: rng.random_range(0..8),
-                        handle: rng.random_range(0..4),
+                        handle: rng.random_range(0..COMMAND_HANDLES as u64),
                         context: rng.random_range(0..16),
                         frame: rng.random_range(0..0x10000),
                         words: (0..count).map(|_| rng.random::<u32>().into()).collect(),
@@ -116,9 +116,9 @@ fn every_command_comes_out_where_it_is_done() {
                         command::DMA_FROM_HOST | command::PUT => rng.random_range(1..=2048),
                         _ => rng.random::<u32>().into(),
                     };
-                    let header = u64::from(opcode) << 25
-                        | asked.hpu << 22
-                        | asked.handle << 20
+                    let header = u64::from(opcode) << OPCODE_SHIFT
+                        | asked.hpu << HPU_SHIFT
+                        | asked.handle << HANDLE_SHIFT
                         | asked.context << 16
                         | asked.frame;
                     let all: Vec<u32> =
@@ -228,7 +228,7 @@ fn a_put_that_nobody_takes_holds_up_nobody() {
             .map(|_| {
                 [command::PUT, command::PUT_HOST, command::DMA_FROM_HOST]
                     .into_iter()
-                    .map(|opcode| command_of(&[vec![u32::from(opcode) << 25], vec![1; 10]].concat()))
+                    .map(|opcode| command_of(&[vec![u32::from(opcode) << OPCODE_SHIFT], vec![1; 10]].concat()))
                     .collect()
             })
             .collect();
@@ -257,7 +257,7 @@ fn a_command_leaves_every_cycle() {
     run_with_wave_on_failure("off_cluster_unit_rate", |wave| {
         let dut = Dut::new(wave, OffClusterUnit::new(CLUSTERS), "off_cluster_unit");
         dut.put.ready.set(true);
-        let put = command_of(&[u32::from(command::PUT) << 25, 0, 8]);
+        let put = command_of(&[u32::from(command::PUT) << OPCODE_SHIFT, 0, 8]);
         (0..CLUSTERS).for_each(|cluster| dut.command[cluster].offer(Some(put)));
         let mut out = vec![];
         for cycle in 0..40 {

@@ -5,6 +5,7 @@ use hpu_core::cluster::combiner::Combiner;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::combine::{self, ADD, ADDS, ADDU, GF, MAX, MAXU, MIN, MINU};
+use spindle_contract::memory_map::{COMMAND_HANDLES, HANDLE_BITS};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_model::combine::combine;
 
@@ -97,11 +98,11 @@ impl Bench {
         let (first, end) = (to / 64, to + source.len());
         let beats = end.div_ceil(64) - first;
         let up = to.wrapping_neg() % 4;
-        self.issuer = (self.rng.random_range(0..8), self.rng.random_range(0..4));
+        self.issuer = (self.rng.random_range(0..8), self.rng.random_range(0..COMMAND_HANDLES as u64));
         self.ended = false;
         self.dut.job.set_bytes(&bits(&[
             (self.issuer.0, 3),
-            (self.issuer.1, 2),
+            (self.issuer.1, HANDLE_BITS),
             (to as u64, 16),
             (beats as u64, 6),
             (end as u64 % 64, 6),

@@ -6,6 +6,7 @@ use hpu_core::cluster::command_unit::CommandUnit;
 use hpu_core::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use hpu_core::types::{Limits, Message, MoveJob, OffClusterDone, StageRequest};
 use spindle_blocks::desc::Command;
+use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_verilog::prelude::*;
 
 /// Number of the cluster, and of the HPU in it.
@@ -37,8 +38,8 @@ pub struct Commands {
     pub off_cluster: Source<OffClusterCommand>,
     pub put_left: Signal<In, Bit>,
     pub host_put_left: Signal<In, Bit>,
-    pub complete: Signal<In, Bits<4>>,
-    pub failed: Signal<In, Bits<4>>,
+    pub complete: Signal<In, Bits<COMMAND_HANDLES>>,
+    pub failed: Signal<In, Bits<COMMAND_HANDLES>>,
     pub off_cluster_done: Signal<In, OffClusterDone>,
     pub result_valid: Signal<In, Bit>,
     pub result_ready: Signal<Out, Bit>,

@@ -2,7 +2,7 @@
 
 use crate::hpu_core::cluster::command_bench::{Commands, CLUSTER, HPU};
 use crate::hpu_core::fields::{bits, slice};
-use crate::hpu_core::off_cluster_words::words_of;
+use crate::hpu_core::off_cluster_words::{words_of, HANDLE_SHIFT, HPU_SHIFT, OPCODE_SHIFT};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -12,6 +12,8 @@ use spindle_model::combine::combine;
 use spindle_verilog::ports::Wire;
 use spindle_verilog::prelude::{Bit, Out};
 
+const HANDLES: usize = map::COMMAND_HANDLES;
+const ALL: u64 = (1 << HANDLES) - 1;
 const SLOT: u64 = spindle_contract::params::SLOT_BYTES as u64;
 
 /// Where the byte of L2 at which a command or a segment begins lies in the stage: at the same place of a beat.
@@ -125,11 +127,13 @@ struct Thread {
     last: u64,
     /// Handles that WAIT looks at.
     waits: u64,
+    /// Handles whose last command of this handler failed.
+    failed: u64,
 }
 
 impl Thread {
     fn of(bank: u64, last: u64) -> Self {
-        Self { bank, words: [0; 16], mine: 0, last, waits: 15 }
+        Self { bank, words: [0; 16], mine: 0, last, waits: ALL, failed: 0 }
     }
 }
 
@@ -143,11 +147,10 @@ struct Bench {
     limits: [Limits; 4],
     threads: [Thread; 2],
     busy: u64,
-    error: u64,
     rings: u64,
     enabled: u64,
     /// Packet slot of each handle, if it is read or written.
-    slots: [Option<u64>; 4],
+    slots: [Option<u64>; HANDLES],
     /// What must come out, and words of a far command that have come.
     expected: Vec<Outcome>,
     /// A put, and a put of host memory or a get, that the initiator has not taken.
@@ -170,6 +173,8 @@ struct Bench {
     summed: usize,
     answers: [u64; 3],
     seen: [u64; 9],
+    /// Failures that stood while the other thread had the handle.
+    outlived: u64,
 }
 
 impl Bench {
@@ -205,7 +210,11 @@ impl Bench {
         let who = |count| count | limits.context << 4 | HPU << 8 | CLUSTER << 16 | limits.kind << 24;
         let say =
             |count| Outcome::Message([opcode.into(), who(count), limits.frame, low, high, limits.msg_slot, length]);
-        let header = (u64::from(opcode) << 25 | HPU << 22 | handle << 20 | limits.context << 16 | limits.frame) as u32;
+        let header = (u64::from(opcode) << OPCODE_SHIFT
+            | HPU << HPU_SHIFT
+            | handle << HANDLE_SHIFT
+            | limits.context << 16
+            | limits.frame) as u32;
         let far = |first: u64, address: u64, rest: &[u32]| {
             let words = [first as u32, length as u32, address as u32, (address >> 32) as u32];
             let rest = rest.iter().map(|offset| state.words[at(*offset)]);
@@ -284,9 +293,12 @@ impl Bench {
     /// A cycle in which all other units do something.
     fn cycle(&mut self) {
         // Atomics end with their result.
-        let ends =
-            if self.rng.random_range(0..6) == 0 { self.busy & !self.atomics & self.rng.random_range(0..16) } else { 0 };
-        let failed = ends & self.rng.random_range(0..16);
+        let ends = if self.rng.random_range(0..6) == 0 {
+            self.busy & !self.atomics & self.rng.random_range(0..=ALL)
+        } else {
+            0
+        };
+        let failed = ends & self.rng.random_range(0..=ALL);
         // What has not come out does not end.
         let waiting = self.expected.iter().fold(0, |handles, outcome| match outcome {
             Outcome::Job(_, handle, ..)
@@ -294,7 +306,7 @@ impl Bench {
             | Outcome::Redirect(.., handle)
             | Outcome::Task(.., handle) => handles | 1 << handle,
             Outcome::Message(_) | Outcome::Segment(..) => handles,
-            Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
+            Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & map::COMMAND_HANDLES as u32 - 1),
         });
         let ends = ends & !waiting;
         let probe = self.rng.random_range(0..12);
@@ -361,12 +373,14 @@ impl Bench {
             bits | u64::from(self.busy & thread.mine & thread.waits != 0) << t
         });
         assert_eq!(self.dut.port.pending.number(), pending);
-        assert!(self.dut.port.full.is_high() || self.busy != 15);
-        let used = (0..4).any(|h| self.busy >> h & 1 == 1 && self.slots[h] == Some(probe));
+        assert!(self.dut.port.full.is_high() || self.busy != ALL);
+        let used = (0..HANDLES).any(|h| self.busy >> h & 1 == 1 && self.slots[h] == Some(probe));
         assert_eq!(self.dut.probe_used.is_high(), used, "slot {probe}");
         self.listen();
         self.busy &= !ends;
-        self.error |= ends & failed;
+        for thread in &mut self.threads {
+            thread.failed |= ends & failed & thread.mine;
+        }
         self.dut.tick();
         for wire in [&self.dut.port.write, &self.dut.port.read, &self.dut.begin.valid] {
             wire.set(false);
@@ -387,7 +401,7 @@ impl Bench {
         };
         let mut come = vec![];
         if self.dut.job.valid.is_high() {
-            let f = fields(&self.dut.job.bytes(), &[3, 1, 3, 2, 4, 16, 16, 12, 64]);
+            let f = fields(&self.dut.job.bytes(), &[3, 1, 3, map::HANDLE_BITS, 4, 16, 16, 12, 64]);
             // A segment has no issuer.
             assert!(f[0] == 3 || f[2] == HPU);
             if f[6] / SLOT == L1_STAGE_BASE as u64 / SLOT && f[0] != 4 || f[0] == 4 && f[8] >> 29 & 1 == 1 {
@@ -426,12 +440,14 @@ impl Bench {
             // A put of handler memory gives the initiator no place: its bytes come with the job.
             // Of a place in L2 twenty bits count.
             let same = |wanted: &Outcome| match (wanted, &outcome) {
-                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT_CONTEXT) => {
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> OPCODE_SHIFT == u32::from(command::PUT_CONTEXT) => {
                     (a[0], a[1], &a[2..8]) == (b[0], b[1] & 0xF_FFFF, &b[2..8])
                 }
-                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::PUT) => a[2..] == b[2..],
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> OPCODE_SHIFT == u32::from(command::PUT) => {
+                    a[2..] == b[2..]
+                }
                 // So do twenty-one of a place in L1 or L2.
-                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> 25 == u32::from(command::DMA_FROM_HOST) => {
+                (Outcome::Far(a), Outcome::Far(b)) if a[0] >> OPCODE_SHIFT == u32::from(command::DMA_FROM_HOST) => {
                     (a[0], a[1], &a[2..]) == (b[0], b[1] & 0x1F_FFFF, &b[2..])
                 }
                 _ => *wanted == outcome,
@@ -606,7 +622,7 @@ impl Bench {
             }
         }
         let handle = u64::from((!before).trailing_zeros());
-        let outcome = self.outcome(&state, opcode, flagged, handle & 3);
+        let outcome = self.outcome(&state, opcode, flagged, handle % HANDLES as u64);
         let legal = outcome.is_some();
         let words = state.words;
         assert_eq!(
@@ -636,7 +652,7 @@ impl Bench {
             self.cycle();
             return;
         }
-        assert!(!reports && before != 15, "a command has a handle");
+        assert!(!reports && before != ALL, "a command has a handle");
         let is_put = opcode == u64::from(command::PUT);
         let host_put = [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
         assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
@@ -655,7 +671,8 @@ impl Bench {
         self.expected.extend(outcome);
         self.cycle();
         self.busy |= 1 << handle;
-        self.error &= !(1 << handle);
+        self.threads[thread].failed &= !(1 << handle);
+        self.outlived += self.threads[1 - thread].failed >> handle & 1;
         let atomic = [command::HOST_CAS, command::HOST_ADD].map(u64::from).contains(&opcode);
         self.atomics = self.atomics & !(1 << handle) | u64::from(atomic) << handle;
         self.threads[1 - thread].mine &= !(1 << handle);
@@ -675,7 +692,14 @@ impl Bench {
         }
         let handle = u64::from((self.busy & self.atomics).trailing_zeros());
         let value: u64 = self.rng.random();
-        self.dut.off_cluster_done.set_bytes(&bits(&[(0, 3), (HPU, 3), (handle, 2), (0, 1), (1, 1), (value, 64)]));
+        self.dut.off_cluster_done.set_bytes(&bits(&[
+            (0, 3),
+            (HPU, 3),
+            (handle, map::HANDLE_BITS),
+            (0, 1),
+            (1, 1),
+            (value, 64),
+        ]));
         self.dut.result_valid.set(true);
         let owner = (0..2).find(|t| self.threads[*t].mine >> handle & 1 == 1);
         let mut cycles = 0;
@@ -714,10 +738,9 @@ fn two_threads_against_a_model() {
             limits: [Limits::default(); 4],
             threads: [Thread::of(0, 0), Thread::of(1, 0)],
             busy: 0,
-            error: 0,
             rings: 0,
             enabled: 0xFFFF,
-            slots: [None; 4],
+            slots: [None; HANDLES],
             expected: vec![],
             puts: [false; 2],
             atomics: 0,
@@ -733,6 +756,7 @@ fn two_threads_against_a_model() {
             summed: 0,
             answers: [0; 3],
             seen: [0; 9],
+            outlived: 0,
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..24_000 {
@@ -755,7 +779,7 @@ fn two_threads_against_a_model() {
                     bench.cycle();
                     bench.threads[thread].words[word] = value;
                     if word == at(map::CMD_WAIT_HANDLE) {
-                        bench.threads[thread].waits = 1 << (value & 3);
+                        bench.threads[thread].waits = 1 << (value % HANDLES as u32);
                     }
                 }
                 12..15 => {
@@ -764,14 +788,14 @@ fn two_threads_against_a_model() {
                     let wanted = match word {
                         4 => state.last,
                         5 => bench.busy & state.mine,
-                        6 => bench.error & state.mine,
+                        6 => state.failed,
                         _ => state.words[word].into(),
                     };
                     let over = bench.busy & state.mine & state.waits == 0;
                     bench.cycle();
                     assert_eq!(bench.dut.port.data.number(), wanted, "word {word} of thread {thread}");
                     if word == at(map::CMD_WAIT) && over {
-                        bench.threads[thread].waits = 15;
+                        bench.threads[thread].waits = ALL;
                     }
                 }
                 15..22 => bench.issue(thread),
@@ -793,6 +817,7 @@ fn two_threads_against_a_model() {
             "jobs, places, messages, far, staged, redirects, segments, combines, tasks: {:?}",
             bench.seen
         );
+        assert!(bench.outlived > 20, "{} failures outlived their handle", bench.outlived);
         assert!(bench.summed > 20, "{} frames with checksums", bench.summed);
     });
 }
@@ -857,7 +882,7 @@ fn an_issue_is_answered_in_time() {
                 assert!(taken < PATIENCE && !dut.refused.is_high() && !dut.full.is_high(), "opcode {opcode}");
             }
             assert_eq!(taken, cycles, "cycles from the write of ISSUE to its answer, opcode {opcode}");
-            dut.complete.set(15);
+            dut.complete.set(ALL);
             (0..20).for_each(|_| dut.tick());
             dut.complete.set(0);
         }
@@ -880,7 +905,7 @@ fn an_issue_is_answered_in_time() {
             done
         });
         assert_eq!(taken, Some(10));
-        dut.complete.set(15);
+        dut.complete.set(ALL);
         dut.tick();
         dut.complete.set(0);
         // A segment: a cycle to lend it the stage, and one from its last row there to the read DMA, when it is its turn.
@@ -903,7 +928,9 @@ fn an_issue_is_answered_in_time() {
         dut.segment_goes.set(true);
         dut.eval();
         assert!(dut.job.valid.is_high());
-        assert_eq!([(29, 16), (45, 12)].map(|(at, width)| slice(&dut.job.bytes(), at, width)), [in_stage(0x2A), 700]);
+        let job = dut.job.bytes();
+        let from = 27 + map::HANDLE_BITS;
+        assert_eq!((slice(&job, from, 16), slice(&job, from + 16, 12)), (in_stage(0x2A), 700));
         dut.tick();
         dut.eval();
         assert!(!dut.job.valid.is_high(), "it leaves once");

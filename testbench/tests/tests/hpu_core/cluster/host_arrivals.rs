@@ -4,14 +4,12 @@ use crate::hpu_core::fields::{bits, slice};
 use hpu_core::cluster::host_arrivals::HostArrivals;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use std::collections::VecDeque;
 
 /// Beats that have room.
 const DEPTH: usize = 32;
-/// Bits of a command's handle.
-const HANDLE_BITS: usize = 2;
-
 /// A beat, as `hpu_core::cluster::host_arrivals::HostArrival`.
 #[derive(Clone)]
 struct Arrival {

@@ -5,6 +5,7 @@ use hpu_core::cluster::l1_read_dma::L1ReadDma;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::combine::{self, GF};
+use spindle_contract::memory_map::{COMMAND_HANDLES, HANDLE_BITS};
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_harness::{run_with_wave_on_failure, Dut};
 use spindle_model::combine::combine;
@@ -54,7 +55,7 @@ impl Job {
         };
         Job {
             way: COMBINER,
-            issuer: (rng.random_range(0..8), rng.random_range(0..4)),
+            issuer: (rng.random_range(0..8), rng.random_range(0..COMMAND_HANDLES as u64)),
             frame: rng.random_range(0..1 << 16),
             from,
             length,
@@ -75,7 +76,7 @@ impl Job {
         Job {
             way,
             checksum: way == WIRE && rng.random(),
-            issuer: (rng.random_range(0..8), rng.random_range(0..4)),
+            issuer: (rng.random_range(0..8), rng.random_range(0..COMMAND_HANDLES as u64)),
             frame: rng.random_range(0..1 << 16),
             from: if rng.random_range(0..4) == 0 { STAGE } else { 64 * rng.random_range(0..1023 - beats) } + byte,
             length: 64 * beats - if rng.random() { rng.random_range(0..64) } else { 0 },
@@ -99,7 +100,7 @@ impl Job {
             (self.way, 3),
             (self.checksum.into(), 1),
             (hpu, 3),
-            (handle, 2),
+            (handle, HANDLE_BITS),
             (5, 4),
             (self.frame, 16),
             (from, 16),

@@ -1,6 +1,6 @@
 //! Commands of handlers: their bytes, their limits, their handles.
 
-use crate::hpu_core::cluster::whole::bench::{Bench, Context, Task, CLUSTER};
+use crate::hpu_core::cluster::whole::bench::{Bench, Context, Task, CLUSTER, HPUS};
 use crate::hpu_core::cluster::whole::handlers::{handler, issue, random_bytes, word, ENTRY, PACKET, STATE};
 use rand::Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -213,11 +213,12 @@ fn commands_without_a_right_fault() {
 fn handles_are_few_and_come_back() {
     run_with_wave_on_failure("cluster_handles", |wave| {
         let mut bench = Bench::new(wave);
-        // Four commands; their STATUS and the handle of the last; then a fifth, which waits for a handle.
+        // As many commands as handles; their STATUS and the handle of the last; then another one, which waits for a handle.
+        let most = map::COMMAND_HANDLES as u32;
         let mut body: Vec<u32> =
-            (0..4).flat_map(|i| issue(base(map::SCRATCH), 64, 64 * i, command::DMA_TO_HOST)).collect();
+            (0..most).flat_map(|i| issue(base(map::SCRATCH), 64, 64 * i, command::DMA_TO_HOST)).collect();
         body.extend([lw(5, 9, 0x14), sw(5, 8, 0), lw(5, 9, 0x10), sw(5, 8, 4)]);
-        body.extend(issue(base(map::SCRATCH), 64, 256, command::DMA_TO_HOST));
+        body.extend(issue(base(map::SCRATCH), 64, 64 * most, command::DMA_TO_HOST));
         body.extend([
             addi(5, 0, 1),
             sw(5, 8, 8),
@@ -235,23 +236,68 @@ fn handles_are_few_and_come_back() {
         (0..3000).for_each(|_| bench.step());
         assert_eq!(
             (word(&bench.l2, 0), word(&bench.l2, 4), word(&bench.l2, 8)),
-            (0xF, 3, 0),
-            "four are under way, the fifth waits"
+            ((1 << most) - 1, most - 1, 0),
+            "as many are under way as there are handles, the next one waits"
         );
-        assert_eq!(bench.transfers.len(), 4);
+        assert_eq!(bench.transfers.len(), most as usize);
         bench.host_answers = true;
         bench.run_until(1);
         assert_eq!(
             (word(&bench.l2, 8), word(&bench.l2, 12), word(&bench.l2, 16)),
-            (1, 0, 0xF),
+            (1, 0, (1 << most) - 1),
             "all have come back, with errors"
         );
-        assert_eq!(bench.transfers.len(), 5);
+        assert_eq!(bench.transfers.len(), most as usize + 1);
         // The next handler sees nothing of it.
         bench.program(0, &handler(&[lw(A0, 9, 0x18), RET]));
         bench.tasks.push_back(Task { fields: vec![("kind", 2)], ..Task::default() });
         bench.run_until(2);
         assert_eq!(bench.done[1].code, 0);
+    });
+}
+
+/// A handler waits for two commands, of which the first one fails; meanwhile the other handler of its HPU takes the handle.
+#[test]
+fn a_failure_is_its_handlers() {
+    run_with_wave_on_failure("cluster_failures", |wave| {
+        let mut bench = Bench::new(wave);
+        let transfer = issue(base(map::SCRATCH), 64, 0, command::DMA_TO_HOST);
+        // state[4 frame] = ERROR; state[4 frame + 1] = handle of the last command, after all have ended.
+        let at = [lw(14, TP, map::TASK_FRAME as i32), op_imm(1, 14, 14, 4), add(8, 8, 14)];
+        let wait = [lw(5, 9, map::CMD_WAIT as i32), lw(5, 9, map::CMD_ERROR as i32), sw(5, 8, 0)];
+        let end = [lw(5, 9, map::CMD_ISSUE as i32), sw(5, 8, 4), addi(A0, 0, 0), RET];
+        let twice = [&at[..], &transfer, &transfer, &wait, &end].concat();
+        let once = [&at[..], &transfer, &wait, &end].concat();
+        bench.program(0, &handler(&twice));
+        bench.program(0x1000, &handler(&once));
+        let task = |frame: usize, entry| {
+            let context = Context { entries: [entry; 3], ..Context::default() };
+            Task { fields: vec![("kind", 2), ("frame", frame as u64)], context, ..Task::default() }
+        };
+        let until = |bench: &mut Bench, transfers: usize| {
+            (0..3000).for_each(|_| bench.step());
+            assert_eq!(bench.transfers.len(), transfers);
+        };
+        // On each HPU one that waits, then one that comes meanwhile.
+        bench.host_answers = false;
+        bench.tasks.extend((0..HPUS).map(|frame| task(frame, ENTRY)));
+        until(&mut bench, 2 * HPUS);
+        let (first, second): (Vec<_>, Vec<_>) = bench.unanswered.drain(..).partition(|(_, handle)| *handle == 0);
+        assert_eq!((first.len(), second.len()), (HPUS, HPUS));
+        bench.unanswered.extend(first);
+        (bench.host_answers, bench.host_errors) = (true, 100);
+        until(&mut bench, 2 * HPUS);
+        (bench.host_answers, bench.host_errors) = (false, 0);
+        bench.tasks.extend((HPUS..2 * HPUS).map(|frame| task(frame, ENTRY + 0x1000)));
+        until(&mut bench, 3 * HPUS);
+        assert!(bench.done.is_empty() && bench.unanswered.iter().all(|(_, handle)| *handle == 0));
+        bench.unanswered.extend(second);
+        bench.host_answers = true;
+        bench.run_until(2 * HPUS);
+        for frame in 0..2 * HPUS {
+            let left = (word(&bench.l2, 16 * frame), word(&bench.l2, 16 * frame + 4));
+            assert_eq!(left, if frame < HPUS { (1, 1) } else { (0, 0) }, "ERROR and handle of handler {frame}");
+        }
     });
 }
 

@@ -2,15 +2,12 @@
 
 use crate::hpu_core::cluster::whole::bench::{Bench, Context, CLUSTER};
 use crate::hpu_core::fields::bits;
-use crate::hpu_core::off_cluster_words::words_of;
+use crate::hpu_core::off_cluster_words::{words_of, HANDLE_SHIFT, HPU_SHIFT, OPCODE_SHIFT};
 use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use rand::Rng;
-use spindle_contract::memory_map::command;
+use spindle_contract::memory_map::{self as map, command};
 use spindle_contract::params::L1_STAGE_BASE;
 use std::collections::VecDeque;
-
-/// Bits of a command's handle.
-const HANDLE_BITS: usize = 2;
 
 /// What was asked of the initiator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +66,9 @@ impl Bench {
     pub(super) fn hear_far(&mut self, command: &OffClusterCommand) {
         let mut words = words_of(command);
         let header = words.remove(0);
-        let opcode = (header >> 25) as u8;
-        let (hpu, handle) = (u64::from(header >> 22 & 7), u64::from(header >> 20 & 3));
+        let opcode = (header >> OPCODE_SHIFT) as u8;
+        let (hpu, handle) =
+            (u64::from(header >> HPU_SHIFT & 7), u64::from(header >> HANDLE_SHIFT) % map::COMMAND_HANDLES as u64);
         let (context, frame) = (u64::from(header >> 16 & 15), header as u16);
         let error = self.chance(self.far.errors);
         let address = u64::from(words[3]) << 32 | u64::from(words[2]);
@@ -155,7 +153,7 @@ impl Bench {
             // As `hpu_core::cluster::host_arrivals::HostArrival`. Without a meaning, the error is set.
             let (hpu, handle, error) = read.unwrap_or((5, 1, true));
             let of_copy = read.is_none();
-            let tag = [(*place, 10), ((*last).into(), 1), (of_copy.into(), 1), (hpu, 3), (handle, HANDLE_BITS)];
+            let tag = [(*place, 10), ((*last).into(), 1), (of_copy.into(), 1), (hpu, 3), (handle, map::HANDLE_BITS)];
             let tail = bits(&[&[(*keep, 64)], &tag[..], &[((error || !last).into(), 1)]].concat());
             self.dut.arrival.set_bytes(&[&bytes[..], &tail].concat());
         }
@@ -165,7 +163,7 @@ impl Bench {
             let done = bits(&[
                 (CLUSTER, 3),
                 (hpu, 3),
-                (handle, 2),
+                (handle, map::HANDLE_BITS),
                 (error.into(), 1),
                 (result.is_some().into(), 1),
                 (result.unwrap_or(0x5555), 64),

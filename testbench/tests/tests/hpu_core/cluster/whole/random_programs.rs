@@ -118,7 +118,10 @@ fn check_left(l2: &[u8], frame: u32, program: &Program) -> Vec<(usize, u64)> {
         let opcode = step[map::CMD_ISSUE as usize / 4] as u8;
         assert_eq!(left(0), 0, "error of step {index} of handler {frame}, opcode {opcode}");
         let (handle, status) = (left(3) & 0xFF, left(3) >> 8);
-        assert!(handle < 4 && status >> handle & 1 == 0, "handle {handle} of step {index} of handler {frame}");
+        assert!(
+            (handle as usize) < map::COMMAND_HANDLES && status >> handle & 1 == 0,
+            "handle {handle} of step {index} of handler {frame}"
+        );
         if [command::HOST_ADD, command::HOST_CAS].contains(&opcode) {
             results.push((index, u64::from(left(2)) << 32 | u64::from(left(1))));
         }

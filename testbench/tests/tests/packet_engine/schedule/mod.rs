@@ -1,5 +1,6 @@
 //! Message table and payload scheduler.
 
+pub mod byte_redirects_alone;
 pub mod evaluator_alone;
 pub mod message_index;
 pub mod payload_scheduler;

@@ -19,9 +19,8 @@ use spindle_sim::Options;
 
 const PID: u16 = 3;
 const WINDOWS: u64 = 0x7_0000_0000;
-/// Bytes before the payload of a UDP frame, and of a block's description in the payload.
+/// Bytes before the payload of a UDP frame.
 const PAYLOAD: usize = 42;
-const BLOCK: usize = 12;
 /// Flags of a packet: its handlers wait for each redirect and count those that failed; return DROP; redirect the payload too.
 const WAITS: u8 = 1;
 const DROPS: u8 = 2;
@@ -31,6 +30,7 @@ const WHOLE: u8 = 4;
 /// its first byte in the frame, its length, epoch and offset. The header handler does the first half, the payload handler the rest. They
 /// overwrite the packet with their own bytes first.
 const HANDLER: &str = r#"
+#include "spin_atomic.h"
 #include "spindle.h"
 
 #define WINDOWS 0x700000000u

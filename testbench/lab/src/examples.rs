@@ -389,7 +389,8 @@ fn scatter_puts_blocks_to_their_places() {
         for _ in 0..random.random_range(1..12) {
             let most = (1460 - payload.len()).saturating_sub(6);
             if most > 8 {
-                let length = random.random_range(1..=most.min([3, 64, 700][random.random_range(0..3)]));
+                let longest = [3, 64, 700][random.random_range(0..3)];
+                let length = random.random_range(1..=most.min(longest));
                 next += random.random_range(0..70);
                 payload.extend((next as u32).to_be_bytes());
                 payload.extend((length as u16).to_be_bytes());

@@ -103,6 +103,27 @@ SPIN_INLINE void spin_place(void) { spin_issue(SPIN_OP_PLACE); }
 SPIN_INLINE void spin_redirect(uint64_t mailbox, uint32_t offset) {
     spin_command(SPIN_OP_REDIRECT, (const void *)0, offset, mailbox);
 }
+/* Key of a redirect of bytes: its message names no epoch. */
+#define SPIN_NO_EPOCH 0u
+/* Places bytes of this task's packet straight from the packet buffer, as a separate message, into a mailbox of the context's process, at
+ * an offset of its buffer. `bytes` is an address in the packet slot, any one of the frame (not of the tailroom), and `length` at least 1; but
+ * what is placed are the bytes as they were received, whatever handlers have written there. Several at a time, as many as there are
+ * handles, and beside spin_place, spin_redirect and the handler's return code, which they do not concern. The command ends when the
+ * bytes are in host memory, or fails if the mailbox refuses them. A handler may return at once: the packet stays until then. */
+SPIN_INLINE void spin_redirect_key(uint64_t mailbox, uint32_t key, uint32_t offset, const void *bytes, uint32_t length) {
+    *spin_command_word(SPIN_CMD_KEY) = key;
+    *spin_command_word(SPIN_CMD_OFFSET) = offset;
+    spin_command(SPIN_OP_REDIRECT_BYTES, bytes, length, mailbox);
+}
+/* The same, for a mailbox that takes messages without an epoch. A managed one chooses the offset. */
+SPIN_INLINE void spin_redirect_bytes(uint64_t mailbox, uint32_t offset, const void *bytes, uint32_t length) {
+    spin_redirect_key(mailbox, SPIN_NO_EPOCH, offset, bytes, length);
+}
+/* The same, for a TAGGED mailbox: the epoch names the buffer. For a stream it is the ordinal of the message, and the offset does not
+ * count; a message that is not the next one is refused. */
+SPIN_INLINE void spin_redirect_epoch(uint64_t mailbox, uint16_t epoch, uint32_t offset, const void *bytes, uint32_t length) {
+    spin_redirect_key(mailbox, SPIN_REDIRECT_EPOCH | epoch, offset, bytes, length);
+}
 
 /* Destination of a put or source of a get: a mailbox of another node. */
 typedef struct {

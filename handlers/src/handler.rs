@@ -43,6 +43,7 @@ shipped! {
     "copy_from_host" "" "udp" false;
     "counter" "" "udp" false;
     "partition" "" "udp" false;
+    "scatter" "" "udp" false;
     "accumulate" "" "spindle" true;
     "parity" "" "spindle" true;
     "heartbeat" "" "udp" false;

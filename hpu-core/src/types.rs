@@ -2,7 +2,7 @@
 
 use crate::processor::stages::address_of;
 use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::{HANDLE_BITS, WATCHDOG_BITS};
+use spindle_contract::memory_map::{HANDLE_BITS, ISSUE_FLAGS_BITS, WATCHDOG_BITS};
 use spindle_verilog::prelude::*;
 
 /// A NIC has 2 to the power of this many handles at most.
@@ -110,8 +110,10 @@ pub struct EndedTask {
 pub struct Limits {
     /// The task.
     pub origin: Origin,
-    /// Bytes of the packet region.
+    /// Bytes of the packet region,
     pub packet_size: Bits<12>,
+    /// and of the frame in it: without the tailroom.
+    pub frame_size: Bits<12>,
     /// First beat of the scratchpad in L1.
     pub scratch_beat: Bits<10>,
     /// Bytes of the scratchpad.
@@ -137,8 +139,8 @@ pub struct IssueRequest {
     pub bank: Bits<2>,
     /// As in `memory_map::command`; 0 if it is none.
     pub opcode: Bits<4>,
-    /// The flag of the opcode: checksums are inserted into the frame of a SEND_PACKET, a REDIRECT is a TASK.
-    pub flag: Bit,
+    /// Flags of ISSUE that the opcode knows (`command_rules::knows_flags`).
+    pub flags: Bits<ISSUE_FLAGS_BITS>,
     /// Handle that the command would get.
     pub handle: Bits<HANDLE_BITS>,
     /// No handle is free.

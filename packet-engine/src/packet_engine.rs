@@ -69,7 +69,7 @@ pub struct PacketEngine {
     pub host_put: Sink<PutDesc>,
     /// Frame in host memory.
     pub frame: Sink<HostRead>,
-    /// Put or get that is over, or TASK command.
+    /// Put or get that is over, TASK command, or redirect of bytes.
     pub put_done: Pulse<PutDone>,
     /// Segment of host memory that a put needs.
     pub put_read: Source<HostRead>,
@@ -266,13 +266,21 @@ impl PacketEngine {
         self.put.join(&mut self.initiator.put);
         self.host_put.join(&mut self.initiator.host_put);
         self.frame.join(&mut self.initiator.frame);
-        // Ends of TASK commands take the cycles in which no put ends.
+        // Ends of TASK commands take the cycles in which no put ends, those of redirects of bytes what is left.
         let put_ends = self.initiator.put_done.valid.val();
+        let task_ends = self.task_timers.answer.valid.val();
         self.put_done.offer(
-            put_ends | self.task_timers.answer.valid.val(),
-            if put_ends { self.initiator.put_done.val() } else { self.task_timers.answer.val() },
+            put_ends | task_ends | self.payload_scheduler.bytes_answer.valid.val(),
+            if put_ends {
+                self.initiator.put_done.val()
+            } else if task_ends {
+                self.task_timers.answer.val()
+            } else {
+                self.payload_scheduler.bytes_answer.val()
+            },
         );
         self.task_timers.answer.ready.next = !put_ends;
+        self.payload_scheduler.bytes_answer.ready.next = !put_ends & !task_ends;
         self.initiator.put_read.join(&mut self.put_read);
         self.initiator.segment.join(&mut self.segment);
         self.responder.job.join(&mut self.initiator.reply);

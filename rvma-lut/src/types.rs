@@ -112,7 +112,7 @@ pub struct Packet {
     /// Head cell of the packet buffer.
     pub pkt: Bits<10>,
     /// Byte offset of the payload in the frame.
-    pub payload_offset: Bits<7>,
+    pub payload_offset: Bits<11>,
     /// Payload bytes.
     pub payload_len: Bits<16>,
     /// Source node.
@@ -153,6 +153,8 @@ pub struct Packet {
     pub unsupported: Bit,
     /// The whole frame, for the host window: its mailbox is named by number.
     pub host: Bit,
+    /// Bytes of a packet that a handler redirects: `msg_slot` names the command.
+    pub of_bytes: Bit,
 }
 
 /// A packet with its mailbox.
@@ -337,7 +339,7 @@ pub struct BoundPacket {
     /// Head cell.
     pub pkt: Bits<10>,
     /// Byte offset of the payload in the frame.
-    pub payload_offset: Bits<7>,
+    pub payload_offset: Bits<11>,
     /// Payload bytes, at least 1.
     pub payload_len: Bits<16>,
     /// The message has state.
@@ -348,6 +350,8 @@ pub struct BoundPacket {
     pub fence_phase: Bit,
     /// A frame for the host.
     pub host: Bit,
+    /// Bytes that a handler redirects.
+    pub of_bytes: Bit,
 }
 
 /// Origin of a host write, for the report of its end.
@@ -371,6 +375,8 @@ pub struct WriteOrigin {
     pub fence_phase: Bit,
     /// `PACKET`: a frame for the host.
     pub host: Bit,
+    /// `PACKET`: bytes that a handler redirects.
+    pub of_bytes: Bit,
     /// Bytes.
     pub length: Bits<16>,
 }
@@ -430,7 +436,8 @@ pub fn verdict_of(packet: Packet, placed: Bit, reason: Bits<5>) -> PlacementDone
         payload_len: packet.payload_len,
         placed: placed,
         reason: reason,
-        spare: bits::<7>(0),
+        of_bytes: packet.of_bytes,
+        spare: bits::<6>(0),
     }
 }
 

@@ -71,8 +71,8 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* virtual address of the data (packet, scratch or context region); dma_from_host: where they go; put_host: offset in
    the context's host region; put_context: address in the context region; get: offset in the buffer here */
 #define SPIN_CMD_SOURCE                  0x00u
-/* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer; task: delay
-   in cycles, below 2^31, or TASK_CANCEL */
+/* bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect without BYTES: offset in the
+   buffer; task: delay in cycles, below 2^31, or TASK_CANCEL */
 #define SPIN_CMD_LENGTH                  0x04u
 /* offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters 0 to 3, the
    first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: virtual address of the
@@ -81,8 +81,8 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
    complete: user word, high half; task: argument, high half; combine: operation */
 #define SPIN_CMD_ADDR_HI                 0x0cu
-/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; issues
-   the command, waits while no handle is free; read: handle of the last command */
+/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8] or
+   ISSUE_BYTES [9]; issues the command, waits while no handle is free; read: handle of the last command */
 #define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 /* bit h = the last command of this handler with handle h failed; cleared when a new command of this handler takes
@@ -95,9 +95,11 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_CMD_RESULT_LO               0x20u
 #define SPIN_CMD_RESULT_HI               0x24u        /* read: its high half */
 #define SPIN_CMD_NODE                    0x28u        /* put, get: node table index [7:0], process there [31:16] */
-/* put, get: mailbox key there; host_cas, host_add: operand, low half */
+/* put, get: mailbox key there; host_cas, host_add: operand, low half; redirect of bytes: epoch or ordinal [15:0],
+   and the flag REDIRECT_EPOCH [16] if the mailbox takes messages by epoch or ordinal; else 0 */
 #define SPIN_CMD_KEY                     0x2cu
-/* put, get: offset in the buffer there; host_cas, host_add: operand, high half */
+/* put, get: offset in the buffer there; host_cas, host_add: operand, high half; redirect of bytes: offset in the
+   buffer */
 #define SPIN_CMD_OFFSET                  0x30u
 /* host_cas: value to compare, low half; get: mailbox address here, low half */
 #define SPIN_CMD_OTHER_LO                0x34u
@@ -121,7 +123,7 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_OP_EVENT                    11           /* write an event into the process' event ring; takes no handle */
 /* write the event that says that a message whose completion was left to a command is done; takes no handle */
 #define SPIN_OP_COMPLETE                 12
-/* put the packet's payload, as a message of its own, into a mailbox of the context's process */
+/* put the packet's payload, or bytes of the packet, as a message of its own, into a mailbox of the context's process */
 #define SPIN_OP_REDIRECT                 13
 /* put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again */
 #define SPIN_OP_PUT_CONTEXT              14
@@ -132,6 +134,9 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* delay of SPIN_OP_TASK: the task that waits with this argument is cancelled */
 #define SPIN_TASK_CANCEL                 0x80000000u
 #define SPIN_WAITING_TASKS               16           /* tasks of a context that can wait at a time */
+#define SPIN_OP_REDIRECT_BYTES           0x20du       /* put bytes of the packet into a mailbox */
+/* key of SPIN_OP_REDIRECT_BYTES: bits 15 to 0 are the epoch or ordinal */
+#define SPIN_REDIRECT_EPOCH              0x10000u
 
 /* Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian. */
 /* destination ^= constant * source in GF(2^8) with polynomial 0x11d; the constant is in [15:8] */

@@ -93,7 +93,7 @@ impl Dispatcher {
         let style = RamStyle::spare(config);
         // Seven columns of a few words, which UltraRAM has to spare where there is any.
         let tasks = if config.has_ultra_ram() { RamStyle::Ultra } else { style };
-        let (clusters, shift) = (config.clusters, config.hpus.next_power_of_two().trailing_zeros());
+        let (clusters, shift) = (config.clusters, config.hpu_bits());
         Self {
             valid: replicate(clusters),
             ready: replicate(clusters),
@@ -101,7 +101,7 @@ impl Dispatcher {
             tasks: SdpMemory::with_depth(tasks, 1, (clusters << shift).next_power_of_two().max(2)),
             queue: replicate(clusters),
             _clusters: clusters,
-            _shift: shift.into(),
+            _shift: shift as u64,
             ..Self::blank()
         }
     }

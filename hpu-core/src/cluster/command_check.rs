@@ -5,7 +5,7 @@
 //! | command unit | in `step`, `value`: word number `step` of the command, |
 //! | | in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
-//! | | in `is_task`, likewise: the REDIRECT is a TASK |
+//! | | in `flags`, likewise: the REDIRECT is a TASK, or of bytes |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
 //! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
 //! | | out `destination`: of a COMBINE, likewise |
@@ -19,7 +19,7 @@ use crate::cluster::command_rules::{
     EVENT, GET, PLACE, PRINT, PUT, PUT_CONTEXT, PUT_HOST, REDIRECT, SEND,
 };
 use crate::types::Limits;
-use spindle_contract::memory_map::TASK_CANCEL;
+use spindle_contract::memory_map::{ISSUE_FLAGS_BITS, REDIRECT_EPOCH, TASK_CANCEL};
 use spindle_contract::params::{MIN_FRAME, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -27,6 +27,8 @@ use spindle_verilog::prelude::*;
 const SLOT_BITS: usize = SLOT_BYTES.trailing_zeros() as usize;
 /// The bit of LENGTH that cancels a task.
 const CANCEL: usize = TASK_CANCEL.trailing_zeros() as usize;
+/// Bits of KEY of a redirect of bytes: the epoch, and that it counts.
+const EPOCH_BITS: usize = REDIRECT_EPOCH.trailing_zeros() as usize + 1;
 const SHORTEST_FRAME: u64 = MIN_FRAME as u64;
 
 const _: () = assert!(SLOT_BYTES.is_power_of_two() && SLOT_BITS < 12 && MIN_FRAME < 16);
@@ -42,8 +44,8 @@ pub struct CommandCheck {
     pub opcode: Signal<In, Bits<4>>,
     /// The command is a PUT_CONTEXT.
     pub of_context: Signal<In, Bit>,
-    /// The REDIRECT is a TASK.
-    pub is_task: Signal<In, Bit>,
+    /// The REDIRECT is a TASK, or of bytes.
+    pub flags: Signal<In, Bits<ISSUE_FLAGS_BITS>>,
     /// Limits of its task.
     pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -78,6 +80,8 @@ pub struct CommandCheck {
     node_legal: DFF<Bit>,
     /// LENGTH is a delay, or cancels.
     delay_legal: DFF<Bit>,
+    /// KEY is an epoch, or 0.
+    epoch_legal: DFF<Bit>,
     /// Of an atomic: ADDR is legal, and LENGTH with the alignment. LENGTH is not 0.
     host_legal: DFF<Bit>,
     word_legal: DFF<Bit>,
@@ -97,7 +101,11 @@ impl CommandCheck {
     fn update(&mut self) {
         let step = self.step.val();
         let value = self.value.val();
-        let limits = self.limits.val();
+        let is_task = self.flags.val().get_bit(0);
+        let of_bytes = self.flags.val().get_bit(1);
+        let given = self.limits.val();
+        // The packet buffer has no tailroom.
+        let limits = Limits { packet_size: if of_bytes { given.frame_size } else { given.packet_size }, ..given };
         self.kept_previous.d.next = value;
         // Common to all comparisons with small numbers.
         let is_large = value.get_bits::<20>(12).any();
@@ -162,6 +170,7 @@ impl CommandCheck {
         // The other words.
         self.node_legal.load(step == bits::<4>(4), !value.get_bits::<8>(8).any());
         let low = self.kept_low.q.val();
+        self.epoch_legal.load(step == bits::<4>(2), !value.get_bits::<{ 32 - EPOCH_BITS }>(EPOCH_BITS).any());
         let is_wide = length_tail == bits::<4>(8);
         let aligned = !low.get_bits::<2>(0).any() & !(is_wide & low.get_bit(2));
         self.word_legal.d.next = !length_is_long & (is_wide | (length_tail == bits::<4>(4))) & aligned;
@@ -173,8 +182,10 @@ impl CommandCheck {
             SEND => data_legal & (is_long | (tail >= bits::<4>(SHORTEST_FRAME))),
             PLACE => limits.origin.has_packet,
             REDIRECT => {
-                if self.is_task.val() {
+                if is_task {
                     self.delay_legal.q.val()
+                } else if of_bytes {
+                    self.data_legal.q.val() & source.in_packet & limits.origin.has_packet & self.epoch_legal.q.val()
                 } else {
                     limits.origin.has_packet
                 }

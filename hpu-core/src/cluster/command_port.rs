@@ -31,6 +31,7 @@
 //! ends with, in a cycle without a write, of which every run has one: each word twice in 32 runs. After reset all words
 //! are zeroed, while the loader sets the HPU up; a write ends that.
 
+use crate::cluster::command_rules::knows_flags;
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
 use spindle_blocks::LutMemory;
@@ -49,11 +50,9 @@ const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
 const NO_SLOT: u64 = 15;
 /// Bits of a word that is read, above those of the handles.
 const HIGH: usize = 32 - COMMAND_HANDLES;
-const SEND: u64 = map::command::SEND_PACKET as u64;
-const REDIRECT: u64 = map::command::REDIRECT as u64;
-/// The bit of the flag in ISSUE: CHECKSUM of a SEND_PACKET, TASK of a REDIRECT.
-const FLAG: usize = map::ISSUE_CHECKSUM.trailing_zeros() as usize;
-const _: () = assert!(map::ISSUE_CHECKSUM == 1 << FLAG && map::ISSUE_TASK == map::ISSUE_CHECKSUM && FLAG == 8);
+/// Lowest bit of the flags in ISSUE, and the bit above them.
+const FLAGS: usize = map::ISSUE_FLAGS_SHIFT as usize;
+const ABOVE_FLAGS: usize = FLAGS + map::ISSUE_FLAGS_BITS;
 
 /// The command port. See the module text.
 #[block(no_default)]
@@ -106,10 +105,10 @@ pub struct CommandPort {
     /// Bank of the handler of each thread.
     banks: [Reg<Bits<2>>; 2],
     issued: DFF<IssueRequest>,
-    /// Opcode of the ISSUE; 0 if there is no such opcode, or if the opcode has no such flag.
+    /// Opcode of the ISSUE; 0 if there is no such opcode, or if the opcode has no such flags.
     opcode: DFF<Bits<4>>,
-    /// The ISSUE has the flag of its opcode.
-    flag: DFF<Bit>,
+    /// Flags of the ISSUE.
+    flags: DFF<Bits<{ map::ISSUE_FLAGS_BITS }>>,
     request_valid: Reg<Bit>,
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
@@ -187,20 +186,21 @@ impl CommandPort {
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = first_set::<HANDLE_BITS, COMMAND_HANDLES>(!busy);
         let opcode = port.data.get_bits::<4>(0);
-        let flag = port.data.get_bit(FLAG);
-        let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<23>(9).any();
-        let known = !others & (!flag | (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT)));
+        let flags = port.data.get_bits::<{ map::ISSUE_FLAGS_BITS }>(FLAGS);
+        let others = port.data.get_bits::<{ FLAGS - 4 }>(4).any()
+            | port.data.get_bits::<{ 32 - ABOVE_FLAGS }>(ABOVE_FLAGS).any();
+        let known = !others & knows_flags(opcode, flags);
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
             self.opcode.d.next = if known { opcode } else { bits::<4>(0) };
-            self.flag.d.next = flag;
+            self.flags.d.next = flags;
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
         self.request.next = self.issued.q.val();
         self.request.next.opcode = self.opcode.q.val();
-        self.request.next.flag = self.flag.q.val();
+        self.request.next.flags = self.flags.q.val();
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
         self.request.valid.next = self.request_valid.q.val();

@@ -1,7 +1,9 @@
 //! Rules of commands, as functions: their words, the translation of a word, and their executor.
 
 use crate::types::{Destination, Limits};
-use spindle_contract::memory_map::{self as map, command};
+use spindle_contract::memory_map::{
+    self as map, command, ISSUE_BYTES, ISSUE_CHECKSUM, ISSUE_FLAGS_BITS, ISSUE_FLAGS_SHIFT, ISSUE_TASK,
+};
 use spindle_contract::params::L1_STAGE_BASE;
 use spindle_verilog::prelude::*;
 
@@ -21,6 +23,12 @@ pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
 pub(crate) const COMBINE: u64 = command::COMBINE as u64;
 pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
+/// Flags of ISSUE, as their field has them: CHECKSUM or TASK, and BYTES.
+const _: () = assert!(
+    ISSUE_CHECKSUM >> ISSUE_FLAGS_SHIFT == 1
+        && ISSUE_TASK >> ISSUE_FLAGS_SHIFT == 1
+        && ISSUE_BYTES >> ISSUE_FLAGS_SHIFT == 2
+);
 /// First beat of L1 where bytes of context memory are staged.
 pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 
@@ -80,12 +88,37 @@ pub(crate) fn destination_of(opcode: Bits<4>) -> Destination {
     }
 }
 
+/// An opcode knows these flags of ISSUE; it has one at most.
+///
+/// | flag | opcodes |
+/// |---|---|
+/// | 8 | SEND_PACKET (CHECKSUM), REDIRECT (TASK) |
+/// | 9 | REDIRECT (BYTES) |
+#[hdl_fn]
+pub(crate) fn knows_flags(opcode: Bits<4>, flags: Bits<ISSUE_FLAGS_BITS>) -> Bit {
+    let first = (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT));
+    let second = opcode == bits::<4>(REDIRECT);
+    match flags.to_u64() {
+        0 => true,
+        1 => first,
+        2 => second,
+        _ => false,
+    }
+}
+
 /// The number of the last word that a command needs, counted in the order in which they are read.
 #[hdl_fn]
-pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
+pub(crate) fn last_step(opcode: Bits<4>, of_bytes: Bit) -> Bits<4> {
     match opcode.to_u64() {
+        REDIRECT => {
+            if of_bytes {
+                bits::<4>(5)
+            } else {
+                bits::<4>(3)
+            }
+        }
         SEND | PLACE => bits::<4>(1),
-        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | REDIRECT | COMBINE => bits::<4>(3),
+        DMA_OUT | PRINT | DMA_IN | EVENT | COMPLETE | COMBINE => bits::<4>(3),
         PUT | ADD => bits::<4>(6),
         PUT_HOST | PUT_CONTEXT => bits::<4>(7),
         CAS => bits::<4>(8),
@@ -94,9 +127,27 @@ pub(crate) fn last_step(opcode: Bits<4>) -> Bits<4> {
     }
 }
 
-/// The word of the port that is read as number `step`.
+/// The word of the port that is read as number `step`. A redirect of bytes ends with the mailbox address, as others do.
 #[hdl_fn]
-pub(crate) fn word_of(step: Bits<4>) -> Bits<4> {
+pub(crate) fn word_of(step: Bits<4>, of_bytes: Bit) -> Bits<4> {
+    if of_bytes {
+        select(
+            step.get_bits::<2>(0),
+            [
+                bits::<4>(map::CMD_ADDR_LO as u64 / 4),
+                bits::<4>(map::CMD_ADDR_HI as u64 / 4),
+                bits::<4>(map::CMD_KEY as u64 / 4),
+                bits::<4>(map::CMD_OFFSET as u64 / 4),
+            ],
+        )
+    } else {
+        plain_word_of(step)
+    }
+}
+
+/// The same for the others.
+#[hdl_fn]
+fn plain_word_of(step: Bits<4>) -> Bits<4> {
     match step.index() {
         0 => bits::<4>(map::CMD_SOURCE as u64 / 4),
         1 => bits::<4>(map::CMD_LENGTH as u64 / 4),

@@ -12,7 +12,7 @@
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it gets it |
 //! | | in `segment_goes`: the segment in this stage is the next to leave |
-//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done; the end of a TASK comes as that of a put |
+//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done; the end of a TASK or of a redirect of bytes comes as that of a put |
 //! | reports | out `message` |
 //! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
@@ -24,7 +24,7 @@
 //! |---|---|
 //! | 0 | ISSUE is written |
 //! | 1 | the HPU is chosen; SOURCE is read; the next words follow, one per cycle |
-//! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 for those with ADDR_HI, up to 11 |
+//! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 for those that end with ADDR_HI, 7 for a redirect of bytes, up to 11 |
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
 //! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or
@@ -56,6 +56,8 @@
 //! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
 //! | PLACE, REDIRECT | the task has a packet |
 //! | TASK, a REDIRECT with a flag | LENGTH is below 2^31, or `TASK_CANCEL` |
+//! | REDIRECT of bytes | SOURCE is an address in the packet region; LENGTH is 1 to 2048; SOURCE + LENGTH is within the frame |
+//! | | KEY is an epoch with the flag REDIRECT_EPOCH, or below 2^16 |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
 //!
@@ -156,7 +158,7 @@ pub struct CommandUnit {
     pub segment_goes: Signal<In, Bit>,
     /// A packet to place or to redirect.
     pub place: Source<Command>,
-    /// Issuer of a PLACE or REDIRECT that is done; a TASK ends otherwise.
+    /// Issuer of a PLACE or REDIRECT that is done; a TASK and a redirect of bytes end otherwise.
     pub placed: Pulse<Issuer>,
     /// A PRINT, EVENT or COMPLETE.
     pub message: Source<Message>,
@@ -180,6 +182,10 @@ pub struct CommandUnit {
     of_context: DFF<Bit>,
     /// The command is carried out outside the cluster.
     is_off_cluster: DFF<Bit>,
+    /// The command is a redirect of bytes; its epoch and its offset.
+    of_bytes: DFF<Bit>,
+    epoch: DFF<Bits<17>>,
+    offset: DFF<Bits<32>>,
     /// Word that is read next, if the command has further words.
     next_word: DFF<Bits<4>>,
     runs: Reg<Bit>,
@@ -299,7 +305,7 @@ impl CommandUnit {
         let is_written = select(number, self.argument_written.vals());
         self.request_taken.next = grant;
         self.word.next = if looks { bits::<4>(map::CMD_SOURCE as u64 / 4) } else { self.next_word.q.val() };
-        self.next_word.d.next = word_of(step + 2);
+        self.next_word.d.next = word_of(step + 2, self.of_bytes.q.val());
         self.index.next = (number, chosen.bank).cat::<5>();
         self.looks.next = looks;
         self.value.d.next = if is_written { argument } else { bits::<32>(0) };
@@ -313,9 +319,10 @@ impl CommandUnit {
             self.current.d.next = chosen;
             self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
             self.is_off_cluster.d.next = class_of(chosen.opcode).off_cluster;
-            self.next_word.d.next = word_of(bits::<4>(1));
+            self.next_word.d.next = bits::<4>(map::CMD_LENGTH as u64 / 4);
             self.step.d.next = bits::<4>(0);
-            self.last.d.next = last_step(chosen.opcode);
+            self.of_bytes.d.next = chosen.flags.get_bit(1);
+            self.last.d.next = last_step(chosen.opcode, chosen.flags.get_bit(1));
             self.off_cluster_fits.d.next = self.queue.room.val();
         } else if ends {
             self.runs.d.next = false;
@@ -333,7 +340,7 @@ impl CommandUnit {
         self.check.of_context.next = self.of_context.q.val();
         self.check.limits.next = self.limits.val();
         self.check.staged.next = staged;
-        self.check.is_task.next = self.current.q.val().flag;
+        self.check.flags.next = self.current.q.val().flags;
         self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
         self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
@@ -425,7 +432,7 @@ impl CommandUnit {
         let segment_moves = self.segment_moves.q.val() & !moves & self.segment_goes.val();
         self.decided.d.next = Decided {
             destination: destination_of(opcode),
-            checksum: self.current.q.val().flag,
+            checksum: self.current.q.val().flags.get_bit(0),
             issuer,
             context: limits.origin.context,
             frame: limits.origin.frame,
@@ -481,12 +488,18 @@ impl CommandUnit {
         let limits = self.limits.val();
         let place_full = self.place_reg_valid.q.val();
         let places = decision.takes & decision.is_place;
+        let of_bytes = self.of_bytes.q.val();
+        self.epoch.load(self.step.q.val() == bits::<4>(2), self.value.q.val().get_bits::<17>(0));
+        self.offset.load(self.step.q.val() == bits::<4>(3), self.value.q.val());
+        let source = self.check.source.val();
+        let flags = self.current.q.val().flags & repeat::<2>(opcode == bits::<4>(REDIRECT));
+        let by_epoch = self.epoch.q.val().get_bit(16) & of_bytes;
         self.place_reg_valid.d.next = places | (place_full & !self.place.ready.val());
         if places {
             self.place_reg.d.next = Command {
                 version: bits::<4>(spindle_contract::VERSION),
                 opcode,
-                flags: bit_cast::<8, 1>((self.current.q.val().flag & (opcode == bits::<4>(REDIRECT))).into()),
+                flags: (bits::<5>(0), by_epoch, flags).cat::<8>(),
                 context: limits.origin.context,
                 issuer: CommandIssuer {
                     cluster: self.number.val(),
@@ -496,15 +509,18 @@ impl CommandUnit {
                 frame: limits.origin.frame,
                 msg_slot: limits.origin.msg_slot,
                 pkt: limits.origin.pkt,
-                offset: self.check.length.val(),
+                offset: if of_bytes { self.offset.q.val() } else { self.check.length.val() },
                 address: (self.value.q.val(), self.check.previous.val()).cat::<64>(),
                 stamp: self.cycle.val(),
+                first: (source.beat.get_bits::<5>(0), source.offset).cat::<11>(),
+                length: self.check.length.val().get_bits::<12>(0),
+                epoch: self.epoch.q.val().get_bits::<16>(0),
                 ..Default::default()
             };
         }
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
-        self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bit(0);
+        self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bits::<2>(0).any();
         self.placed.next =
             Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<HANDLE_BITS>(0) };
     }

@@ -11,6 +11,7 @@
 //! | in `room` | scheduler: there is room for what an event may release |
 //! | in `flight_pkt` | pipeline: packets whose state is in the pipeline |
 //! | out `redirect_to` | dispatch: destination of the REDIRECT in stage A |
+//! | out `byte_redirect` | byte redirects: a redirect of bytes, in the cycle in which it is chosen |
 //! | out `chosen` | pipeline: combinational |
 //!
 //! The sources take turns: commands, ended tasks, ended placements, ready packets and arrivals, ages,
@@ -19,7 +20,7 @@
 //! there are at most as many as the buffer has cells. Words from outside pass a register.
 //!
 //! The destination of a REDIRECT is kept here until stage A, so one REDIRECT is chosen in four cycles, as many as its placement
-//! takes later. In stage A a REDIRECT uses the port that stores arrivals, in stage R a task: no arrival is chosen in that cycle.
+//! takes later; redirects of bytes have a queue of their own. In stage A a REDIRECT uses the port that stores arrivals, in stage R a task: no arrival is chosen in that cycle.
 
 use crate::schedule::age_scan::AgeCheckSink;
 use crate::schedule::evaluator::*;
@@ -68,6 +69,8 @@ pub struct EventArbiter {
     pub flight_pkt: [Signal<In, Bits<10>>; PIPELINE_STAGES],
     /// The event, as far as it is known without the message.
     pub chosen: Pulse<Event>,
+    /// The event is a redirect of bytes.
+    pub byte_redirect: Pulse<Command>,
     /// Where the REDIRECT that was chosen four cycles before goes.
     pub redirect_to: Signal<Out, RedirectTo>,
     /// The event is the arrival.
@@ -108,7 +111,8 @@ impl EventArbiter {
         // The first source after the one served last, else the first of all.
         let has_ready = self.ready_packet.valid.val() & !ready_waits;
         let redirecting = self.redirecting.q.val();
-        let redirects = command.opcode == bits(command::REDIRECT);
+        let of_bytes = command.flags.get_bit(1);
+        let redirects = (command.opcode == bits(command::REDIRECT)) & !of_bytes;
         let target_free = !redirects | !redirecting.get_bits::<3>(0).any();
         let storing = redirecting.get_bit(3) | self.tasking.q.val().get_bit(1);
         let intake = has_ready | (self.arrival.val() & !storing);
@@ -140,6 +144,7 @@ impl EventArbiter {
                 RedirectTo { addr: command.address, offset: command.offset, context: command.context };
         }
         self.redirect_to.next = self.redirection.q.val();
+        self.byte_redirect.offer(take_place & of_bytes, command);
         self.in_flight.d.next =
             (self.in_flight.q.val().get_bits::<2>(0), grant.any() & !take_age & !take_task).cat::<PIPELINE_STAGES>();
         if take_place {
@@ -169,37 +174,43 @@ impl EventArbiter {
 
         let returned = return_of(ended.kind, ended.code, ended.fault);
         let mut event_out: Event = Event::default();
-        event_out.kind = bits::<3>(EVENT_NEW);
+        event_out.kind = bits::<4>(EVENT_NEW);
         event_out.pkt = self.arrival_pkt.val();
         event_out.frame = command.frame;
         event_out.handler = ended.kind;
         event_out.placed = placed.placed;
         event_out.reason = placed.reason;
         if take_place {
-            event_out.kind = bits::<3>(EVENT_PLACE);
+            event_out.kind = if of_bytes { bits::<4>(EVENT_BYTES) } else { bits::<4>(EVENT_PLACE) };
             event_out.pkt = command.pkt;
             event_out.slot = command.msg_slot;
             event_out.redirects = redirects;
         } else if take_done {
-            event_out.kind = bits::<3>(EVENT_DONE);
+            event_out.kind = bits::<4>(EVENT_DONE);
             event_out.pkt = ended.pkt;
             event_out.slot = ended.msg_slot;
             event_out.context = ended.context;
             event_out.returned = returned;
         } else if take_placed {
-            event_out.kind = if placed.has_slot { bits::<3>(EVENT_PLACED) } else { bits::<3>(EVENT_FAST) };
+            event_out.kind = if placed.of_bytes {
+                bits::<4>(EVENT_BYTES_PLACED)
+            } else if placed.has_slot {
+                bits::<4>(EVENT_PLACED)
+            } else {
+                bits::<4>(EVENT_FAST)
+            };
             event_out.pkt = placed.pkt;
             event_out.slot = placed.msg_slot;
         } else if take_ready {
-            event_out.kind = bits::<3>(EVENT_RESUME);
+            event_out.kind = bits::<4>(EVENT_RESUME);
             event_out.pkt = self.ready_packet.val().pkt;
             event_out.slot = self.ready_packet.val().slot;
         } else if take_age {
-            event_out.kind = bits::<3>(EVENT_AGE);
+            event_out.kind = bits::<4>(EVENT_AGE);
             event_out.slot = self.age_check.slot.val();
             event_out.clear = self.age_check.clear.val();
         } else if take_task {
-            event_out.kind = bits::<3>(EVENT_TASK);
+            event_out.kind = bits::<4>(EVENT_TASK);
             event_out.context = self.due.val().context;
         }
         self.chosen.offer(grant.any(), event_out);

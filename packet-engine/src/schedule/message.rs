@@ -2,6 +2,7 @@
 
 use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::{PacketDesc, PlacementDesc, TaskDesc};
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_contract::wire::flag;
 use spindle_contract::{descriptors, VERSION};
 use spindle_verilog::prelude::*;
@@ -110,6 +111,8 @@ pub struct PacketState {
     pub failed: Bit,
     /// Why it was refused.
     pub reason: Bits<5>,
+    /// Redirects of its bytes that are under way: at most those of the handles of two HPUs and of ends on their way here.
+    pub redirects: Bits<{ HANDLE_BITS + 2 }>,
 }
 
 /// What is kept of a packet for tasks and placements that come later.
@@ -377,7 +380,7 @@ pub fn placement_of(
         stamp: packet.stamp,
         pkt: order.pkt,
         length: packet.length,
-        payload_offset: packet.payload_offset,
+        payload_offset: zext::<11, 7>(packet.payload_offset),
         payload_len: packet.payload_len,
         opcode: packet.opcode,
         flags: terms.flags,
@@ -397,10 +400,11 @@ pub fn placement_of(
         from_handler: order.from_handler,
         pending: order.pending,
         redirected: false,
+        of_bytes: false,
         host: false,
         rule: bits::<6>(0),
         checks: bits::<4>(0),
-        spare: bits::<3>(0),
+        spare: bits::<6>(0),
     }
 }
 
@@ -411,7 +415,7 @@ pub fn whole_frame(placement: PlacementDesc, packet: PacketDesc, process: Bits<6
     let lines = packet.length.get_bits::<8>(6) + zext::<8, 1>(packet.length.get_bits::<6>(0).any().into());
     let bytes = (lines, bits::<6>(0)).cat::<14>();
     PlacementDesc {
-        payload_offset: bits::<7>(0),
+        payload_offset: bits::<11>(0),
         payload_len: zext::<16, 14>(bytes),
         flags: bits::<16>(flag::MANAGED),
         dst_pid: zext::<16, 6>(process),

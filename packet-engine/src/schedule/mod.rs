@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod age_scan;
+pub mod byte_redirects;
 pub mod dispositions;
 pub mod evaluator;
 pub mod event_arbiter;

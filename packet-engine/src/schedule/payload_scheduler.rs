@@ -24,6 +24,7 @@
 //! | in `place` | HPU array; must be taken before the `task_done` of the same handler is offered |
 //! | in `contexts`, `policy`, `task_room` | HPU array: status of contexts; policy of a new one; HPUs with room for one task more |
 //! | in `due`, `due_alive` / out `task_judged`, `task_taken` | task timers: a task that is due, and 3 cycles later whether it begins |
+//! | out `bytes_answer` | packet engine: a redirect of bytes is over |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
@@ -39,12 +40,14 @@
 //!
 //! A packet that is a whole message for a mailbox takes the fast path: it goes straight to `placement` (1 per cycle, 1 cycle),
 //! with `has_slot` = 0, and its cells return when the RVMA engine has ended its placement. So does a frame for the host window.
+//! Redirects of bytes share this path: [`ByteRedirects`] hands them over once the packet is known to stay.
 
 use crate::bundles::SchedulerCountsSource;
 use crate::dispatch::Dispatch;
 use crate::ingress::arrival::{arrival_of, Arrival, Intake};
 use crate::schedule::admission::{admission_of, admitted, first_state, task_state, AdmissionInputs};
 use crate::schedule::age_scan::AgeScan;
+use crate::schedule::byte_redirects::ByteRedirects;
 use crate::schedule::dispositions::Dispositions;
 use crate::schedule::evaluator::*;
 use crate::schedule::event_arbiter::EventArbiter;
@@ -57,7 +60,7 @@ use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
     Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
-    PlacementOutcome, PolicySink, TaskDesc, TaskDone,
+    PlacementOutcome, PolicySink, PutDone, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -104,6 +107,8 @@ pub struct PayloadScheduler {
     pub placement: Source<PlacementDesc>,
     /// Ended placement.
     pub placement_done: Sink<PlacementDone>,
+    /// End of a redirect of bytes.
+    pub bytes_answer: Source<PutDone>,
     /// End of a message.
     pub message_event: Source<EventDesc>,
     /// Commit of a sequenced packet.
@@ -128,6 +133,7 @@ pub struct PayloadScheduler {
     evaluator: Evaluator,
     dispatch: Dispatch,
     age_scan: AgeScan,
+    byte_redirects: ByteRedirects,
     message_report: MessageReport,
     freed: Fifo<Bits<10>, 5>,
     packets: SdpMemory<PacketState, 10>,
@@ -135,6 +141,8 @@ pub struct PayloadScheduler {
     dispositions: Dispositions,
     ready_list: ReadyList,
     has_room: Reg<Bit>,
+    /// The fast path takes a redirect of bytes next, if there is one.
+    bytes_turn: Reg<Bit>,
     l_valid: Reg<Bit>,
     l_event: DFF<Event>,
     l_arrival: DFF<Arrival>,
@@ -177,6 +185,7 @@ impl PayloadScheduler {
             message_index: MessageIndex::new(slots, RamStyle::on(config, slots)),
             dispatch: Dispatch::new(config),
             age_scan: AgeScan::new(slots),
+            byte_redirects: ByteRedirects::new(config),
             message_report: MessageReport::new(slots, RamStyle::on(config, slots)),
             packets: SdpMemory::with_depth(RamStyle::sparing(cells), 2, cells),
             messages: SdpMemory::with_depth(RamStyle::on(config, slots), 1, slots),
@@ -211,17 +220,28 @@ impl PayloadScheduler {
         let fast_order = PlacementOrder { pkt: packet.pkt, ..Default::default() };
         let terms = terms_of(packet);
         let placement = placement_of(fast_order, false, stored(packet), terms);
-        self.dispatch.fast.next = if intake.host {
+        let arrives = self.packet.valid.val() & fast;
+        let bytes_wait = self.byte_redirects.placement.valid.val();
+        let bytes_go = bytes_wait & (self.bytes_turn.q.val() | !arrives);
+        self.dispatch.fast.next = if bytes_go {
+            self.byte_redirects.placement.val()
+        } else if intake.host {
             whole_frame(placement, packet, self.host_process.val(), self.host_mailbox.val())
         } else {
             placement
         };
-        self.dispatch.fast.valid.next = self.packet.valid.val() & fast;
-        let fast_taken = self.packet.valid.val() & fast & self.dispatch.fast.ready.val();
+        self.dispatch.fast.valid.next = arrives | bytes_wait;
+        let fast_moves = self.dispatch.fast.ready.val();
+        self.byte_redirects.placement.ready.next = bytes_go & fast_moves;
+        self.bytes_turn.load((arrives | bytes_wait) & fast_moves, !bytes_go);
+        let fast_taken = arrives & !bytes_go & fast_moves;
 
         self.task_done.join(&mut self.event_arbiter.task_done);
         self.place.join(&mut self.event_arbiter.place);
-        self.placement_done.join(&mut self.event_arbiter.placement_done);
+        self.placement_done.join(&mut self.byte_redirects.placement_done);
+        self.byte_redirects.ended.join(&mut self.event_arbiter.placement_done);
+        self.event_arbiter.byte_redirect.join(&mut self.byte_redirects.command);
+        self.byte_redirects.answer.join(&mut self.bytes_answer);
         self.event_arbiter.arrival.next = self.packet.valid.val() & !fast;
         self.event_arbiter.arrival_pkt.next = packet.pkt;
         self.ready_list.head.join(&mut self.event_arbiter.ready_packet);
@@ -231,7 +251,7 @@ impl PayloadScheduler {
         self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
         self.event_arbiter.room.next = self.has_room.q.val();
         let take_arrival = self.event_arbiter.take_arrival.val();
-        self.packet.ready.next = if fast { self.dispatch.fast.ready.val() } else { take_arrival };
+        self.packet.ready.next = if fast { fast_moves & !bytes_go } else { take_arrival };
         self.dispositions.store.next = take_arrival | fast_taken;
         self.dispositions.packet.next = packet;
 
@@ -481,6 +501,9 @@ impl PayloadScheduler {
         self.task_desc.next = self.dispatch.task_desc.val();
         self.task_valid.next = self.dispatch.task_valid.val();
         self.policy.join(&mut self.dispatch.policy);
+        self.policy.join(&mut self.byte_redirects.policy);
+        self.byte_redirects.judged.next = acts & (acted.kind == EVENT_BYTES);
+        self.byte_redirects.holds.next = verdict.holds;
         self.dispatch.room.next = self.task_room.val();
         self.dispatch.ended.next = self.task_done.valid.val() & self.event_arbiter.task_done.ready.val();
         self.dispatch.ended_task.next = self.task_done.val();

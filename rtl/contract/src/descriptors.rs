@@ -107,7 +107,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     Command "command" {
         version: 4 "contract version",
         opcode: 4 "as in memory_map::command",
-        flags: 8 "bit 0: the REDIRECT is a TASK (memory_map::ISSUE_TASK)",
+        flags: 8 "of REDIRECT, bit 0: it is a TASK (memory_map::ISSUE_TASK); bit 1: it is of bytes (memory_map::ISSUE_BYTES); bit 2: of \
+            bytes, and `epoch` counts",
         context: 4 "execution context",
         issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
@@ -116,7 +117,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         offset: 32 "redirect: offset in the mailbox's buffer; task: delay in cycles, or memory_map::TASK_CANCEL",
         address: 64 "redirect: mailbox address; task: its argument",
         stamp: 32 "cycle of issue",
-        spare: 16 "zero",
+        first: 11 "redirect of bytes: the first one, in the frame",
+        length: 12 "redirect of bytes: how many, 1 to 2048",
+        epoch: 16 "redirect of bytes: epoch of a TAGGED mailbox, ordinal of a message of a stream",
+        spare: 1 "zero",
     }
     /// Payload of a packet on its way to a mailbox, from the packet engine to the RVMA engine.
     PlacementDesc "placement_desc" {
@@ -125,7 +129,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         stamp: 32 "cycle of the first beat",
         pkt: 10 "head cell of the packet",
         length: 14 "bytes of the frame",
-        payload_offset: 7 "byte offset of the payload in the frame",
+        payload_offset: 11 "byte offset of the payload in the frame; of a redirect of bytes: of the first one",
         payload_len: 16 "payload bytes",
         opcode: 8 "Spindle opcode",
         flags: 16 "Spindle flags",
@@ -141,28 +145,30 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "base offset of the message in the buffer",
         epoch: 16 "epoch tag",
         has_slot: 1 "the message has state (several packets)",
-        msg_slot: 8 "message table slot",
+        msg_slot: 8 "message table slot; of a redirect of bytes: its command, {cluster, HPU, handle[1:0]}",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
         pending: 1 "a handler of the message returned a *_PENDING code; reserved: the RVMA engine does not read the bit yet, and \
             counts the packet at once",
-        redirected: 1 "REDIRECT of this one packet by a handler: the key is not compared, and a managed mailbox chooses the offset; \
-            psn, key, flags and epoch are 0",
+        redirected: 1 "REDIRECT of this one packet by a handler, or of bytes of it: the key is not compared, and a managed mailbox chooses \
+            the offset; psn and key are 0, and but for a redirect of bytes flags and epoch",
+        of_bytes: 1 "REDIRECT of bytes of the packet: beside the packet's own placement",
         host: 1 "the whole frame, for the host window: dst_pid is its process, addr[15:0] the mailbox; the payload is the frame with \
             zeros up to a multiple of 64 bytes",
         rule: 6 "host: the rule that matched",
         checks: 4 "host: code of the event FRAME",
-        spare: 3 "zero",
+        spare: 6 "zero",
     }
     /// The RVMA engine is done with a packet: its cells may be freed; from the RVMA engine back to the scheduler.
     PlacementDone "placement_done" {
         pkt: 10 "head cell",
         frame: 16 "frame sequence number",
         has_slot: 1 "as in placement_desc",
-        msg_slot: 8 "message table slot",
+        msg_slot: 8 "as in placement_desc",
         payload_len: 16 "payload bytes",
         placed: 1 "1 = written to host memory, 0 = refused",
         reason: 5 "why refused (reasons::Drop)",
-        spare: 7 "zero",
+        of_bytes: 1 "as in placement_desc: the packet's cells stay",
+        spare: 6 "zero",
     }
     /// Decision of a mailbox on a packet, before its `PlacementDone`; from the RVMA engine to the responder.
     PlacementOutcome "placement_outcome" {

@@ -97,15 +97,15 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
     CMD_SOURCE 0x00 "source" "virtual address of the data (packet, scratch or context region); dma_from_host: where they \
         go; put_host: offset in the context's host region; put_context: address in the context region; get: offset in the buffer \
         here";
-    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect: offset in the buffer; \
-        task: delay in cycles, below 2^31, or TASK_CANCEL";
+    CMD_LENGTH 0x04 "length" "bytes; print: how many characters, 1 to 8; host_cas, host_add: 4 or 8; redirect without BYTES: offset in \
+        the buffer; task: delay in cycles, below 2^31, or TASK_CANCEL";
     CMD_ADDR_LO 0x08 "addr_lo" "offset in the context's host region; put, get, redirect: mailbox address, low half; print: characters \
         0 to 3, the first in [7:0]; event, complete: user word, low half; task: argument, low half; combine: \
         virtual address of the destination (packet or scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
         7; event, complete: user word, high half; task: argument, high half; combine: operation";
-    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; \
-        issues the command, waits while no handle is free; read: handle of the last command";
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8] or \
+        ISSUE_BYTES [9]; issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = the last command of this handler with handle h failed; cleared when a new command of this handler \
         takes the handle, and not by those of others";
@@ -114,8 +114,10 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
     CMD_RESULT_LO 0x20 "result_lo" "read: result of the last host atomic that is over, low half; write: key of the reply to a get";
     CMD_RESULT_HI 0x24 "result_hi" "read: its high half";
     CMD_NODE 0x28 "node" "put, get: node table index [7:0], process there [31:16]";
-    CMD_KEY 0x2C "key" "put, get: mailbox key there; host_cas, host_add: operand, low half";
-    CMD_OFFSET 0x30 "offset" "put, get: offset in the buffer there; host_cas, host_add: operand, high half";
+    CMD_KEY 0x2C "key" "put, get: mailbox key there; host_cas, host_add: operand, low half; redirect of bytes: epoch or ordinal [15:0], \
+        and the flag REDIRECT_EPOCH [16] if the mailbox takes messages by epoch or ordinal; else 0";
+    CMD_OFFSET 0x30 "offset" "put, get: offset in the buffer there; host_cas, host_add: operand, high half; redirect of bytes: offset in \
+        the buffer";
     CMD_OTHER_LO 0x34 "other_lo" "host_cas: value to compare, low half; get: mailbox address here, low half";
     CMD_OTHER_HI 0x38 "other_hi" "its high half";
     CMD_WAIT_HANDLE 0x3C "wait_handle" "write: handle that the next read of WAIT waits for";
@@ -131,6 +133,16 @@ pub const ISSUE_CHECKSUM: u32 = 1 << 8;
 /// Flag of ISSUE with REDIRECT: the command is a TASK. It starts a task of the handler's context, or cancels one: LENGTH is the delay or
 /// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`]: a command has one flag at most.
 pub const ISSUE_TASK: u32 = 1 << 8;
+/// Flag of ISSUE with REDIRECT: bytes of the packet, as it was received, instead of its payload. SOURCE is their address in the packet
+/// region, inside the frame; OFFSET is the offset in the mailbox's buffer, KEY the epoch. The command ends when they are placed.
+pub const ISSUE_BYTES: u32 = 1 << 9;
+/// Lowest bit of the flags in ISSUE, and their number.
+pub const ISSUE_FLAGS_SHIFT: u32 = 8;
+/// See [`ISSUE_FLAGS_SHIFT`].
+pub const ISSUE_FLAGS_BITS: usize = 2;
+/// Flag of KEY of a REDIRECT of bytes: the message names the epoch, or its ordinal, in KEY[15:0]. TAGGED mailboxes and streams want it,
+/// others refuse it.
+pub const REDIRECT_EPOCH: u32 = 1 << 16;
 /// LENGTH of a TASK that cancels the task of its context with this argument that waits.
 pub const TASK_CANCEL: u32 = 1 << 31;
 /// Bits of the handle of a command.
@@ -160,7 +172,7 @@ commands! {
     HOST_ADD 10 "add to 4 or 8 bytes of host memory; the result is what was there";
     EVENT 11 "write an event into the process' event ring; takes no handle";
     COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
-    REDIRECT 13 "put the packet's payload, as a message of its own, into a mailbox of the context's process";
+    REDIRECT 13 "put the packet's payload, or bytes of the packet, as a message of its own, into a mailbox of the context's process";
     PUT_CONTEXT 14 "put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again";
     COMBINE 15 "combine bytes with as many bytes at a destination in packet or scratchpad, element by element";
 }

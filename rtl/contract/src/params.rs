@@ -182,6 +182,16 @@ impl Config {
         self.clusters * self.hpus
     }
 
+    /// Bits of the number of an HPU in its cluster.
+    pub const fn hpu_bits(&self) -> usize {
+        self.hpus.next_power_of_two().trailing_zeros() as usize
+    }
+
+    /// Number of a command among those of all HPUs: 8 bits.
+    pub const fn command_number(&self, cluster: usize, hpu: usize, handle: usize) -> usize {
+        (cluster << self.hpu_bits() | hpu) << crate::memory_map::HANDLE_BITS | handle
+    }
+
     /// Bytes of stack of a handler: the L1 of a cluster holds one stack for each bank of each HPU.
     pub const fn stack_bytes(&self) -> usize {
         if self.hpus <= 4 {
@@ -227,7 +237,10 @@ impl Config {
                 "posted_buffers must be a power of two from 64 to 16384",
             ),
             (self.processes >= 1 && self.processes <= 64, "processes must be 1 to 64"),
-            (self.total_hpus() <= crate::reasons::TRACE_HPUS, "clusters times hpus must be at most 32"),
+            (
+                self.clusters.next_power_of_two() << self.hpu_bits() <= crate::reasons::TRACE_HPUS,
+                "clusters times hpus, each rounded up to a power of two, must be at most 32",
+            ),
             (self.clock_mhz > 0, "clock_mhz must be positive"),
         ];
         for (ok, sentence) in checks {

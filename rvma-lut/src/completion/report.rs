@@ -123,7 +123,8 @@ impl Report {
             payload_len: origin.length,
             placed: good,
             reason: if good { bits::<5>(0) } else { bits::<5>(HOST_ERROR) },
-            spare: bits::<7>(0),
+            of_bytes: origin.of_bytes,
+            spare: bits::<6>(0),
         };
         self.placed.write.valid.next = packet;
         self.ended_valid.d.next = self.finished.valid.val() & (origin.kind == HANDLER);

@@ -166,7 +166,7 @@ impl GetResponder {
         self.place_request.next = self.request.val();
         if offers {
             self.place_request.next =
-                ReadRequest { pkt: packet.pkt, length: bit_cast::<14, 7>(packet.payload_offset), skip: bits::<8>(0) };
+                ReadRequest { pkt: packet.pkt, length: bit_cast::<14, 11>(packet.payload_offset), skip: bits::<8>(0) };
         }
         self.place_request.valid.next = offers | self.request.valid.val();
         self.request.ready.next = self.place_request.ready.val() & !offers;

@@ -300,6 +300,7 @@ impl Binding {
                 msg_slot: p.msg_slot,
                 fence_phase: p.fence_phase,
                 host: p.host,
+                of_bytes: p.of_bytes,
             };
             if self.known.q.val() {
                 self.bound_out.d.next.base = bound.buffer.base;

@@ -86,7 +86,7 @@ impl Placement {
                 packet: packet,
                 low: bit_cast::<33, 32>(packet.base.get_bits::<32>(0)) + bit_cast::<33, 32>(packet.start),
                 span: bit_cast::<17, 16>(packet.payload_len - 1),
-                frame_bytes: packet.payload_len.get_bits::<14>(0) + bit_cast::<14, 7>(packet.payload_offset),
+                frame_bytes: packet.payload_len.get_bits::<14>(0) + bit_cast::<14, 11>(packet.payload_offset),
             };
         }
 
@@ -110,13 +110,14 @@ impl Placement {
                     msg_slot: half.packet.msg_slot,
                     fence_phase: half.packet.fence_phase,
                     host: half.packet.host,
+                    of_bytes: half.packet.of_bytes,
                     length: half.packet.payload_len,
                 },
             };
             self.request.d.next = ReadRequest {
                 pkt: half.packet.pkt,
                 length: half.frame_bytes,
-                skip: bit_cast::<8, 1>(half.packet.payload_offset.get_bits::<1>(6)),
+                skip: bit_cast::<8, 5>(half.packet.payload_offset.get_bits::<5>(6)),
             };
         } else {
             self.write_valid.d.next = write_open;

@@ -427,10 +427,11 @@
 #define SPINDLE_RVMA_UNCHECKED           0x028u
 /* rw, control, 2 registers: bit p: process p may send frames (SEND_FRAME) */
 #define SPINDLE_RVMA_SENDERS             0x030u
-#define SPINDLE_RVMA_PLACED_PACKETS      0x100u       /* ro, counter: packets written to host memory */
+/* ro, counter: packets, and redirected ranges of packets, written to host memory */
+#define SPINDLE_RVMA_PLACED_PACKETS      0x100u
 #define SPINDLE_RVMA_PLACED_BYTES        0x104u       /* ro, counter: payload bytes written, modulo 2^32 */
 #define SPINDLE_RVMA_COMPLETIONS         0x108u       /* ro, counter: completion records written */
-/* ro, counter: packets refused (the packet engine counts the reasons) */
+/* ro, counter: packets and redirected ranges refused (the packet engine counts the reasons of packets) */
 #define SPINDLE_RVMA_REFUSED             0x10cu
 #define SPINDLE_RVMA_DMA_WRITES          0x110u       /* ro, counter: write bursts issued */
 #define SPINDLE_RVMA_DMA_ERRORS          0x114u       /* ro, counter: write responses with an error */

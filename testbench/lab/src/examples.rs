@@ -378,6 +378,59 @@ fn partition_sorts_datagrams_by_their_keys() {
     }
 }
 
+/// Every block is at its offset, whatever its length and its place in the packet, and nothing else is written.
+#[test]
+fn scatter_puts_blocks_to_their_places() {
+    const SIZE: usize = 1 << 18;
+    let mut random = ChaCha8Rng::seed_from_u64(41);
+    let mut next = 0;
+    let mut frame = |_| {
+        let mut payload = vec![];
+        for _ in 0..random.random_range(1..12) {
+            let most = (1460 - payload.len()).saturating_sub(6);
+            if most > 8 {
+                let longest = [3, 64, 700][random.random_range(0..3)];
+                let length = random.random_range(1..=most.min(longest));
+                next += random.random_range(0..70);
+                payload.extend((next as u32).to_be_bytes());
+                payload.extend((length as u16).to_be_bytes());
+                payload.extend((0..length).map(|_| random.random_range(1..=255u8)));
+                next += length;
+            }
+        }
+        // Now and then a list that does not end with the payload.
+        if random.random_range(0..8) == 0 {
+            payload.extend([1; 9]);
+        }
+        udp(&Ends::default(), 4000, 7, &payload)
+    };
+    let frames: Vec<_> = (0..120).map(&mut frame).collect();
+    assert!(next + 1500 < SIZE);
+    let open = |session: &mut Session| {
+        let wanted = WindowOptions { address: 0x5CA7_7E4, threshold: SIZE as u32, ..WindowOptions::default() };
+        let window = session.device.open_window(0, &wanted).unwrap();
+        session.device.post_buffer(window, SIZE as u32).unwrap()
+    };
+    let (mut ran, posted) = run_beside("scatter", Action::Context, &[], frames, 0, open);
+    assert!(ran.played.drained && ran.session.device.pop_fault().unwrap().is_none());
+    let mut wanted = vec![0; SIZE];
+    let mut cut = 0;
+    for frame in &ran.frames {
+        let (blocks, whole) = jobs::scatter(frame);
+        cut += u32::from(!whole);
+        for (offset, block) in blocks {
+            wanted[offset..][..block.len()].copy_from_slice(block);
+        }
+    }
+    let mut found = vec![0; SIZE];
+    ran.session.device.memory.read(posted.buffer, &mut found).unwrap();
+    let wrong = (0..SIZE).find(|at| found[*at] != wanted[*at]);
+    assert_eq!(wrong, None, "the first byte that differs");
+    assert!(cut > 3, "{cut} lists do not end with their payload");
+    assert_eq!(ran.played.stats.drops[spindle_contract::reasons::HANDLER_DROP], cut);
+    assert_eq!(ran.played.stats.frames_handled, 120 - cut);
+}
+
 /// Messages of several packets, gathered in host memory, come back as messages of several packets.
 #[test]
 fn ping_pong_host_puts_from_host_memory() {

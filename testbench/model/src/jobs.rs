@@ -140,6 +140,23 @@ pub fn partition(frames: &[Vec<u8>], parts: usize) -> Vec<Vec<&[u8]>> {
     sorted
 }
 
+/// `scatter`: the blocks of a frame, each with its offset in the mailbox, and whether the list ends with the payload.
+pub fn scatter(frame: &[u8]) -> (Vec<(usize, &[u8])>, bool) {
+    let mut blocks = vec![];
+    let mut rest = udp_payload(frame).unwrap_or_default();
+    while let Some((header, after)) = rest.split_first_chunk::<6>() {
+        let [a, b, c, d, high, low] = *header;
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if after.is_empty() || length == 0 || length > after.len() {
+            return (blocks, false);
+        }
+        let (block, next) = after.split_at(length);
+        blocks.push((u32::from_be_bytes([a, b, c, d]) as usize, block));
+        rest = next;
+    }
+    (blocks, rest.is_empty())
+}
+
 /// `ping_pong_stream`: the header of the put that answers a packet; `nid` and `key` are this node's, number and sequence are
 /// the NIC's own.
 pub fn ping_pong_stream(packet: &SpindleHeader, nid: u32, key: u32) -> SpindleHeader {

@@ -30,6 +30,9 @@
 //! A packet of a message of several packets whose mailbox has no buffer posted leaves its sequence number free and has not
 //! arrived: its bytes are missing again, and the message goes on with the retransmission.
 //!
+//! A packet of which handlers redirect bytes stays until all placements of them are over. Its own placement, its handlers and what it
+//! counts as are not concerned.
+//!
 //! A task without a packet is a message that begins in COMPLETING, with its handler, and ends with it. It is *pending* from the start:
 //! only a task that failed has an event.
 //!
@@ -95,11 +98,20 @@ impl Evaluator {
             | (moves.header_done & !moves.is_aged & moves.returned_drop & !ev.returned.process);
 
         let lost = moves.accepted & ev.lost;
-        let ends = (requests.apply & !requests.run_task & !requests.append & !requests.place & !old.placement_busy)
+        let bytes_placed = ev.kind == EVENT_BYTES_PLACED;
+        let holds = (ev.kind == EVENT_BYTES) & self.is_of_handler(old);
+        let placing = old.placement_busy | old.redirects.any();
+        let ends = (requests.apply & !requests.run_task & !requests.append & !requests.place & !placing)
             | lost
-            | (moves.payload_done & !old.placement_busy)
-            | (placed & !old.task_busy);
-        let packet = self.packet_after(old, moves, requests, arrives, placed, lost, drops, ends);
+            | (moves.payload_done & !placing)
+            | (placed & !old.task_busy & !old.redirects.any())
+            | (bytes_placed & !old.task_busy & !old.placement_busy & (old.redirects == 1));
+        let mut packet: PacketState = self.packet_after(old, moves, requests, arrives, placed, lost, drops, ends);
+        if holds {
+            packet.redirects = old.redirects + 1;
+        } else if bytes_placed {
+            packet.redirects = old.redirects - 1;
+        }
 
         // Bytes.
         let len = packet.payload_len;
@@ -180,6 +192,7 @@ impl Evaluator {
             place: requests.place,
             from_handler: requests.placed_by_command
                 | ((requests.placed_by_phase | requests.placed_by_bypass) & !was.mailbox),
+            holds,
             append: requests.append,
             link: waited,
             wait_head: was.wait_head,
@@ -306,14 +319,15 @@ impl Evaluator {
         let placed_by_phase = apply & (moves.phase == PHASE_PLACING) & !packet.placement_requested & !ev.to_host;
         let placed_by_bypass = moves.bypassed & !ev.to_host;
         let placed_by_rule = moves.accepted & ev.to_host & !ev.lost;
-        // A command counts only while the handler that gave it runs, and once.
-        let placed_by_command = (ev.kind == EVENT_PLACE)
-            & packet.alive
-            & packet.task_busy
-            & !packet.placement_requested
-            & (packet.frame == ev.frame);
+        // It counts once.
+        let placed_by_command = (ev.kind == EVENT_PLACE) & self.is_of_handler(packet) & !packet.placement_requested;
         let place = placed_by_phase | placed_by_bypass | placed_by_rule | placed_by_command;
         Requests { apply, header_task, run_task, append, place, placed_by_phase, placed_by_bypass, placed_by_command }
+    }
+
+    /// A command counts only while the handler that gave it runs.
+    fn is_of_handler(&mut self, packet: PacketState) -> Bit {
+        packet.alive & packet.task_busy & (packet.frame == self.event_in.val().frame)
     }
 
     /// State of the packet after the event.

@@ -21,6 +21,11 @@ pub const EVENT_AGE: u64 = 6;
 /// [`Event::kind`]: a task without a packet begins: it has its message slot.
 pub const EVENT_TASK: u64 = 7;
 
+/// [`Event::kind`]: a handler redirects bytes of its packet.
+pub const EVENT_BYTES: u64 = 8;
+/// [`Event::kind`]: the placement of such bytes ended.
+pub const EVENT_BYTES_PLACED: u64 = 9;
+
 /// What a handler returned; no bit set = the handler failed.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct HandlerReturn {
@@ -95,7 +100,7 @@ pub fn ends_of(event: Event) -> Ends {
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Event {
     /// One of the `EVENT_*` constants.
-    pub kind: Bits<3>,
+    pub kind: Bits<4>,
     /// Head cell of the packet.
     pub pkt: Bits<10>,
     /// Its message.
@@ -213,6 +218,8 @@ pub struct Verdict {
     pub place: Bit,
     /// By a handler, or in place of one.
     pub from_handler: Bit,
+    /// The packet stays until the placement of its bytes that a handler commands is over.
+    pub holds: Bit,
     /// The packet waits for the header handler.
     pub append: Bit,
     /// Another waits already.

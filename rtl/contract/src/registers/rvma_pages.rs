@@ -20,10 +20,10 @@ registers! {
     }
     control UNCHECKED[2] 0x028 "bit p: process p may name any host memory, not only its regions";
     control SENDERS[2] 0x030 "bit p: process p may send frames (SEND_FRAME)";
-    tally PLACED_PACKETS 0x100 "packets written to host memory";
+    tally PLACED_PACKETS 0x100 "packets, and redirected ranges of packets, written to host memory";
     tally PLACED_BYTES 0x104 "payload bytes written, modulo 2^32";
     tally COMPLETIONS 0x108 "completion records written";
-    tally REFUSED 0x10C "packets refused (the packet engine counts the reasons)";
+    tally REFUSED 0x10C "packets and redirected ranges refused (the packet engine counts the reasons of packets)";
     tally DMA_WRITES 0x110 "write bursts issued";
     tally DMA_ERRORS 0x114 "write responses with an error";
     tally MAILBOXES 0x118 "open mailboxes";

@@ -11,6 +11,7 @@ use anyhow::{ensure, Context, Result};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::rule_table::Action;
+use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextOptions, HostMemory, Node, Rule};
 use spindle_cli::check::compare_bytes;
 use spindle_cli::play::{play_with, Played};
@@ -74,8 +75,19 @@ fn gf_parity(messages: &[(usize, Message)], host: &[u8]) -> Vec<u8> {
     jobs::parity(messages, host, COEFFICIENT)
 }
 
+/// Blocks of each payload go from the packet buffer to a window, at a stride of twice their length.
+const REDIRECT: &str = "#include <spindle.h>\nuint32_t block_length = 64;\n\
+    int payload_handler(const spin_payload_t *p, void *state) { (void)state; \
+    for (uint32_t at = 0; at < p->payload_len; at += block_length) { uint32_t left = p->payload_len - at; \
+    spin_redirect_bytes(0x5CA77E4, 2 * (p->msg_off + at), spin_payload(p) + at, left < block_length ? left : block_length); } \
+    spin_wait(); return SPIN_SUCCESS; }\n";
+const WINDOW: u64 = 0x5CA7_7E4;
+/// Lengths of blocks that are redirected, with the keys of their figures.
+const REDIRECTED: [(usize, &str); 3] =
+    [(64, "throughput.redirect.64"), (256, "throughput.redirect.256"), (1024, "throughput.redirect.1024")];
+
 /// The measurements: name, keys, function.
-pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
+pub const MEASUREMENTS: [(&str, &[&str], Measure); 6] = [
     ("puts of a stream to another node", &["throughput.stream_put_1408"], stream_put),
     ("payloads to host memory", &["throughput.to_host_1408"], to_host),
     ("puts of 8 bytes", &["throughput.put_8_packets_per_cycle", "cycles.put_turnround_8"], put_8),
@@ -84,6 +96,7 @@ pub const MEASUREMENTS: [(&str, &[&str], Measure); 5] = [
         &[UPDATES[0].0, UPDATES[1].0, UPDATES[2].0, UPDATES[3].0, UPDATES[4].0, UPDATES[5].0],
         update,
     ),
+    ("blocks from the packet buffer to a window", &[REDIRECTED[0].1, REDIRECTED[1].1, REDIRECTED[2].1], redirect),
     ("blocks to host memory at a stride", &[UNPACK[0].1, UNPACK[1].1, UNPACK[2].1, UNPACK[3].1], unpack),
 ];
 
@@ -287,6 +300,44 @@ fn update(session: &mut Session) -> Result<Vec<Figure>> {
         let how = format!(
             "example `{example}`: host memory read, combined and written back, {PACKETS} packets of 1,408 bytes, one every \
             {spacing:.2} cycles; {host}"
+        );
+        figures.push(Figure::new(key, bench.handled()?, how));
+    }
+    Ok(figures)
+}
+
+fn redirect(session: &mut Session) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let config = session.config;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("redirect.c");
+    std::fs::write(&path, REDIRECT)?;
+    for (index, (block, key)) in REDIRECTED.into_iter().enumerate() {
+        let mut own = if index == 0 { None } else { Some(Session::open(config, Default::default())?) };
+        let session = own.as_mut().unwrap_or(session);
+        // A buffer that no number of blocks completes.
+        let wanted = WindowOptions {
+            address: WINDOW,
+            threshold: u32::MAX,
+            counting: Counting::Operations,
+            ..WindowOptions::default()
+        };
+        let window = session.device.open_window(0, &wanted)?;
+        let posted = session.device.post_buffer(window, (2 * (PACKETS * SEGMENT_BYTES + LONGEST_BLOCK)) as u32)?;
+        let handler = spindle_sdk::load(&Sources::one(&path))?;
+        let mut bench = Bench::new(session, handler, &[("block_length", (block as u32).to_le_bytes().to_vec())])?;
+        bench.host = posted.buffer;
+        let (spacing, _) = bench.play()?;
+        let data = bench.message.data.clone();
+        let pieces = data.chunks(SEGMENT_BYTES).enumerate().flat_map(|(packet, payload)| {
+            let piece = move |(i, bytes): (usize, &[u8])| (2 * (packet * SEGMENT_BYTES + i * block), bytes.to_vec());
+            payload.chunks(block).enumerate().map(piece)
+        });
+        bench.host_has(pieces)?;
+        let how = format!(
+            "redirects of bytes, blocks of {block} bytes to a window at a stride of {}, {PACKETS} packets of 1,408 bytes, one every \
+            {spacing:.2} cycles",
+            2 * block
         );
         figures.push(Figure::new(key, bench.handled()?, how));
     }

@@ -90,7 +90,7 @@ pub struct Put {
     pub payload: Vec<u8>,
     /// Message table slot, for messages of several packets.
     pub slot: Option<u8>,
-    /// A handler sends this one packet here: key, flags and epoch mean nothing.
+    /// A handler sends this one packet here, or bytes of it: key and flags mean nothing but that it names an epoch.
     pub redirected: bool,
 }
 

@@ -115,8 +115,9 @@ impl Rvma {
     /// A packet that a handler redirects is a message of its own, and no catch-all mailbox gets it.
     fn redirected(&mut self, put: &Put) -> Result<(), usize> {
         let mode = self.mailboxes.get(&(put.pid, put.addr)).map(|mailbox| mailbox.mode);
-        let refuses = mailbox_mode::TAGGED | mailbox_mode::FRAMES;
-        if put.opcode == opcode::GET || mode.is_some_and(|mode| mode & refuses != 0) {
+        let tagged = put.flags & flag::EPOCH_VALID != 0;
+        let refuses = |mode: u32| mode & mailbox_mode::FRAMES != 0 || tagged != (mode & mailbox_mode::TAGGED != 0);
+        if put.opcode == opcode::GET || mode.is_some_and(refuses) {
             return Err(reasons::UNSUPPORTED);
         }
         let managed = mode.ok_or(reasons::NO_MAILBOX)? & mailbox_mode::MANAGED != 0;

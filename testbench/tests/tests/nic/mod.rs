@@ -23,6 +23,7 @@ pub mod mailboxes;
 pub mod network;
 pub mod overload;
 pub mod random_messages;
+pub mod redirect_bytes;
 pub mod reliable;
 pub mod repetition;
 pub mod reset;

@@ -384,6 +384,7 @@ impl Bench {
             msg_slot: hw(order.slot),
             from_handler: order.from_handler == 1,
             pending: order.pending == 1,
+            of_bytes: false,
             host: false,
             rule: hw(0),
             checks: hw(0),

@@ -111,6 +111,14 @@ pub fn handlers() -> String {
     );
     let waiting = params::WAITING_TASKS.to_string();
     define(&mut out, "SPIN_WAITING_TASKS", &waiting, "tasks of a context that can wait at a time");
+    let bytes = u32::from(map::command::REDIRECT) | map::ISSUE_BYTES;
+    define(&mut out, "SPIN_OP_REDIRECT_BYTES", &format!("{bytes:#x}u"), "put bytes of the packet into a mailbox");
+    define(
+        &mut out,
+        "SPIN_REDIRECT_EPOCH",
+        &format!("{:#x}u", map::REDIRECT_EPOCH),
+        "key of SPIN_OP_REDIRECT_BYTES: bits 15 to 0 are the epoch or ordinal",
+    );
     section(&mut out, "Operations of COMBINE. Bytes of elements of more than 8 bits are little-endian.");
     for (name, value, doc) in map::COMBINE_OPERATIONS {
         define(&mut out, &format!("SPIN_{name}"), &format!("{value:#x}u"), doc);

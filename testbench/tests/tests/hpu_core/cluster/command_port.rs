@@ -35,6 +35,7 @@ struct Limits {
     pkt: u64,
     slot: u64,
     packet_size: u64,
+    frame_size: u64,
     scratch_beat: u64,
     scratch_size: u64,
     state_base: u64,
@@ -50,6 +51,7 @@ impl Limits {
         let any = rng.random_range(1..=most);
         let state_size: u64 = [0, 4, 16, 64, 500, 2048, any, any][rng.random_range(0..8)];
         let of_its_size = state_size.next_power_of_two();
+        let packet_size = if has_packet { rng.random_range(14..=2048) } else { 0 };
         Self {
             kind: rng.random_range(0..3),
             context: rng.random_range(0..16),
@@ -58,7 +60,8 @@ impl Limits {
             has_packet,
             pkt: rng.random_range(0..1024),
             slot: rng.random_range(0..12),
-            packet_size: if has_packet { rng.random_range(14..=2048) } else { 0 },
+            packet_size,
+            frame_size: packet_size - (64 * rng.random_range(0..4)).min(packet_size.saturating_sub(14)),
             scratch_beat: 0x280 + 64 * rng.random_range(0..4),
             scratch_size: 64 * rng.random_range(0..=64),
             state_base: of_its_size * rng.random_range(0..(1 << 20) / of_its_size),
@@ -84,6 +87,7 @@ impl Limits {
             (self.pkt, 10),
             (self.slot, 4),
             (self.packet_size, 12),
+            (self.frame_size, 12),
             (self.scratch_beat, 10),
             (self.scratch_size, 16),
             (self.state_base, 20),
@@ -108,6 +112,8 @@ enum Outcome {
     Place(u64, u64, u64, u64),
     /// Likewise, after offset and mailbox address.
     Redirect([u64; 2], u64, u64, u64, u64),
+    /// Of bytes: first one, length, offset, mailbox address, KEY; context, and as above.
+    Bytes([u64; 5], u64, u64, u64, u64, u64),
     /// A task: delay and argument, context, frame, handle.
     Task([u64; 2], u64, u64, u64),
     /// Opcode, who, frame, low, high, message slot, length.
@@ -172,13 +178,13 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 9],
+    seen: [u64; 10],
     /// Failures that stood while the other thread had the handle.
     outlived: u64,
 }
 
 impl Bench {
-    fn outcome(&self, state: &Thread, opcode: u64, flagged: bool, handle: u64) -> Option<Outcome> {
+    fn outcome(&self, state: &Thread, opcode: u64, flagged: bool, of_bytes: bool, handle: u64) -> Option<Outcome> {
         let limits = &self.limits[state.bank as usize];
         let word = |offset| u64::from(state.words[at(offset)]);
         let (source, length) = (word(map::CMD_SOURCE), word(map::CMD_LENGTH));
@@ -233,6 +239,20 @@ impl Bench {
                 limits.frame,
                 handle,
             )),
+            command::REDIRECT if of_bytes => {
+                let key = word(map::CMD_KEY);
+                let inside = (1..=2048).contains(&length) && offset + length <= limits.frame_size;
+                (limits.has_packet && in_packet && inside && key < 2 * u64::from(map::REDIRECT_EPOCH)).then_some(
+                    Outcome::Bytes(
+                        [offset, length, word(map::CMD_OFFSET), given, key],
+                        limits.context,
+                        limits.frame,
+                        limits.msg_slot,
+                        limits.pkt,
+                        handle,
+                    ),
+                )
+            }
             command::REDIRECT => limits.has_packet.then_some(Outcome::Redirect(
                 [length, given],
                 limits.frame,
@@ -304,6 +324,7 @@ impl Bench {
             Outcome::Job(_, handle, ..)
             | Outcome::Place(.., handle)
             | Outcome::Redirect(.., handle)
+            | Outcome::Bytes(.., handle)
             | Outcome::Task(.., handle) => handles | 1 << handle,
             Outcome::Message(_) | Outcome::Segment(..) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & map::COMMAND_HANDLES as u32 - 1),
@@ -423,7 +444,14 @@ impl Bench {
             come.push(if get("flags") == 1 {
                 assert_eq!(get("opcode"), u64::from(command::REDIRECT));
                 Outcome::Task([get("offset"), get("address")], get("context"), frame, handle)
+            } else if get("flags") & 2 != 0 {
+                assert_eq!(get("opcode"), u64::from(command::REDIRECT));
+                // The epoch of one without does not count.
+                let key = get("epoch") | (get("flags") >> 2) << 16;
+                let words = [get("first"), get("length"), get("offset"), get("address"), key];
+                Outcome::Bytes(words, get("context"), frame, slot, pkt, handle)
             } else if get("opcode") == u64::from(command::REDIRECT) {
+                assert_eq!(get("flags"), 0);
                 Outcome::Redirect([get("offset"), get("address")], frame, slot, pkt, handle)
             } else {
                 Outcome::Place(frame, slot, pkt, handle)
@@ -464,6 +492,7 @@ impl Bench {
                 Outcome::Redirect(..) => 5,
                 Outcome::Segment(..) => 6,
                 Outcome::Task(..) => 8,
+                Outcome::Bytes(..) => 9,
             }] += 1;
         }
     }
@@ -577,33 +606,61 @@ impl Bench {
         }
     }
 
+    /// Arguments that suit a redirect of bytes, or nearly so.
+    fn suit_bytes(&mut self, thread: usize) {
+        let limits = self.limits[self.threads[thread].bank as usize];
+        let rng = &mut self.rng;
+        let from = if rng.random() { rng.random_range(0..limits.frame_size.max(1)) } else { rng.random_range(0..64) };
+        let left = limits.frame_size.saturating_sub(from);
+        let length = [left, left + 1, 1, left.min(rng.random_range(1..256))][rng.random_range(0..4)];
+        let region = [map::PACKET, map::PACKET, map::PACKET, map::SCRATCH][rng.random_range(0..4)];
+        let key = rng.random_range(0..1 << 17) | [0, 0, 0, 1 << rng.random_range(17..32)][rng.random_range(0..4)];
+        let words: [u32; 2] = rng.random();
+        self.store(thread, map::CMD_SOURCE, base(region) | from as u32);
+        self.store(thread, map::CMD_LENGTH, length as u32);
+        self.store(thread, map::CMD_KEY, key);
+        self.store(thread, map::CMD_OFFSET, words[0]);
+        self.store(thread, map::CMD_ADDR_LO, words[1]);
+    }
+
     fn issue(&mut self, thread: usize) {
         let opcode = if self.rng.random_range(0..12) == 0 {
             self.rng.random::<u32>().into()
         } else {
-            [self.rng.random_range(1..16), u64::from(command::COMBINE)][usize::from(self.rng.random_range(0..8) == 0)]
+            match self.rng.random_range(0..16) {
+                0 | 1 => u64::from(command::COMBINE),
+                2 | 3 => u64::from(command::REDIRECT),
+                _ => self.rng.random_range(1..16),
+            }
         };
-        let combines = opcode == u64::from(command::COMBINE);
-        let of_context = opcode == u64::from(command::PUT_CONTEXT);
-        if (of_context || opcode == u64::from(command::PUT_HOST)) && self.rng.random_range(0..3) > 0 {
-            self.reach(thread, of_context);
-        } else if self.rng.random_range(0..if combines { 2 } else { 3 }) == 0 {
-            self.suit(thread, combines);
-        }
-        let state = self.threads[thread];
-        // The flag is legal for SEND_PACKET and REDIRECT alone, and no other is.
+        let redirects = opcode == u64::from(command::REDIRECT);
+        // One flag is legal for SEND_PACKET and REDIRECT alone, another for REDIRECT, and no other is.
         let word = match self.rng.random_range(0..8) {
             0 | 1 if [command::SEND_PACKET, command::REDIRECT].map(u64::from).contains(&opcode) => {
                 opcode | u64::from(map::ISSUE_CHECKSUM)
             }
+            2..5 if redirects => opcode | u64::from(map::ISSUE_BYTES),
+            5 if redirects && self.rng.random() => opcode | u64::from(map::ISSUE_BYTES | map::ISSUE_TASK),
             0 if self.rng.random() => opcode | u64::from(map::ISSUE_CHECKSUM),
+            2 if self.rng.random_range(0..4) == 0 => opcode | u64::from(map::ISSUE_BYTES),
             1 if self.rng.random_range(0..4) == 0 => opcode | 1 << self.rng.random_range(4..32),
             _ => opcode,
         };
+        let of_bytes = word == u64::from(map::ISSUE_BYTES | u32::from(command::REDIRECT));
+        let combines = opcode == u64::from(command::COMBINE);
+        let of_context = opcode == u64::from(command::PUT_CONTEXT);
+        if (of_context || opcode == u64::from(command::PUT_HOST)) && self.rng.random_range(0..3) > 0 {
+            self.reach(thread, of_context);
+        } else if of_bytes && self.rng.random_range(0..4) > 0 {
+            self.suit_bytes(thread);
+        } else if self.rng.random_range(0..if combines { 2 } else { 3 }) == 0 {
+            self.suit(thread, combines);
+        }
+        let state = self.threads[thread];
         let summed = word == u64::from(map::ISSUE_CHECKSUM | u32::from(command::SEND_PACKET));
         self.summed += usize::from(summed);
         let flagged = summed || word == u64::from(map::ISSUE_TASK | u32::from(command::REDIRECT));
-        let opcode = if flagged { word & 15 } else { word };
+        let opcode = if flagged || of_bytes { word & 15 } else { word };
         self.access(true, thread, state.bank, at(map::CMD_ISSUE), word as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = word as u32;
         let (mut answer, mut cycles) = (0, 0);
@@ -622,7 +679,7 @@ impl Bench {
             }
         }
         let handle = u64::from((!before).trailing_zeros());
-        let outcome = self.outcome(&state, opcode, flagged, handle % HANDLES as u64);
+        let outcome = self.outcome(&state, opcode, flagged, of_bytes, handle % HANDLES as u64);
         let legal = outcome.is_some();
         let words = state.words;
         assert_eq!(
@@ -755,7 +812,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 9],
+            seen: [0; 10],
             outlived: 0,
         };
         (0..2).for_each(|thread| bench.begin(thread));
@@ -814,7 +871,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines, tasks: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes: {:?}",
             bench.seen
         );
         assert!(bench.outlived > 20, "{} failures outlived their handle", bench.outlived);
@@ -835,6 +892,7 @@ fn an_issue_is_answered_in_time() {
         let limits = Limits {
             has_packet: true,
             packet_size: 64,
+            frame_size: 64,
             host: 0x1000,
             host_size: 4096,
             state_size: 64,
@@ -860,10 +918,12 @@ fn an_issue_is_answered_in_time() {
             (command::COMPLETE, 6),
             (command::REDIRECT, 6),
             (command::COMBINE, 6),
-        ];
-        for (opcode, cycles) in expected {
+        ]
+        .map(|(opcode, cycles)| (u32::from(opcode), cycles));
+        let of_bytes = u32::from(command::REDIRECT) | map::ISSUE_BYTES;
+        for (opcode, cycles) in expected.into_iter().chain([(of_bytes, 8)]) {
             // The last one has a destination in the packet.
-            let combines = opcode == command::COMBINE;
+            let combines = opcode == u32::from(command::COMBINE);
             let target = [(map::CMD_ADDR_LO, base(map::PACKET)), (map::CMD_ADDR_HI, 0x100)];
             for (offset, value) in target.into_iter().filter(|_| combines) {
                 dut.port.set_bytes(&bits(&[(0, 1), (0, 2), (at(offset) as u64, 4), (value.into(), 32)]));

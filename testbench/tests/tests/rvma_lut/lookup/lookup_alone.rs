@@ -177,8 +177,9 @@ impl Bench {
             2 => (1u64 << 32).wrapping_sub(msg_len + 1) % (1 << 32),
             _ => rng.random_range(0..10_000),
         };
+        let redirected = !host && rng.random_range(0..10) == 0;
         PlacementDesc {
-            payload_offset: bits(rng.random_range(SPINDLE_BYTES as u64..128)),
+            payload_offset: bits(rng.random_range(SPINDLE_BYTES as u64..if redirected { 2048 } else { 128 })),
             payload_len: bits(payload_len),
             opcode: bits(match rng.random_range(0..10) {
                 0 => rng.random_range(0..256),
@@ -194,7 +195,7 @@ impl Bench {
             msg_off: bits(msg_off),
             buf_off: bits(buf_off),
             has_slot,
-            redirected: !host && rng.random_range(0..10) == 0,
+            redirected,
             host,
             ..random_bits(rng)
         }
@@ -433,6 +434,7 @@ impl Bench {
                 _ => !host && !redirected,
             },
             host,
+            of_bytes: desc.of_bytes,
         };
         let catch_all = self.catch_alls.get(&desc.dst_pid.to_u64()).copied();
         let caught = catch_all.filter(|_| !packet.unsupported && !get && !redirected && !host);

@@ -181,7 +181,7 @@ impl Bench {
         let host = rng.random_range(0..12) == 0;
         let single = rng.random_range(0..16) == 0;
         let packet = Packet {
-            payload_offset: bits(rng.random_range(SPINDLE_BYTES as u64..128)),
+            payload_offset: bits(rng.random_range(SPINDLE_BYTES as u64..2048)),
             payload_len: bits(payload_len),
             src_nid: bits(src_nid),
             src_pid: bits(src_pid),
@@ -383,6 +383,7 @@ impl Bench {
             payload_len: p.payload_len,
             placed,
             reason: bits(decided.err().unwrap_or(0)),
+            of_bytes: p.of_bytes,
             spare: bits(0),
         };
         let bound = decided.ok().filter(|_| length > 0).map(|(slot, base, start)| BoundPacket {
@@ -397,6 +398,7 @@ impl Bench {
             msg_slot: p.msg_slot,
             fence_phase: p.fence_phase,
             host: p.host,
+            of_bytes: p.of_bytes,
         });
         Decision {
             verdict: (bound.is_none() && !spills).then_some((done, p.fence_phase)),

@@ -13,7 +13,7 @@ const LINE: u64 = 64;
 /// Level from which binding has to stop, and cycles in which it may still send.
 const STOP: usize = 12;
 const LATE: usize = 3;
-const LONGEST: u64 = 16_000;
+const LONGEST: u64 = 14_000;
 
 /// Packet, and the cycle from which on the stage may have it.
 type Staged = Option<BoundPacket>;
@@ -32,6 +32,7 @@ fn orders(packet: &BoundPacket, posted: bool) -> (HostWrite, ReadRequest) {
         msg_slot: packet.msg_slot,
         fence_phase: packet.fence_phase,
         host: packet.host,
+        of_bytes: packet.of_bytes,
         length: packet.payload_len,
     };
     let write = HostWrite {
@@ -40,7 +41,7 @@ fn orders(packet: &BoundPacket, posted: bool) -> (HostWrite, ReadRequest) {
         offset: bits(offset % LINE),
         origin,
     };
-    // The request goes up to the end of the payload, and leaves the first beat out if the payload begins after it.
+    // The request goes up to the end of the payload, and leaves out the beats before the one in which it begins.
     (write, ReadRequest { pkt: packet.pkt, length: bits(length + offset), skip: bits(offset / LINE) })
 }
 

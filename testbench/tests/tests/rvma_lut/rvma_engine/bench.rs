@@ -78,6 +78,8 @@ pub struct Bench {
     placements: VecDeque<(u16, PlacementDesc)>,
     offered: bool,
     frames: HashMap<u64, Vec<u8>>,
+    /// {bytes of a packet, message slot} of each frame, as its end must have them.
+    names: HashMap<u16, (bool, u64)>,
     free_pkts: VecDeque<u64>,
     pkt_of: HashMap<u16, u64>,
     outcomes: HashMap<u64, (bool, u16, u16)>,
@@ -113,6 +115,7 @@ impl Bench {
             placements: VecDeque::new(),
             offered: false,
             frames: HashMap::new(),
+            names: HashMap::new(),
             free_pkts: (0..1024).collect(),
             pkt_of: HashMap::new(),
             outcomes: HashMap::new(),
@@ -181,11 +184,13 @@ impl Bench {
             buf_off: bits(put.buf_off),
             epoch: bits(put.epoch),
             has_slot: put.slot.is_some(),
-            msg_slot: bits(put.slot.unwrap_or(0)),
+            msg_slot: bits(u64::from(put.slot.unwrap_or(frame as u8))),
             redirected: put.redirected,
+            of_bytes: put.redirected && put.slot.is_none(),
             ..PlacementDesc::default()
         };
         self.frames.insert(pkt, bytes);
+        self.names.insert(frame, (desc.of_bytes, desc.msg_slot.to_u64()));
         self.pkt_of.insert(frame, pkt);
         self.placements.push_back((frame, desc));
         frame
@@ -318,6 +323,9 @@ impl Bench {
                 .remove(&done.frame)
                 .unwrap_or_else(|| panic!("frame {} is done twice, or was never given", done.frame));
             assert_eq!(word.pkt.to_u64(), pkt, "frame {} gives back the wrong packet", done.frame);
+            if let Some(name) = self.names.remove(&done.frame) {
+                assert_eq!((word.of_bytes, word.msg_slot.to_u64()), name, "frame {} ends as another", done.frame);
+            }
             self.frames.remove(&pkt);
             self.free_pkts.push_back(pkt);
             self.done.push(done);

@@ -175,18 +175,35 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
         }
         // Handlers send some packets elsewhere, out of their messages.
         for put in &mut packets {
-            if rng.random_range(0..16) == 0 {
-                let (pid, addr, _, _, mode) = boxes[rng.random_range(0..boxes.len())];
+            if rng.random_range(0..12) == 0 {
+                let which = rng.random_range(0..boxes.len());
+                let (pid, addr, _, _, mode) = boxes[which];
                 let stray = rng.random_range(0..20) == 0;
+                // Bytes of it, for a message of any kind of mailbox; else its payload.
+                let of_bytes: bool = rng.random();
+                let ahead: u64 = rng.random_range(0..4);
+                let (flags, epoch) = match () {
+                    () if !of_bytes || (mode & TAGGED != 0) == stray => (0, 0),
+                    () if mode & STREAM == STREAM && rng.random_range(0..10) != 0 => {
+                        turn = turn.wrapping_add(1);
+                        (flag::MANAGED | flag::EPOCH_VALID, turn.wrapping_sub(1))
+                    }
+                    () => (flag::EPOCH_VALID, epochs[which].wrapping_add(ahead) as u16),
+                };
                 *put = Put {
-                    opcode: [0, opcode::PUT, opcode::PUT, opcode::GET][rng.random_range(0..if stray { 4 } else { 3 })],
+                    opcode: match rng.random_range(0..if stray { 4 } else { 3 }) {
+                        _ if of_bytes => 0,
+                        code => [0, opcode::PUT, opcode::PUT, opcode::GET][code],
+                    },
+                    flags,
+                    epoch,
                     pid,
                     addr: addr ^ u64::from(rng.random_range(0..20) == 0),
                     message: put.message,
                     msg_len: put.payload.len() as u32,
                     buf_off: if mode & MANAGED != 0 || stray { rng.random() } else { rng.random_range(0..2000) },
                     payload: std::mem::take(&mut put.payload),
-                    slot: Some(put.slot.unwrap_or(40)),
+                    slot: (!of_bytes).then_some(put.slot.unwrap_or(40)),
                     redirected: true,
                     ..Put::default()
                 };
@@ -197,7 +214,9 @@ fn storm(context: &WaveContext, pace: Pace, timing: Timing, rounds: usize, poste
             in_order(&mut packets);
         }
         for put in &packets {
-            twin.put(put, OFFSETS[rng.random_range(0..2)]);
+            let of_bytes = put.redirected && put.slot.is_none();
+            let offset = if of_bytes { rng.random_range(0..2048) } else { OFFSETS[rng.random_range(0..2)] };
+            twin.put(put, offset);
             if twin.bench.open_packets() > 900 {
                 twin.bench.run_until("room", |b| b.open_packets() < 500);
             }

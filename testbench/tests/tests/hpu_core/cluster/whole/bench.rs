@@ -7,7 +7,7 @@ use hpu_core::types::report_of;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{CommandIssuer, DmaDesc, DmaDone};
-use spindle_contract::memory_map::{base, command, CODE, WATCHDOG_BITS};
+use spindle_contract::memory_map::{base, command, CODE, ISSUE_BYTES, ISSUE_FLAGS_SHIFT, WATCHDOG_BITS};
 use spindle_contract::params::Config;
 use spindle_harness::{Dut, Source, WaveContext};
 use spindle_verilog::prelude::bits as hw;
@@ -472,6 +472,10 @@ impl Bench {
             self.places.push((command.frame.to_u16(), command.pkt.to_u64(), now));
             if command.opcode.to_u8() == command::REDIRECT {
                 self.redirects.push((command.frame.to_u16(), command.offset.to_u32(), command.address.to_u64()));
+                // Its end comes from outside the cluster.
+                if u32::from(command.flags.to_u8()) == ISSUE_BYTES >> ISSUE_FLAGS_SHIFT {
+                    self.far.ends.push_back((command.issuer.hpu.to_u64(), command.issuer.handle.to_u64(), false, None));
+                }
             }
         }
         if self.dut.message.moves() {

@@ -108,6 +108,7 @@ fn commands_carry_the_right_bytes() {
 fn commands_without_a_right_fault() {
     run_with_wave_on_failure("cluster_refused", |wave| {
         let mut bench = Bench::new(wave);
+        bench.far.answers = true;
         let scratch = base(map::SCRATCH);
         let [send, dma, place, redirect] =
             [command::SEND_PACKET, command::DMA_TO_HOST, command::PLACE, command::REDIRECT].map(u32::from);
@@ -170,6 +171,18 @@ fn commands_without_a_right_fault() {
             // A task has a delay below 2^31, or is cancelled.
             (PACKET, map::TASK_CANCEL | 1, 0, redirect | map::ISSUE_TASK, false),
             (PACKET, u32::MAX, 0, redirect | map::ISSUE_TASK, false),
+            // Bytes of the packet, as it was received.
+            (PACKET, 200, u32::MAX, redirect | map::ISSUE_BYTES, true),
+            (PACKET + 199, 1, 0, redirect | map::ISSUE_BYTES, true),
+            (PACKET + 199, 2, 0, redirect | map::ISSUE_BYTES, false),
+            (PACKET + 200, 1, 0, redirect | map::ISSUE_BYTES, false),
+            (PACKET, 0, 0, redirect | map::ISSUE_BYTES, false),
+            (PACKET - 1, 2, 0, redirect | map::ISSUE_BYTES, false),
+            (PACKET + 1, u32::MAX, 0, redirect | map::ISSUE_BYTES, false),
+            (scratch, 64, 0, redirect | map::ISSUE_BYTES, false),
+            (STATE, 64, 0, redirect | map::ISSUE_BYTES, false),
+            (PACKET, 64, 0, redirect | map::ISSUE_BYTES | map::ISSUE_TASK, false),
+            (PACKET, 200, 0, place | map::ISSUE_BYTES, false),
             (PACKET, 200, 0, send | 0x10, false),
             (PACKET, 200, 0, send | 0x200, false),
             (PACKET, 200, 0, send | 0x8000_0000, false),

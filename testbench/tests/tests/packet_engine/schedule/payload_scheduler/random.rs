@@ -55,6 +55,12 @@ fn play(name: &str, config: Config, messages: usize, window: usize, eagerness: u
             begun > some && again > 0 && failed > some / 4,
             "{begun} tasks began, {again} did not, {failed} failed"
         );
+        let bytes = &around.bytes;
+        println!(
+            "redirects of bytes: placed, refused, too late {:?}, {} of a frame at a time",
+            bytes.counts, bytes.most
+        );
+        assert!(bytes.counts.iter().all(|count| *count > some / 2) && bytes.most > 2, "{:?}", bytes.counts);
         println!("longest wait of a feedback word: {} cycles", around.longest_wait);
         assert!(eagerness < 100 || around.longest_wait <= 40, "a feedback word waited {} cycles", around.longest_wait);
     });

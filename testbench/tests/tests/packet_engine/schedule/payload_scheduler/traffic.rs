@@ -2,6 +2,7 @@
 
 use crate::packet_engine::hpus::Hpus;
 use crate::packet_engine::intake::set_packet;
+use crate::packet_engine::schedule::{all_commands, issuer_of, number_of};
 use packet_engine::context_drops::end_reason;
 use packet_engine::schedule::message::PsnCommit;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
@@ -12,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use spindle_blocks::bundles::PolicySinkPorts;
 use spindle_blocks::desc::{
     Command, ContextPolicy, EventDesc, PacketDesc, PacketReport, PlacementDesc, PlacementDone, PlacementOutcome,
-    TaskDesc, TaskDone,
+    PutDone, TaskDesc, TaskDone,
 };
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
@@ -174,6 +175,8 @@ pub struct Surroundings {
     /// Tasks without a packet: in a thousand cycles one is due so often.
     pub task_rate: u32,
     pub tasks: Tasks,
+    config: Config,
+    pub bytes: ByteRedirects,
     /// Chance that a sink is ready in a cycle, per cent.
     pub eagerness: u32,
 }
@@ -192,6 +195,30 @@ pub struct Tasks {
     slots: HashMap<u64, u64>,
     /// That have begun, that found no slot, that failed.
     pub counts: [u64; 3],
+}
+
+/// Redirects of bytes, each named by the number of its command.
+#[derive(Default)]
+pub struct ByteRedirects {
+    /// Handles that no command has.
+    free: Vec<u64>,
+    handles: usize,
+    /// Commands that the scheduler has, oldest first, but for those that came too late.
+    taken: VecDeque<(u64, Command)>,
+    /// What each command has to end with: an error.
+    owed: HashMap<u64, bool>,
+    /// How many of each frame are under way.
+    held: HashMap<u64, usize>,
+    /// That were placed, that the RVMA engine refused, that came too late; most of one frame at a time.
+    pub counts: [u64; 3],
+    pub most: usize,
+}
+
+impl ByteRedirects {
+    fn new(config: &Config) -> Self {
+        let free = all_commands(config);
+        Self { handles: free.len(), free, ..Self::default() }
+    }
 }
 
 /// `ContextStatus` of all contexts: all but one are active, with the handlers that their low bits name.
@@ -275,6 +302,8 @@ impl Surroundings {
             losses: 0,
             task_rate: 0,
             tasks: Tasks::default(),
+            bytes: ByteRedirects::new(config),
+            config: *config,
             eagerness,
         }
     }
@@ -287,6 +316,7 @@ impl Surroundings {
             && self.running.is_empty()
             && self.cells.len() == self.all_cells
             && self.placed.is_empty()
+            && self.bytes.free.len() == self.bytes.handles
             && self.tasks.due.is_none()
             && self.tasks.begun.is_empty()
             && self.tasks.failed.is_empty()
@@ -518,7 +548,7 @@ impl Surroundings {
         self.offer_task(dut);
         self.hpus.drive(&dut.task_room, now);
         dut.placement_outcome.offer(self.outcome.take());
-        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready] {
+        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready, &dut.bytes_answer.ready] {
             port.set(self.ready());
         }
         dut.eval();
@@ -539,10 +569,19 @@ impl Surroundings {
             if run.commands > 0 {
                 run.commands -= 1;
                 run.commanded = true;
-                let opcode = [command::PLACE, command::REDIRECT][self.rng.random_range(0..2)];
+                let which = self.rng.random_range(0..5);
+                let name = if which > 1 { self.bytes.free.pop() } else { None };
+                let opcode = [command::PLACE, command::REDIRECT][usize::from(name.is_some() || which == 1)];
+                let flags = if name.is_some() { 2 | u64::from(self.rng.random_range(0..2u8)) << 2 } else { 0 };
+                let name = name.unwrap_or(0);
                 self.place.push_back(Command {
                     version: bits(1),
                     opcode: bits(opcode),
+                    flags: bits(flags),
+                    issuer: issuer_of(&self.config, name),
+                    first: bits(self.rng.random_range(0..2048)),
+                    length: bits(self.rng.random_range(1..=2048)),
+                    epoch: bits(self.rng.random::<u16>()),
                     offset: bits(self.rng.random::<u32>()),
                     address: bits(self.rng.random::<u64>()),
                     frame: bits(desc.frame.to_u64()),
@@ -634,7 +673,10 @@ impl Surroundings {
                 .find(|r| r.commanded && r.desc.frame.to_u64() == frame)
                 .ok_or("a command of no handler")?;
             run.commanded = false;
-            if run.kind != kind::COMPLETION {
+            if word.flags.to_u64() & 2 != 0 {
+                let kind = run.kind;
+                self.redirects_bytes(word, kind != kind::COMPLETION);
+            } else if run.kind != kind::COMPLETION {
                 self.judge.commands(frame)?;
                 self.commands.entry(frame).or_insert(word);
             }
@@ -655,7 +697,22 @@ impl Surroundings {
         }
         if self.moved(&dut.placement_done, false) {
             let word = self.placed.pop_front().ok_or("nothing was placed")?;
-            self.judge.placed(word.frame.to_u64(), word.placed, word.reason.to_u64() as usize)?;
+            if word.of_bytes {
+                self.bytes.owed.insert(word.msg_slot.to_u64(), !word.placed);
+                self.bytes.counts[usize::from(!word.placed)] += 1;
+                *self.bytes.held.get_mut(&word.frame.to_u64()).expect("it is held") -= 1;
+            } else {
+                self.judge.placed(word.frame.to_u64(), word.placed, word.reason.to_u64() as usize)?;
+            }
+        }
+        if let Some(end) = dut.bytes_answer.taken() {
+            let PutDone { issuer, error, .. } = end;
+            let name = number_of(&self.config, issuer);
+            if end != (PutDone { issuer, error, ..PutDone::default() }) || self.bytes.owed.remove(&name) != Some(error)
+            {
+                return Err(format!("{end:?} of a redirect of bytes"));
+            }
+            self.bytes.free.push(name);
         }
         self.disposition(dut)?;
         if dut.task_valid.is_high() {
@@ -678,8 +735,13 @@ impl Surroundings {
                     desc.dropped_bytes.to_u64() * (task == kind::COMPLETION) as u64,
                     desc.flow_control,
                 )?;
+                let message = self.message_of[&frame];
+                let open = |other: &u64| self.message_of[other] == message && self.bytes.held[other] > 0;
+                if task == kind::COMPLETION && self.bytes.held.keys().any(open) {
+                    return Err(format!("the message of frame {frame} is complete, and bytes of it are to be placed"));
+                }
                 let places = self.scripts[self.message_of[&frame]].places;
-                let commands = if self.rng.random_bool(places) { self.rng.random_range(1..3) } else { 0 };
+                let commands = if self.rng.random_bool(places) { self.rng.random_range(1..6) } else { 0 };
                 let longest = if self.rng.random_ratio(1, 400) { 5000 } else { 60 };
                 let until = self.cycle + self.rng.random_range(1..longest);
                 self.running.push(Running { since: self.cycle, until, kind: task, desc, commands, commanded: false });
@@ -687,6 +749,9 @@ impl Surroundings {
         }
         if dut.placement.valid.is_high() && dut.placement.ready.is_high() {
             let desc = dut.placement.get();
+            if desc.of_bytes {
+                return self.bytes_leave(dut, &desc);
+            }
             let slot = (desc.has_slot).then_some(desc.msg_slot.to_u64());
             let (from_handler, pending) = (desc.from_handler, desc.pending);
             self.judge.placement(desc.frame.to_u64(), desc.pkt.to_u64(), slot, from_handler, pending)?;
@@ -714,9 +779,73 @@ impl Surroundings {
             };
             self.placing.push((until, word));
         }
+        self.end_of_sample(dut)
+    }
+
+    /// A handler redirects bytes of its packet; unless it `counts`, its packet is not there any more.
+    fn redirects_bytes(&mut self, word: Command, counts: bool) {
+        let name = number_of(&self.config, word.issuer);
+        if counts {
+            let held = self.bytes.held.entry(word.frame.to_u64()).or_default();
+            *held += 1;
+            self.bytes.most = self.bytes.most.max(*held);
+            self.bytes.taken.push_back((name, word));
+        } else {
+            self.bytes.counts[2] += 1;
+            self.bytes.owed.insert(name, true);
+        }
+    }
+
+    /// Bytes leave for the RVMA engine, in the order of the commands, and end some time later.
+    fn bytes_leave(&mut self, dut: &Dut<PayloadScheduler>, desc: &PlacementDesc) -> Result<(), String> {
+        let (name, word) = self.bytes.taken.pop_front().ok_or(format!("no one redirects {desc:?}"))?;
+        let by_epoch = word.flags.to_u64() & 4 != 0;
+        let wanted = PlacementDesc {
+            version: bits(1),
+            frame: word.frame,
+            pkt: word.pkt,
+            payload_offset: word.first,
+            payload_len: bits(word.length.to_u64()),
+            flags: bits(if by_epoch { flag::EPOCH_VALID } else { 0 }),
+            dst_pid: bits(process(word.context.to_u64())),
+            addr: word.address,
+            msg_len: bits(word.length.to_u64()),
+            buf_off: word.offset,
+            epoch: word.epoch,
+            msg_slot: bits(name),
+            from_handler: true,
+            redirected: true,
+            of_bytes: true,
+            ..PlacementDesc::default()
+        };
+        if *desc != wanted {
+            return Err(format!("{desc:?} instead of {wanted:?}"));
+        }
+        let placed = self.rng.random_bool(0.8);
+        let done = PlacementDone {
+            pkt: word.pkt,
+            frame: word.frame,
+            msg_slot: bits(name),
+            payload_len: bits(word.length.to_u64()),
+            placed,
+            reason: bits(if placed { 0 } else { reasons::NO_POSTED_BUFFER }),
+            of_bytes: true,
+            ..PlacementDone::default()
+        };
+        self.outcome = Some(PlacementOutcome { pkt: desc.pkt, ..random_bits(&mut self.rng) });
+        let longest = if self.rng.random_ratio(1, 20) { 1000 } else { 60 };
+        self.placing.push((self.cycle + self.rng.random_range(20..20 + longest), done));
+        self.end_of_sample(dut)
+    }
+
+    /// Cells that return, and what is counted.
+    fn end_of_sample(&mut self, dut: &Dut<PayloadScheduler>) -> Result<(), String> {
         if dut.free.valid.is_high() && dut.free.ready.is_high() {
             let pkt = dut.free.number();
             let frame = self.judge.freed(pkt)?;
+            if self.bytes.held.remove(&frame).is_some_and(|held| held > 0) {
+                return Err(format!("the cells of frame {frame} return, and bytes of it are still to be placed"));
+            }
             self.words.remove(&frame);
             self.commands.remove(&frame);
             self.outcomes.remove(&frame);
@@ -873,7 +1002,10 @@ impl Surroundings {
             unchanged!(desc, wanted, host dst_pid addr payload_len msg_len rule checks payload_offset msg_off buf_off redirected);
             return Ok(());
         }
-        unchanged!(desc, word, payload_offset payload_len);
+        unchanged!(desc, word, payload_len);
+        if desc.payload_offset.to_u64() != word.payload_offset.to_u64() {
+            return Err(format!("payload_offset of {desc:x?} is not that of {word:x?}"));
+        }
         let command = self.commands.get(&frame).filter(|c| c.opcode.to_u64() == u64::from(command::REDIRECT));
         let Some(command) = command.filter(|_| !word.to_host) else {
             if desc.redirected {

@@ -1,6 +1,6 @@
-/* Scatters UDP packets: a payload is a list of blocks, each its offset in the mailbox `window` of the context's process (32 bits, big-endian),
- * its length (16 bits) and its bytes. Each block goes from the packet buffer to its place in host memory without a copy. A packet whose list
- * does not end with its payload is dropped, after the blocks that could be read. */
+/* Scatters UDP packets: a payload is a list of blocks, each its offset in the mailbox `window` of the context's process (32 bits,
+ * big-endian), its length (16 bits) and its bytes. Each block goes from the packet buffer to its place in host memory without a copy. A
+ * packet whose list does not end with its payload is dropped, after the blocks that could be read. */
 #include "spindle.h"
 
 uint64_t window = 0x5ca77e4;

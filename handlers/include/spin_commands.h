@@ -106,8 +106,8 @@ SPIN_INLINE void spin_redirect(uint64_t mailbox, uint32_t offset) {
 /* Key of a redirect of bytes: its message names no epoch. */
 #define SPIN_NO_EPOCH 0u
 /* Places bytes of this task's packet straight from the packet buffer, as a separate message, into a mailbox of the context's process, at
- * an offset of its buffer. `bytes` is an address in the packet slot, any one of the frame (not of the tailroom), and `length` at least 1; but
- * what is placed are the bytes as they were received, whatever handlers have written there. Several at a time, as many as there are
+ * an offset of its buffer. `bytes` is any address of the frame in the packet slot, not of the tailroom, and `length` at least 1. What is
+ * placed are the bytes as they were received, whatever handlers have written there. Several at a time, as many as there are
  * handles, and beside spin_place, spin_redirect and the handler's return code, which they do not concern. The command ends when the
  * bytes are in host memory, or fails if the mailbox refuses them. A handler may return at once: the packet stays until then. */
 SPIN_INLINE void spin_redirect_key(uint64_t mailbox, uint32_t key, uint32_t offset, const void *bytes, uint32_t length) {

@@ -12,7 +12,8 @@
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it gets it |
 //! | | in `segment_goes`: the segment in this stage is the next to leave |
-//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done; the end of a TASK or of a redirect of bytes comes as that of a put |
+//! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
+//! | | the end of a TASK and of a redirect of bytes comes as that of a put |
 //! | reports | out `message` |
 //! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
@@ -24,7 +25,7 @@
 //! |---|---|
 //! | 0 | ISSUE is written |
 //! | 1 | the HPU is chosen; SOURCE is read; the next words follow, one per cycle |
-//! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 for those that end with ADDR_HI, 7 for a redirect of bytes, up to 11 |
+//! | n + 1 | the last of n words is judged; decision: 3 for SEND_PACKET and PLACE, 5 with ADDR_HI, up to 11 |
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
 //! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or

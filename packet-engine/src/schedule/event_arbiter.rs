@@ -20,7 +20,8 @@
 //! there are at most as many as the buffer has cells. Words from outside pass a register.
 //!
 //! The destination of a REDIRECT is kept here until stage A, so one REDIRECT is chosen in four cycles, as many as its placement
-//! takes later; redirects of bytes have a queue of their own. In stage A a REDIRECT uses the port that stores arrivals, in stage R a task: no arrival is chosen in that cycle.
+//! takes later; redirects of bytes have a queue of their own. In stage A a REDIRECT uses the port that stores arrivals, in stage R a
+//! task: no arrival is chosen in that cycle.
 
 use crate::schedule::age_scan::AgeCheckSink;
 use crate::schedule::evaluator::*;

@@ -105,13 +105,16 @@ fn descriptors_are_as_wide_as_their_fields_and_nested_members_stand_in_their_pla
         "offset",
         "address",
         "stamp",
+        "first",
+        "length",
+        "epoch",
         "spare",
     ];
     assert_eq!(command.len(), names.len(), "{command:?}");
     for (field, name) in command.iter().zip(names) {
         assert!(*field == name || name.ends_with(field), "{field} in the place of {name}");
     }
-    assert_eq!(find("command").bits(), 4 + 4 + 8 + 4 + 10 + 16 + 8 + 10 + 32 + 64 + 32 + 16);
+    assert_eq!(find("command").bits(), 4 + 4 + 8 + 4 + 10 + 16 + 8 + 10 + 32 + 64 + 32 + 11 + 12 + 16 + 1);
 }
 
 #[test]

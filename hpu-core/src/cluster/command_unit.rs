@@ -66,8 +66,8 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterQueue};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE, PLACE,
-    PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE,
+    COMPLETE, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{
     CombineTarget, Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest,
@@ -338,6 +338,7 @@ impl CommandUnit {
         self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
+        let completes = opcode == bits::<4>(COMPLETE);
         let place_full = self.place_reg_valid.q.val();
         let message_full = self.message_reg_valid.q.val();
         let off_cluster_full = !self.off_cluster_fits.q.val();
@@ -345,7 +346,7 @@ impl CommandUnit {
         let host_put_leaves = self.host_put_leaves.q.val();
         let stage_used = self.stage_used.q.val();
         let occupied = if command_class.is_message {
-            message_full
+            message_full | (completes & place_full)
         } else {
             self.current.q.val().full
                 | (is_place & place_full)
@@ -476,11 +477,11 @@ impl CommandUnit {
         };
     }
 
-    /// Hands a PLACE or REDIRECT to the scheduler.
+    /// Hands a PLACE, REDIRECT or COMPLETE to the scheduler.
     fn start_place(&mut self, opcode: Bits<4>, issuer: Issuer, decision: Decision) {
         let limits = self.limits.val();
         let place_full = self.place_reg_valid.q.val();
-        let places = decision.takes & decision.is_place;
+        let places = decision.takes & (decision.is_place | (opcode == bits::<4>(COMPLETE)));
         self.place_reg_valid.d.next = places | (place_full & !self.place.ready.val());
         if places {
             self.place_reg.d.next = Command {
@@ -504,7 +505,11 @@ impl CommandUnit {
         }
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
-        self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bit(0);
+        // A COMPLETE has no handle.
+        self.placed.valid.next = place_full
+            & self.place.ready.val()
+            & !place_reg.flags.get_bit(0)
+            & (place_reg.opcode != bits::<4>(COMPLETE));
         self.placed.next = Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<2>(0) };
     }
 

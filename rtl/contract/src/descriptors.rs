@@ -143,8 +143,8 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         has_slot: 1 "the message has state (several packets)",
         msg_slot: 8 "message table slot",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
-        pending: 1 "a handler of the message returned a *_PENDING code; reserved: the RVMA engine does not read the bit yet, and \
-            counts the packet at once",
+        pending: 1 "a handler of the message returned a *_PENDING code, and none has given COMPLETE: the buffer of the packet \
+            completes after the message's pending_end",
         redirected: 1 "REDIRECT of this one packet by a handler: the key is not compared, and a managed mailbox chooses the offset; \
             psn, key, flags and epoch are 0",
         host: 1 "the whole frame, for the host window: dst_pid is its process, addr[15:0] the mailbox; the payload is the frame with \
@@ -163,6 +163,12 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         placed: 1 "1 = written to host memory, 0 = refused",
         reason: 5 "why refused (reasons::Drop)",
         spare: 7 "zero",
+    }
+    /// A pending message is done; from the scheduler to the RVMA engine.
+    PendingEnd "pending_end" {
+        msg_slot: 8 "message table slot",
+        frame: 16 "frame whose handler gave COMPLETE, or whose end is the message's",
+        ended: 1 "the message has ended, and its slot is free; 0 = a handler gave COMPLETE",
     }
     /// Decision of a mailbox on a packet, before its `PlacementDone`; from the RVMA engine to the responder.
     PlacementOutcome "placement_outcome" {

@@ -33,6 +33,8 @@
 //! A task without a packet is a message that begins in COMPLETING, with its handler, and ends with it. It is *pending* from the start:
 //! only a task that failed has an event.
 //!
+//! COMPLETE of a handler changes nothing but `completed` of its message: placements that are ordered later are not *pending*.
+//!
 //! A frame counts as PLACED when it was written to host memory, whatever the handler returns later; else as HANDLER_FAIL,
 //! HANDLER_DROP or the reason of the refusal; else as HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
@@ -131,6 +133,7 @@ impl Evaluator {
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { moves.phase };
         message.keyed = was.keyed & !closes & !moves.ages;
         message.pending = was.pending | ev.returned.pending;
+        message.completed = was.completed | ev.completes;
         message.complete = complete;
         // Not written when the arrival is turned away.
         if arrives {
@@ -188,7 +191,7 @@ impl Evaluator {
             // The last packet's fields serve the completion handler, so its cells return with that.
             free: (ends & !completion) | moves.turned_away | (moves.completion_done & !ev.ends.task) | fast,
             accept: moves.accepted,
-            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast & !task_begins,
+            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast & !task_begins & !ev.completes,
             write_message: !moves.turned_away & !fast,
             forget: was.keyed & (gives_back | moves.ages | closes),
             release: gives_back,
@@ -308,6 +311,7 @@ impl Evaluator {
         let placed_by_rule = moves.accepted & ev.to_host & !ev.lost;
         // A command counts only while the handler that gave it runs, and once.
         let placed_by_command = (ev.kind == EVENT_PLACE)
+            & !ev.completes
             & packet.alive
             & packet.task_busy
             & !packet.placement_requested

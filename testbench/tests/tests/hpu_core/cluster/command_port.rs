@@ -110,6 +110,8 @@ enum Outcome {
     Task([u64; 2], u64, u64, u64),
     /// Opcode, who, frame, low, high, message slot, length.
     Message([u64; 7]),
+    /// A message is done, beside its event: frame, message slot.
+    Complete(u64, u64),
     /// Header and words.
     Far(Vec<u32>),
     /// First byte in L1 and bytes of a segment in the stage, which no one issued.
@@ -169,7 +171,7 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 9],
+    seen: [u64; 10],
 }
 
 impl Bench {
@@ -293,7 +295,7 @@ impl Bench {
             | Outcome::Place(.., handle)
             | Outcome::Redirect(.., handle)
             | Outcome::Task(.., handle) => handles | 1 << handle,
-            Outcome::Message(_) | Outcome::Segment(..) => handles,
+            Outcome::Message(_) | Outcome::Complete(..) | Outcome::Segment(..) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> 20 & 3),
         });
         let ends = ends & !waiting;
@@ -406,7 +408,10 @@ impl Bench {
             let place = self.dut.place.bytes();
             let get = |name| crate::hpu_core::fields::field("command", &place, name);
             let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
-            come.push(if get("flags") == 1 {
+            come.push(if get("opcode") == u64::from(command::COMPLETE) {
+                assert_eq!(get("flags"), 0);
+                Outcome::Complete(frame, slot)
+            } else if get("flags") == 1 {
                 assert_eq!(get("opcode"), u64::from(command::REDIRECT));
                 Outcome::Task([get("offset"), get("address")], get("context"), frame, handle)
             } else if get("opcode") == u64::from(command::REDIRECT) {
@@ -444,6 +449,7 @@ impl Bench {
                 Outcome::Job(..) => 0,
                 Outcome::Place(..) => 1,
                 Outcome::Message(_) => 2,
+                Outcome::Complete(..) => 9,
                 Outcome::Far(_) => 3,
                 Outcome::Redirect(..) => 5,
                 Outcome::Segment(..) => 6,
@@ -633,6 +639,10 @@ impl Bench {
             if opcode != u64::from(command::PRINT) || who & 15 > 0 {
                 self.expected.extend(outcome);
             }
+            if opcode == u64::from(command::COMPLETE) {
+                let limits = self.limits[state.bank as usize];
+                self.expected.push(Outcome::Complete(limits.frame, limits.msg_slot));
+            }
             self.cycle();
             return;
         }
@@ -732,7 +742,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 9],
+            seen: [0; 10],
         };
         (0..2).for_each(|thread| bench.begin(thread));
         for step in 0..24_000 {
@@ -790,7 +800,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines, tasks: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, completes: {:?}",
             bench.seen
         );
         assert!(bench.summed > 20, "{} frames with checksums", bench.summed);

@@ -180,8 +180,9 @@ impl Bench {
             msg_off: bits(put.msg_off),
             buf_off: bits(put.buf_off),
             epoch: bits(put.epoch),
-            has_slot: put.slot.is_some(),
-            msg_slot: bits(put.slot.unwrap_or(0)),
+            has_slot: put.slot.or(put.holder).is_some(),
+            msg_slot: bits(put.slot.or(put.holder).unwrap_or(0)),
+            pending: put.holder.is_some(),
             redirected: put.redirected,
             ..PlacementDesc::default()
         };

@@ -518,7 +518,7 @@ impl Surroundings {
         self.offer_task(dut);
         self.hpus.drive(&dut.task_room, now);
         dut.placement_outcome.offer(self.outcome.take());
-        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready] {
+        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready, &dut.pending_end.ready] {
             port.set(self.ready());
         }
         dut.eval();

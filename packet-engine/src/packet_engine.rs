@@ -28,8 +28,9 @@ use crate::transmit::responder::Responder;
 use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
 use spindle_blocks::checksum::ChecksumField;
 use spindle_blocks::{
-    Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc, PlacementDone,
-    PendingEnd, PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
+    Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PendingEnd, PlacementDesc,
+    PlacementDone, PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone,
+    TaskTrace,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};

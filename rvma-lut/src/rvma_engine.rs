@@ -410,7 +410,7 @@ impl RvmaEngine {
         self.pending_end.join(&mut self.holds.pending_end);
         self.buffer_queue.buffer_event.join(&mut self.holds.queue_event);
         self.holds.buffer_event.join(&mut self.counters.buffer_event);
-        self.holds.release.join(&mut self.counters.release);
+        self.holds.hold_end.join(&mut self.counters.hold_end);
         self.buffer_queue.posted.join(&mut self.counters.posted);
         self.counters.posted_record.next = self.buffer_queue.posted_record.val();
         self.report.bytes_acked.join(&mut self.counters.bytes_acked);

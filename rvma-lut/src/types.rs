@@ -273,7 +273,7 @@ pub struct HoldRequest {
 
 /// A hold is over.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
-pub struct HoldRelease {
+pub struct HoldEnd {
     /// Buffer.
     pub slot: Bits<14>,
     /// Frame whose handler gave COMPLETE, or that ended the message.

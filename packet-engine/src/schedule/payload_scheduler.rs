@@ -57,8 +57,8 @@ use crate::schedule::ready_list::ReadyList;
 use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PendingEnd, PlacementDesc, PlacementDone,
-    PlacementOutcome, PolicySink, TaskDesc, TaskDone,
+    Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PendingEnd, PlacementDesc,
+    PlacementDone, PlacementOutcome, PolicySink, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;

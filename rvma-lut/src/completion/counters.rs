@@ -2,7 +2,7 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | holds | in `buffer_event` (with headroom), `release` |
+//! | holds | in `buffer_event` (with headroom), `hold_end` |
 //! | buffer queue | in `posted` (pulse), `posted_record` |
 //! | report | in `bytes_acked` |
 //! | completion | out `completion` (with headroom) |
@@ -18,10 +18,10 @@
 //!
 //! The entry of an open buffer counts the bytes acknowledged; that of a closed one counts the bytes still missing down.
 //!
-//! A hold of a pending message counts as a byte that is missing, and its release as the answer to that byte. So a buffer
+//! A hold of a pending message counts as a byte that is missing, and its end as the answer to that byte. So a buffer
 //! is complete when no message holds it, too.
 //!
-//! One event, release or acknowledged packet per two cycles, also for one buffer:
+//! One event, end of a hold or acknowledged packet per two cycles, also for one buffer:
 //!
 //! | cycle | step |
 //! |---|---|
@@ -88,7 +88,7 @@ pub struct Counters {
     /// Bytes of a packet whose write ended.
     pub bytes_acked: Sink<BytesAcked>,
     /// A hold is over.
-    pub release: Sink<HoldRelease>,
+    pub hold_end: Sink<HoldEnd>,
     /// Buffer that is complete.
     pub completion: HeadroomSource<Completion>,
     events: Fifo<BufferEvent, EVENT_BITS>,
@@ -194,9 +194,9 @@ impl Counters {
         let bytes_acked = self.bytes_acked.val();
         let go = !self.taken.q.val() & !self.checked.q.val() & self.completion.headroom.val();
         self.events.read.ready.next = go;
-        let release = self.release.val();
-        self.release.ready.next = go & !self.events.read.valid.val();
-        self.bytes_acked.ready.next = go & !self.events.read.valid.val() & !self.release.valid.val();
+        let hold_end = self.hold_end.val();
+        self.hold_end.ready.next = go & !self.events.read.valid.val();
+        self.bytes_acked.ready.next = go & !self.events.read.valid.val() & !self.hold_end.valid.val();
         self.op.next = CountOp {
             ok: bytes_acked.ok,
             amount: bit_cast::<33, 16>(bytes_acked.length),
@@ -214,14 +214,14 @@ impl Counters {
             self.op.next.amount = bit_cast::<33, 32>(buffer_event.total) | repeat::<33>(buffer_event.hold);
             self.op.next.slot = buffer_event.slot;
             self.op.next.frame = buffer_event.frame;
-        } else if self.release.valid.val() {
+        } else if self.hold_end.valid.val() {
             self.op.next.holds = true;
             self.op.next.amount = bits::<33>(1);
-            self.op.next.slot = release.slot;
-            self.op.next.frame = release.frame;
+            self.op.next.slot = hold_end.slot;
+            self.op.next.frame = hold_end.frame;
         }
         let op = self.op.val();
-        let take = go & (self.events.read.valid.val() | self.release.valid.val() | self.bytes_acked.valid.val());
+        let take = go & (self.events.read.valid.val() | self.hold_end.valid.val() | self.bytes_acked.valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
         self.counts.read(take, op.slot);

@@ -5,7 +5,7 @@
 //! | binding | in `hold` (pulse): a pending message is bound; out `room` |
 //! | packet engine | in `pending_end`: a message is done |
 //! | buffer queue | in `queue_event` (with headroom) |
-//! | counters | out `buffer_event` (with headroom): holds, and the events of the queue 3 cycles later; out `release` |
+//! | counters | out `buffer_event` (with headroom): holds, and the events of the queue 3 cycles later; out `hold_end` |
 //! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept` |
 //!
 //! A message holds a buffer once, however many of its packets are bound to it in succession. The buffer bound last is at
@@ -15,9 +15,9 @@
 //!
 //! | cycle | a hold | `pending_end` | each node |
 //! |---|---|---|---|
-//! | 0 | the message is read | the message is read, if no hold is | the node is read, if `release` is free |
+//! | 0 | the message is read | the message is read, if no hold is | the node is read, if `hold_end` is free |
 //! | 1 | written; the buffer before goes to a node | emptied | given back |
-//! | 2 | `buffer_event` | `release` | `release` |
+//! | 2 | `buffer_event` | `hold_end` | `hold_end` |
 //!
 //! **Order.** The counters learn of a hold before the same packet closes the buffer, and after the buffer was posted: the
 //! events of the queue pass three registers, a hold takes two cycles. Both never leave in one cycle, because two packets
@@ -27,7 +27,7 @@
 //! message comes after the ends of its placements, so no packet of it is bound later.
 //!
 //! The sweep removes the holds of a buffer (of a mailbox) that is taken back: its slot may be posted again while the message
-//! is pending. It begins 8 cycles after `sweep`, when no hold is on its way, and after the last `release` has been taken;
+//! is pending. It begins 8 cycles after `sweep`, when no hold is on its way, and after the last `hold_end` has been taken;
 //! 256 cycles. No message is done meanwhile.
 
 use crate::prelude::*;
@@ -81,7 +81,7 @@ pub struct Holds {
     /// Buffer posted, closed, cut or held.
     pub buffer_event: HeadroomSource<BufferEvent>,
     /// A hold is over.
-    pub release: Source<HoldRelease>,
+    pub hold_end: Source<HoldEnd>,
     /// Remove holds.
     pub sweep: Signal<In, Bit>,
     /// Those of `sweep_mailbox`; else those of `sweep_slot`.
@@ -117,8 +117,8 @@ pub struct Holds {
     node: DFF<Bits<8>>,
     held_out: DFF<Bits<14>>,
     held_out_valid: Reg<Bit>,
-    release_out: DFF<HoldRelease>,
-    release_out_valid: Reg<Bit>,
+    hold_end_out: DFF<HoldEnd>,
+    hold_end_out_valid: Reg<Bit>,
     end_frame: DFF<Bits<16>>,
     delayed: [DFF<BufferEvent>; 3],
     delayed_valid: [Reg<Bit>; 3],
@@ -207,8 +207,8 @@ impl Holds {
 
     /// A message is done: its holds are over, one after the other.
     fn end_message(&mut self) {
-        let end = self.pending_end.val();
-        let free = !self.release_out_valid.q.val() | self.release.ready.val();
+        let done = self.pending_end.val();
+        let free = !self.hold_end_out_valid.q.val() | self.hold_end.ready.val();
         let stops = self.clearing.q.val() | self.sweep.val();
         let first = self.state.q.val() == EndState::First;
         let at_node = self.state.q.val() == EndState::Node;
@@ -216,11 +216,11 @@ impl Holds {
         self.pending_end.ready.next = first;
         self.gives_node.next = at_node;
         self.returned.write.offer(at_node, self.node.q.val());
-        self.release_out_valid.load(self.release.ready.val(), false);
+        self.hold_end_out_valid.load(self.hold_end.ready.val(), false);
         if self.state.q.val() == EndState::Idle {
             if self.pending_end.valid.val() & !self.hold.valid.val() & free & !stops {
                 self.reads.next = true;
-                self.read_at.next = end.msg_slot;
+                self.read_at.next = done.msg_slot;
                 self.state.d.next = EndState::First;
             }
         } else if self.state.q.val() == EndState::Fetch {
@@ -228,23 +228,23 @@ impl Holds {
         } else {
             if first {
                 self.writes.next = true;
-                self.write_at.next = end.msg_slot;
-                self.written.next = Hold { over: !end.ended, ..Hold::default() };
-                self.end_frame.d.next = end.frame;
+                self.write_at.next = done.msg_slot;
+                self.written.next = Hold { over: !done.ended, ..Hold::default() };
+                self.end_frame.d.next = done.frame;
             }
             self.state.d.next = if hold.more { EndState::Fetch } else { EndState::Idle };
             self.node.d.next = hold.link;
-            self.release_out_valid.d.next = hold.live;
-            self.release_out.d.next =
-                HoldRelease { slot: hold.slot, frame: if first { end.frame } else { self.end_frame.q.val() } };
+            self.hold_end_out_valid.d.next = hold.live;
+            self.hold_end_out.d.next =
+                HoldEnd { slot: hold.slot, frame: if first { done.frame } else { self.end_frame.q.val() } };
         }
-        self.release.offer(self.release_out_valid.q.val(), self.release_out.q.val());
+        self.hold_end.offer(self.hold_end_out_valid.q.val(), self.hold_end_out.q.val());
     }
 
     /// Sweep: reads one message and one node per cycle, and writes both without their holds in the next cycle.
     fn sweep_holds(&mut self) {
         let at = self.sweep_at.q.val();
-        let idle = (self.state.q.val() == EndState::Idle) & !self.release_out_valid.q.val();
+        let idle = (self.state.q.val() == EndState::Idle) & !self.hold_end_out_valid.q.val();
         let waited = self.waited.q.val();
         self.waited.d.next = if !self.sweep.val() {
             bits::<3>(0)

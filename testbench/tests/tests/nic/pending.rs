@@ -60,7 +60,10 @@ int payload_handler(const spin_payload_t *p, void *state) {
     }
     return SPIN_SUCCESS;
 }
-int completion_handler(const spin_completion_t *c, void *state) {
+int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state) {
+    const spin_task_t *c = spin_task();
+    (void)dropped_bytes;
+    (void)flow_control_triggered;
     (void)state;
     uint32_t n = c->msg_id & 63;
     while (!control.go[n]) {
@@ -230,7 +233,13 @@ fn random_messages() {
             bench.check(&posted, &open, &lengths, &format!("round {round}, all bytes are placed"));
             for message in messages.iter().chain(&rest) {
                 let mut got = vec![0; message.data.len()];
-                bench.nic.card.sim().memory().memory.read(posted[message.buffer].buffer + message.offset as u64, &mut got);
+                bench
+                    .nic
+                    .card
+                    .sim()
+                    .memory()
+                    .memory
+                    .read(posted[message.buffer].buffer + message.offset as u64, &mut got);
                 assert!(got == message.data, "bytes of message {:x} lie in memory", message.id);
             }
             let deactivates = bench.rng.random_range(0..3) == 0;

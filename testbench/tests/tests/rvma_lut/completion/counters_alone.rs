@@ -5,7 +5,7 @@ use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rvma_lut::completion::counters::Counters;
-use rvma_lut::types::{BufferEvent, BytesAcked, HoldRelease, RecordEntry};
+use rvma_lut::types::{BufferEvent, BytesAcked, HoldEnd, RecordEntry};
 use spindle_blocks::desc::Completion;
 use spindle_contract::wire::status;
 use spindle_harness::{run_with_wave_on_failure, share, Dut};
@@ -36,7 +36,7 @@ struct Buffer {
 enum Op {
     Event(BufferEvent),
     Acked(BytesAcked),
-    Release(HoldRelease),
+    Release(HoldEnd),
 }
 
 #[derive(Default)]
@@ -121,7 +121,7 @@ struct Bench {
     dut: Dut<Counters>,
     model: Model,
     acked: Option<BytesAcked>,
-    release: Option<HoldRelease>,
+    release: Option<HoldEnd>,
 }
 
 impl Bench {
@@ -135,7 +135,7 @@ impl Bench {
     fn reset(&mut self) {
         self.dut.buffer_event.valid.set(false);
         self.dut.bytes_acked.valid.set(false);
-        self.dut.release.valid.set(false);
+        self.dut.hold_end.valid.set(false);
         self.dut.posted.valid.set(false);
         self.dut.completion.headroom.set(false);
         self.dut.reset();
@@ -160,7 +160,7 @@ impl Bench {
             dut.buffer_event.payload.set(event);
         }
         dut.bytes_acked.offer(self.acked);
-        dut.release.offer(self.release);
+        dut.hold_end.offer(self.release);
         dut.completion.headroom.set(room);
         dut.eval();
         let cycle = model.cycle;
@@ -172,7 +172,7 @@ impl Bench {
         // Neither in the cycle after another one nor in that in which its counts are written.
         let go = model.taken[0].is_none() && model.taken[2].is_none() && room;
         let releases = go && model.events.is_empty();
-        assert_eq!(dut.release.ready.is_high(), releases, "cycle {cycle}");
+        assert_eq!(dut.hold_end.ready.is_high(), releases, "cycle {cycle}");
         let acks = releases && self.release.is_none();
         assert_eq!(dut.bytes_acked.ready.is_high(), acks, "cycle {cycle}");
         let op = if acks { self.acked.take().map(Op::Acked) } else { None };
@@ -295,14 +295,17 @@ fn random_buffers_are_the_models() {
                     }
                 }
                 if bench.release.is_none() && rng.random_bool(0.1) {
-                    let slots: Vec<u64> =
-                        plans.iter().filter(|plan| plan.1.held > 0).map(|plan| *plan.0).collect();
+                    let slots: Vec<u64> = plans.iter().filter(|plan| plan.1.held > 0).map(|plan| *plan.0).collect();
                     // A hold that is on its way goes first.
-                    if let Some(slot) = slots.choose(&mut rng).filter(|slot| !bench.model.events_of(**slot)) {
+                    if let Some(slot) = slots.choose(&mut rng).filter(|slot| {
+                        let comes = event.is_some_and(|event: BufferEvent| event.slot.to_u64() == **slot);
+                        !comes && !bench.model.events_of(**slot)
+                    }) {
                         let plan = plans.get_mut(slot).unwrap();
                         plan.held -= 1;
                         plan.from = plan.from.max(cycle);
-                        bench.release = Some(HoldRelease { slot: bits(*slot), frame: bits(u64::from(rng.random::<u16>())) });
+                        bench.release =
+                            Some(HoldEnd { slot: bits(*slot), frame: bits(u64::from(rng.random::<u16>())) });
                         let late = bench.model.buffers[slot].total.is_some() && plan.packets.is_empty();
                         released[usize::from(late)] += 1;
                     }

@@ -4,7 +4,7 @@
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rvma_lut::placement::holds::Holds;
-use rvma_lut::types::{BufferEvent, HoldRelease, HoldRequest};
+use rvma_lut::types::{BufferEvent, HoldEnd, HoldRequest};
 use spindle_blocks::desc::PendingEnd;
 use spindle_blocks::RamStyle;
 use spindle_harness::{random_bits, run_with_wave_on_failure, share, Dut};
@@ -52,7 +52,7 @@ fn random_holds_are_the_models() {
             let mut messages: BTreeMap<u64, Message> = BTreeMap::new();
             // What leaves for the counters: holds after two cycles, events of the queue after three.
             let mut expected: BTreeMap<u64, BufferEvent> = BTreeMap::new();
-            let mut releases: VecDeque<HoldRelease> = VecDeque::new();
+            let mut releases: VecDeque<HoldEnd> = VecDeque::new();
             let mut last_hold = 0;
             let mut end: Option<PendingEnd> = None;
             let mut sweep: Option<(bool, u64, u64)> = None;
@@ -76,7 +76,8 @@ fn random_holds_are_the_models() {
                 });
                 dut.hold.offer(hold);
                 // The queue's events come with a hold, or beside none.
-                let event = (hold.is_some() && rng.random()).then(|| BufferEvent { hold: false, ..random_bits(&mut rng) });
+                let event =
+                    (hold.is_some() && rng.random()).then(|| BufferEvent { hold: false, ..random_bits(&mut rng) });
                 dut.queue_event.valid.set(event.is_some());
                 if let Some(event) = event {
                     dut.queue_event.payload.set(event);
@@ -100,7 +101,7 @@ fn random_holds_are_the_models() {
                 dut.sweep_all.set(all);
                 dut.sweep_slot.set(slot);
                 dut.sweep_mailbox.set(mailbox);
-                dut.release.ready.set(rng.random_bool(if phase == 2 { 0.2 } else { 0.7 }));
+                dut.hold_end.ready.set(rng.random_bool(if phase == 2 { 0.2 } else { 0.7 }));
                 let headroom: bool = rng.random();
                 dut.buffer_event.headroom.set(headroom);
                 dut.eval();
@@ -108,7 +109,7 @@ fn random_holds_are_the_models() {
 
                 let found = dut.buffer_event.valid.is_high().then(|| dut.buffer_event.payload.get());
                 assert_eq!(found, expected.remove(&now), "cycle {now}");
-                if let Some(release) = dut.release.taken() {
+                if let Some(release) = dut.hold_end.taken() {
                     let wanted = releases.pop_front().unwrap_or_else(|| panic!("cycle {now}: {release:?} of nothing"));
                     assert_eq!(release, wanted, "cycle {now}");
                     released += 1;
@@ -119,7 +120,7 @@ fn random_holds_are_the_models() {
                     let message = messages.remove(&slot).unwrap_or_default();
                     let frame = taken.frame;
                     let slots = message.places.iter().rev().flatten();
-                    releases.extend(slots.map(|(slot, _)| HoldRelease { slot: bits(*slot), frame }));
+                    releases.extend(slots.map(|(slot, _)| HoldEnd { slot: bits(*slot), frame }));
                     if !taken.ended {
                         messages.insert(slot, Message { places: vec![], over: true });
                     }
@@ -173,7 +174,7 @@ fn random_holds_are_the_models() {
 fn cycles() {
     run_with_wave_on_failure("holds_alone_cycles", |wave| {
         let dut = Dut::new(wave, Holds::new(RamStyle::Block), "holds");
-        dut.release.ready.set(true);
+        dut.hold_end.ready.set(true);
         (0..CLEAR + 2).for_each(|_| dut.tick());
         for slot in 0..3u64 {
             dut.hold.offer(Some(HoldRequest { msg_slot: bits(9), slot: bits(slot), mailbox: bits(1) }));
@@ -185,7 +186,7 @@ fn cycles() {
         let mut seen = vec![];
         for cycle in 0..12 {
             dut.eval();
-            if let Some(release) = dut.release.taken() {
+            if let Some(release) = dut.hold_end.taken() {
                 assert_eq!(release.frame.to_u64(), 77);
                 seen.push((cycle, release.slot.to_u64()));
             }

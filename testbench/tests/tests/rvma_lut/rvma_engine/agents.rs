@@ -275,7 +275,10 @@ impl Agents {
     /// Nothing waits to be offered.
     pub fn idle(&self) -> bool {
         let readers = self.readers.iter().all(|r| r.requests.queue.is_empty() && r.beats.is_empty());
-        readers && self.pending_ends.queue.is_empty() && self.atomics.queue.is_empty() && self.events.iter().all(|events| events.queue.is_empty())
+        readers
+            && self.pending_ends.queue.is_empty()
+            && self.atomics.queue.is_empty()
+            && self.events.iter().all(|events| events.queue.is_empty())
     }
 
     fn chance(&mut self, percent: u32) -> bool {

@@ -73,7 +73,8 @@ fn storm(context: &WaveContext, pace: Pace, rounds: usize) {
             for put in &mut parts {
                 if is_pending && rng.random_range(0..4) == 0 {
                     put.redirected = true;
-                    put.addr = boxes.choose(&mut rng).unwrap().0;
+                    // Not to the catch-all mailbox, where a spilled packet may come after the next packet.
+                    put.addr = boxes[..4].choose(&mut rng).unwrap().0;
                     put.slot = None;
                     (put.flags, put.msg_off, put.header) = (0, 0, vec![]);
                     put.msg_len = put.payload.len() as u32;
@@ -197,6 +198,8 @@ fn as_many_buffers_as_there_are_nodes() {
             twin.put(&put(HELD + 1, None), 100);
             twin.check_records("one is not");
             twin.pending_end(5, true);
+            // Epochs take one record in 7 cycles, in which the host is idle for some.
+            twin.bench.steps(10 * u64::from(HELD));
             twin.check_records("the message is done");
             assert_eq!(twin.model.records.len() as u32, (round + 1) * (HELD + 1));
         }

@@ -67,7 +67,16 @@ impl Bench {
         dut.pending_end.ready.set(true);
         dut.task_room.set(u32::MAX);
         install(&dut, &dut.policy, &dut.message_event.ready, &vec![*policy; 16]);
-        Bench { dut, freed: vec![], drops: vec![], tasks: vec![], placements: vec![], events: vec![], pending_ends: vec![], now: 0 }
+        Bench {
+            dut,
+            freed: vec![],
+            drops: vec![],
+            tasks: vec![],
+            placements: vec![],
+            events: vec![],
+            pending_ends: vec![],
+            now: 0,
+        }
     }
 
     /// One cycle with the inputs as they stand.

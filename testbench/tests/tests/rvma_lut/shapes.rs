@@ -31,6 +31,7 @@ use rvma_lut::lookup::stash::Stash;
 use rvma_lut::lookup::Lookup;
 use rvma_lut::placement::binding::Binding;
 use rvma_lut::placement::buffer_queue::BufferQueue;
+use rvma_lut::placement::holds::Holds;
 use rvma_lut::placement::windows::Windows;
 use rvma_lut::placement::Placement;
 use rvma_lut::registers::Registers;

@@ -294,7 +294,7 @@ fn random_buffers_are_the_models() {
                         }
                     }
                 }
-                if bench.release.is_none() && rng.random_bool(0.1) {
+                if bench.release.is_none() && rng.random_bool(0.01) {
                     let slots: Vec<u64> = plans.iter().filter(|plan| plan.1.held > 0).map(|plan| *plan.0).collect();
                     // A hold that is on its way goes first.
                     if let Some(slot) = slots.choose(&mut rng).filter(|slot| {
@@ -345,7 +345,7 @@ fn random_buffers_are_the_models() {
                 }
             }
         }
-        assert!(released.iter().all(|count| *count > 20), "{released:?} holds over before and after the last packet");
+        assert!(released.iter().all(|count| *count > 5), "{released:?} holds over before and after the last packet");
         assert!(
             seen.iter().all(|count| *count > 10),
             "{seen:?} done, partial, cancelled, cycles without room, of {buffers}"

@@ -179,14 +179,14 @@ impl Holds {
         self.requested.d.next = self.hold.valid.val();
         self.request.load(self.hold.valid.val(), self.hold.val());
         let again = message.live & (message.slot == request.slot);
-        let holds = self.requested.q.val() & !message.over & !again;
-        let moves = holds & message.live;
+        let takes = self.requested.q.val() & !message.over & !again;
+        let moves = takes & message.live;
         let returned = self.returned.read.valid.val();
         let node = if returned { self.returned.read.val() } else { self.fresh.q.val().get_bits::<8>(0) };
         self.takes_node.next = moves;
         self.returned.read.ready.next = moves;
         self.fresh.load(moves & !returned, self.fresh.q.val() + 1);
-        if holds {
+        if takes {
             self.writes.next = true;
             self.write_at.next = request.msg_slot;
             self.written.next = Hold {
@@ -201,7 +201,7 @@ impl Holds {
         if moves {
             self.nodes.write(true, node, message);
         }
-        self.held_out_valid.d.next = holds;
+        self.held_out_valid.d.next = takes;
         self.held_out.d.next = request.slot;
     }
 

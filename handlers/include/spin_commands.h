@@ -230,7 +230,9 @@ SPIN_INLINE void spin_host_compare_swap(uint32_t offset, uint32_t length, uint64
 
 /* Writes an event with these values into the event ring of the context's process. */
 SPIN_INLINE void spin_event(uint32_t length, uint64_t user) { spin_command(SPIN_OP_EVENT, (const void *)0, length, user); }
-/* Reports to the host the end of a message that a handler had postponed with a PENDING code. */
+/* This handler's message is done: writes an event with these values, and, if its header handler returned a PENDING code, ends the holds
+ * on the buffers in which its packets were placed, so that they complete. The end of the message does that too. A fault unless the
+ * context's process has an event ring. */
 SPIN_INLINE void spin_complete(uint32_t length, uint64_t user) {
     spin_command(SPIN_OP_COMPLETE, (const void *)0, length, user);
 }

@@ -28,8 +28,9 @@ use crate::transmit::responder::Responder;
 use spindle_blocks::bundles::{BeatSource, EgressSink, FrameSource, RxSink};
 use spindle_blocks::checksum::ChecksumField;
 use spindle_blocks::{
-    Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PlacementDesc, PlacementDone,
-    PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone, TaskTrace,
+    Command, CsrRequest, CsrResponse, EndTrace, EventDesc, HostRead, JoinTrace, PendingEnd, PlacementDesc,
+    PlacementDone, PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone,
+    TaskTrace,
 };
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
@@ -91,6 +92,8 @@ pub struct PacketEngine {
     pub place_data: BeatSource,
     /// Ended placement.
     pub placement_done: Sink<PlacementDone>,
+    /// A pending message is done.
+    pub pending_end: Source<PendingEnd>,
     /// What a mailbox said to a packet, before its `placement_done`.
     pub placement_outcome: PulseSink<PlacementOutcome>,
     /// End of a message.
@@ -233,6 +236,7 @@ impl PacketEngine {
         self.task_timers.counts.join(&mut self.registers.task_counts);
         self.payload_scheduler.placement.join(&mut self.placement);
         self.placement_done.join(&mut self.payload_scheduler.placement_done);
+        self.payload_scheduler.pending_end.join(&mut self.pending_end);
 
         self.placement_outcome.join(&mut self.payload_scheduler.placement_outcome);
         // Events: ends of messages before ends of puts.

@@ -5,7 +5,7 @@
 //!  placement -> lookup -> binding <-> buffer_queue <--------------------+
 //!                 ^          | bound      | buffer_event                | freed
 //!  csr -> doorbell -> command_unit        v                             |
-//!                            |        counters -> completion -> epochs -+
+//!                            |  holds -> counters -> completion -> epochs -+
 //!                            |            ^            |
 //!                            v            | bytes_acked| record (by internal_write_mux)
 //!                        placement -> dma_writer <-----+---- dma
@@ -50,7 +50,7 @@ use crate::host_access::{
     regions, ring_reads,
 };
 use crate::lookup::Lookup;
-use crate::placement::{binding, buffer_queue, Placement};
+use crate::placement::{binding, buffer_queue, holds, Placement};
 use crate::prelude::*;
 use crate::registers::Registers;
 use spindle_blocks::checksum::ChecksumField;
@@ -69,6 +69,8 @@ pub struct RvmaEngine {
     pub placement_done: Source<PlacementDone>,
     /// Answer of a mailbox to a packet, before its `placement_done`.
     pub placement_outcome: Pulse<PlacementOutcome>,
+    /// A pending message is done.
+    pub pending_end: Sink<PendingEnd>,
     /// DMA command of a handler, length at least 1.
     pub dma: Sink<DmaDesc>,
     /// Bytes of the command.
@@ -120,6 +122,7 @@ pub struct RvmaEngine {
     lookup: Lookup,
     binding: binding::Binding,
     buffer_queue: buffer_queue::BufferQueue,
+    holds: holds::Holds,
     placement_stage: Placement,
     dma_writer: dma_writer::DmaWriter,
     read_requests: read_requests::ReadRequests,
@@ -164,6 +167,7 @@ impl RvmaEngine {
             lookup: Lookup::new(config.mailboxes),
             binding: binding::Binding::new(RamStyle::on(config, config.live_messages)),
             buffer_queue: buffer_queue::BufferQueue::new(config.mailboxes, config.posted_buffers, spare),
+            holds: holds::Holds::new(RamStyle::on(config, config.live_messages)),
             counters: counters::Counters::new(config.posted_buffers),
             epochs: epochs::Epochs::new(config.mailboxes, config.posted_buffers),
             completion_unit: CompletionUnit::new(config.posted_buffers),
@@ -401,7 +405,12 @@ impl RvmaEngine {
     }
 
     fn join_completion(&mut self) {
-        self.buffer_queue.buffer_event.join(&mut self.counters.buffer_event);
+        self.binding.hold.join(&mut self.holds.hold);
+        self.binding.hold_room.next = self.holds.room.val();
+        self.pending_end.join(&mut self.holds.pending_end);
+        self.buffer_queue.buffer_event.join(&mut self.holds.queue_event);
+        self.holds.buffer_event.join(&mut self.counters.buffer_event);
+        self.holds.hold_end.join(&mut self.counters.hold_end);
         self.buffer_queue.posted.join(&mut self.counters.posted);
         self.counters.posted_record.next = self.buffer_queue.posted_record.val();
         self.report.bytes_acked.join(&mut self.counters.bytes_acked);
@@ -436,7 +445,11 @@ impl RvmaEngine {
         self.binding.sweep_all.next = self.command_unit.reclaim.closes.val();
         self.binding.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
         self.binding.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
-        self.buffer_reclaim.swept.next = self.binding.swept.val();
+        self.holds.sweep.next = self.buffer_reclaim.sweep.val();
+        self.holds.sweep_all.next = self.command_unit.reclaim.closes.val();
+        self.holds.sweep_slot.next = self.buffer_reclaim.sweep_slot.val();
+        self.holds.sweep_mailbox.next = self.command_unit.queue_command.val().mailbox;
+        self.buffer_reclaim.swept.next = self.binding.swept.val() & self.holds.swept.val();
         self.buffer_reclaim.acked.next = self.report.bytes_acked.valid.val() & self.counters.bytes_acked.ready.val();
         self.buffer_reclaim.acked_phase.next = self.report.bytes_acked.val().fence_phase;
 

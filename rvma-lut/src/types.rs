@@ -155,6 +155,8 @@ pub struct Packet {
     pub host: Bit,
     /// Bytes of a packet that a handler redirects: `msg_slot` names the command.
     pub of_bytes: Bit,
+    /// Its message is pending: the buffer is held.
+    pub pending: Bit,
 }
 
 /// A packet with its mailbox.
@@ -241,11 +243,13 @@ pub struct QueueCommand {
     pub record: Bits<60>,
 }
 
-/// A buffer is posted, closed or cut.
+/// A buffer is posted, closed, cut or held.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct BufferEvent {
-    /// 1 = posted: the counts start at zero; 0 = closed: no further message will be bound to the buffer.
+    /// 1 = posted: the counts start at zero; no bit set = closed: no further message will be bound to the buffer.
     pub open: Bit,
+    /// A pending message holds the buffer.
+    pub hold: Bit,
     /// The buffer is cut: complete with the bytes placed.
     pub cut: Bit,
     /// With `cut`: its mailbox is closed.
@@ -255,6 +259,26 @@ pub struct BufferEvent {
     /// Closed: bytes of all messages bound to the buffer.
     pub total: Bits<32>,
     /// Frame that closed the buffer.
+    pub frame: Bits<16>,
+}
+
+/// A packet of a pending message is bound.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HoldRequest {
+    /// Message table slot.
+    pub msg_slot: Bits<8>,
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Its mailbox.
+    pub mailbox: Bits<12>,
+}
+
+/// A hold is over.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct HoldEnd {
+    /// Buffer.
+    pub slot: Bits<14>,
+    /// Frame whose handler gave COMPLETE, or that ended the message.
     pub frame: Bits<16>,
 }
 

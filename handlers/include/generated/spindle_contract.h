@@ -121,7 +121,8 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* add to 4 or 8 bytes of host memory; the result is what was there */
 #define SPIN_OP_HOST_ADD                 10
 #define SPIN_OP_EVENT                    11           /* write an event into the process' event ring; takes no handle */
-/* write the event that says that a message whose completion was left to a command is done; takes no handle */
+/* the handler's message, whose completion was left to a command, is done: its buffers are no longer held, and an
+   event says so; takes no handle */
 #define SPIN_OP_COMPLETE                 12
 /* put the packet's payload, or bytes of the packet, as a message of its own, into a mailbox of the context's process */
 #define SPIN_OP_REDIRECT                 13

@@ -69,8 +69,8 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader, OffCl
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE, PLACE,
-    PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE,
+    COMPLETE, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{
     CombineTarget, Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest,
@@ -346,6 +346,7 @@ impl CommandUnit {
         self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
         let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
+        let completes = opcode == bits::<4>(COMPLETE);
         let place_full = self.place_reg_valid.q.val();
         let message_full = self.message_reg_valid.q.val();
         let off_cluster_full = !self.off_cluster_fits.q.val();
@@ -353,7 +354,7 @@ impl CommandUnit {
         let host_put_leaves = self.host_put_leaves.q.val();
         let stage_used = self.stage_used.q.val();
         let occupied = if command_class.is_message {
-            message_full
+            message_full | (completes & place_full)
         } else {
             self.current.q.val().full
                 | (is_place & place_full)
@@ -484,11 +485,11 @@ impl CommandUnit {
         };
     }
 
-    /// Hands a PLACE or REDIRECT to the scheduler.
+    /// Hands a PLACE, REDIRECT or COMPLETE to the scheduler.
     fn start_place(&mut self, opcode: Bits<4>, issuer: Issuer, decision: Decision) {
         let limits = self.limits.val();
         let place_full = self.place_reg_valid.q.val();
-        let places = decision.takes & decision.is_place;
+        let places = decision.takes & (decision.is_place | (opcode == bits::<4>(COMPLETE)));
         let of_bytes = self.of_bytes.q.val();
         self.epoch.load(self.step.q.val() == bits::<4>(2), self.value.q.val().get_bits::<17>(0));
         self.offset.load(self.step.q.val() == bits::<4>(3), self.value.q.val());
@@ -521,7 +522,11 @@ impl CommandUnit {
         }
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
-        self.placed.valid.next = place_full & self.place.ready.val() & !place_reg.flags.get_bits::<2>(0).any();
+        // A COMPLETE has no handle.
+        self.placed.valid.next = place_full
+            & self.place.ready.val()
+            & !place_reg.flags.get_bits::<2>(0).any()
+            & (place_reg.opcode != bits::<4>(COMPLETE));
         self.placed.next =
             Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<HANDLE_BITS>(0) };
     }

@@ -50,7 +50,7 @@ pub struct RedirectTo {
 pub struct EventArbiter {
     /// Ended task.
     pub task_done: Sink<TaskDone>,
-    /// PLACE or REDIRECT command of a handler.
+    /// PLACE, REDIRECT or COMPLETE command of a handler.
     pub place: Sink<Command>,
     /// Ended placement.
     pub placement_done: Sink<PlacementDone>,
@@ -186,6 +186,7 @@ impl EventArbiter {
             event_out.pkt = command.pkt;
             event_out.slot = command.msg_slot;
             event_out.redirects = redirects;
+            event_out.completes = command.opcode == bits(command::COMPLETE);
         } else if take_done {
             event_out.kind = bits::<4>(EVENT_DONE);
             event_out.pkt = ended.pkt;

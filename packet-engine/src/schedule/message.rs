@@ -64,6 +64,8 @@ pub struct MessageState {
     pub keyed: Bit,
     /// A header handler returned a *_PENDING code.
     pub pending: Bit,
+    /// A handler gave COMPLETE.
+    pub completed: Bit,
     /// Bytes that have not arrived; of a message named by a field: minus those that have, modulo 2^32.
     pub missing: Bits<32>,
     /// All of it has arrived.
@@ -203,7 +205,7 @@ pub struct Order {
     pub kind: Bits<2>,
     /// Placement: commanded by a handler, or made in place of one.
     pub from_handler: Bit,
-    /// Placement: its message is pending.
+    /// Placement: its message is pending, and no handler gave COMPLETE.
     pub pending: Bit,
     /// Placement: to the destination of a REDIRECT.
     pub redirected: Bit,
@@ -250,7 +252,7 @@ pub struct PlacementOrder {
     pub slot: Bits<8>,
     /// Commanded by a handler.
     pub from_handler: Bit,
-    /// Its message returned a `*_PENDING` code.
+    /// Its message returned a `*_PENDING` code, and no handler gave COMPLETE.
     pub pending: Bit,
     /// The placement goes to the destination of a REDIRECT.
     pub redirected: Bit,

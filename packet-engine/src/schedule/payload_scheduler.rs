@@ -27,6 +27,7 @@
 //! | out `bytes_answer` | packet engine: a redirect of bytes is over |
 //! | out `placement` / in `placement_done`, `placement_outcome` | RVMA engine; the outcome of a packet comes before its `placement_done` |
 //! | out `message_event` | RVMA engine: ends of messages |
+//! | out `pending_end` | RVMA engine: COMPLETE of handlers, and ends of messages that were pending, in their order |
 //! | out `psn_commit` | PSN filter: one pulse per sequenced packet that was taken, once its disposition is known |
 //! | out `report` | responder: in the same cycle, for every sequenced packet and for others that were refused |
 //! | in `timeout`, `live_index`, `host_process`, `host_mailbox` / out `live` | registers |
@@ -59,13 +60,14 @@ use crate::schedule::ready_list::ReadyList;
 use crate::schedule::task_timers::types::DueTask;
 use spindle_blocks::ram::{RamStyle, SdpMemory};
 use spindle_blocks::{
-    Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PlacementDesc, PlacementDone,
-    PlacementOutcome, PolicySink, PutDone, TaskDesc, TaskDone,
+    Command, ContextStatus, EndTrace, EventDesc, Fifo, PacketDesc, PacketReport, PendingEnd, PlacementDesc,
+    PlacementDone, PlacementOutcome, PolicySink, PutDone, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
-/// Level of the list of returned cells from which nothing new is begun: at most six more come.
+/// Level of the lists of returned cells and of pending messages that are done, from which nothing new is begun: at most six
+/// more come.
 const FREE_STOP: u64 = 24;
 
 /// See the head of this file.
@@ -85,7 +87,7 @@ pub struct PayloadScheduler {
     pub task_room: Signal<In, Bits<32>>,
     /// Ended task.
     pub task_done: Sink<TaskDone>,
-    /// PLACE or REDIRECT command of a handler.
+    /// PLACE, REDIRECT or COMPLETE command of a handler.
     pub place: Sink<Command>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub contexts: Signal<In, Bits<64>>,
@@ -111,6 +113,8 @@ pub struct PayloadScheduler {
     pub bytes_answer: Source<PutDone>,
     /// End of a message.
     pub message_event: Source<EventDesc>,
+    /// A pending message is done.
+    pub pending_end: Source<PendingEnd>,
     /// Commit of a sequenced packet.
     pub psn_commit: Pulse<PsnCommit>,
     /// Report of a packet whose source gets an answer.
@@ -136,6 +140,7 @@ pub struct PayloadScheduler {
     byte_redirects: ByteRedirects,
     message_report: MessageReport,
     freed: Fifo<Bits<10>, 5>,
+    pending_ends: Fifo<PendingEnd, 5>,
     packets: SdpMemory<PacketState, 10>,
     messages: SdpMemory<MessageState, 8>,
     dispositions: Dispositions,
@@ -248,7 +253,9 @@ impl PayloadScheduler {
         self.due.join(&mut self.event_arbiter.due);
         self.age_scan.timeout.next = self.timeout.val();
         self.age_scan.check.join(&mut self.event_arbiter.age_check);
-        self.has_room.d.next = (self.freed.level.val() < FREE_STOP) & self.message_report.room.val();
+        self.has_room.d.next = (self.freed.level.val() < FREE_STOP)
+            & (self.pending_ends.level.val() < FREE_STOP)
+            & self.message_report.room.val();
         self.event_arbiter.room.next = self.has_room.q.val();
         let take_arrival = self.event_arbiter.take_arrival.val();
         self.packet.ready.next = if fast { fast_moves & !bytes_go } else { take_arrival };
@@ -451,6 +458,12 @@ impl PayloadScheduler {
         self.quota.live_index.next = self.live_index.val();
         self.live.next = self.quota.live.val();
         self.message_report.message_event.join(&mut self.message_event);
+        let ended = verdict.release & (message.pending | message.completed);
+        self.pending_ends.write.offer(
+            acts & (ended | acted.completes),
+            PendingEnd { msg_slot: acted.slot, frame: verdict.packet.frame, ended: verdict.release },
+        );
+        self.pending_ends.read.join(&mut self.pending_end);
         arrived
     }
 
@@ -486,7 +499,7 @@ impl PayloadScheduler {
             context: message.context,
             kind: verdict.handler,
             from_handler: verdict.from_handler,
-            pending: message.pending,
+            pending: message.pending & !message.completed,
             redirected: acted.redirects,
             dropped: message.dropped,
             flow_control: message.flow_control,

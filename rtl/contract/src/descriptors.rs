@@ -145,10 +145,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         buf_off: 32 "base offset of the message in the buffer",
         epoch: 16 "epoch tag",
         has_slot: 1 "the message has state (several packets)",
-        msg_slot: 8 "message table slot; of a redirect of bytes: its command, {cluster, HPU, handle[1:0]}",
+        msg_slot: 8 "message table slot; of a redirect of bytes: the number of its command",
         from_handler: 1 "issued by `place` or SPIN_PROCEED",
-        pending: 1 "a handler of the message returned a *_PENDING code; reserved: the RVMA engine does not read the bit yet, and \
-            counts the packet at once",
+        pending: 1 "a handler of the message returned a *_PENDING code, and none has given COMPLETE: the buffer of the packet \
+            completes after the message's pending_end",
         redirected: 1 "REDIRECT of this one packet by a handler, or of bytes of it: the key is not compared, and a managed mailbox chooses \
             the offset; psn and key are 0, and but for a redirect of bytes flags and epoch",
         of_bytes: 1 "REDIRECT of bytes of the packet: beside the packet's own placement",
@@ -169,6 +169,12 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         reason: 5 "why refused (reasons::Drop)",
         of_bytes: 1 "as in placement_desc: the packet's cells stay",
         spare: 6 "zero",
+    }
+    /// A pending message is done; from the scheduler to the RVMA engine.
+    PendingEnd "pending_end" {
+        msg_slot: 8 "message table slot",
+        frame: 16 "frame whose handler gave COMPLETE, or whose end is the message's",
+        ended: 1 "the message has ended, and its slot is free; 0 = a handler gave COMPLETE",
     }
     /// Decision of a mailbox on a packet, before its `PlacementDone`; from the RVMA engine to the responder.
     PlacementOutcome "placement_outcome" {

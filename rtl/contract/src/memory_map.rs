@@ -171,7 +171,8 @@ commands! {
     HOST_CAS 9 "compare and swap 4 or 8 bytes of host memory; the result is what was there";
     HOST_ADD 10 "add to 4 or 8 bytes of host memory; the result is what was there";
     EVENT 11 "write an event into the process' event ring; takes no handle";
-    COMPLETE 12 "write the event that says that a message whose completion was left to a command is done; takes no handle";
+    COMPLETE 12 "the handler's message, whose completion was left to a command, is done: its buffers are no longer held, and an event \
+        says so; takes no handle";
     REDIRECT 13 "put the packet's payload, or bytes of the packet, as a message of its own, into a mailbox of the context's process";
     PUT_CONTEXT 14 "put bytes of context memory into a mailbox of another node; they are read again whenever they are sent again";
     COMBINE 15 "combine bytes with as many bytes at a destination in packet or scratchpad, element by element";

@@ -148,6 +148,7 @@ impl Nic {
         self.rvma_engine.place_request.join(&mut self.packet_engine.place_request);
         self.packet_engine.place_data.join(&mut self.rvma_engine.place_data);
         self.rvma_engine.placement_outcome.join(&mut self.packet_engine.placement_outcome);
+        self.packet_engine.pending_end.join(&mut self.rvma_engine.pending_end);
         self.rvma_engine.placement_done.join(&mut self.packet_engine.placement_done);
 
         self.packet_engine.put_read.join(&mut self.rvma_engine.put_read);

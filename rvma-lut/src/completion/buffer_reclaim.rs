@@ -4,7 +4,8 @@
 //! |---|---|
 //! | command unit | in `reclaim` (held); the command unit names the mailbox to the other blocks |
 //! | lookup | out `fence_phase`: of packets that enter now; in `taken` |
-//! | binding | out `sweep` (held), `sweep_slot`; in `swept`; in `refused`, `refused_phase` |
+//! | binding, holds | out `sweep` (held), `sweep_slot`; in `swept`: by both |
+//! | binding | in `refused`, `refused_phase` |
 //! | report, counters | in `acked`, `acked_phase` |
 //! | buffer queue | out `queue_op`, `queue_slot`, `queue_valid` (held); in `queue_done` |
 //! | epochs | out `query_valid` (held); in `reply` |
@@ -12,7 +13,7 @@
 //! INC_EPOCH takes back the oldest buffer of the mailbox that is not complete, CLOSE all of them:
 //!
 //! 1. Sweep: the messages bound to the buffer (CLOSE: to the mailbox) are cut: their later packets are STALE_EPOCH
-//!    (CLOSED). No message is bound meanwhile, 260 cycles.
+//!    (CLOSED). No message is bound meanwhile, 268 cycles. The holds of pending messages on the buffer are removed.
 //! 2. The queue goes on with the next buffer (CLOSE: it becomes empty).
 //! 3. Fence: a packet carries the fence phase of its arrival. The phase toggles; when no packet of the old phase is
 //!    left, every write to the buffer has been answered. Packets go on meanwhile.

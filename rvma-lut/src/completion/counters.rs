@@ -2,7 +2,8 @@
 //!
 //! | neighbour | ports |
 //! |---|---|
-//! | buffer queue | in `buffer_event` (with headroom); in `posted` (pulse), `posted_record` |
+//! | holds | in `buffer_event` (with headroom), `hold_end` |
+//! | buffer queue | in `posted` (pulse), `posted_record` |
 //! | report | in `bytes_acked` |
 //! | completion | out `completion` (with headroom) |
 //!
@@ -17,7 +18,10 @@
 //!
 //! The entry of an open buffer counts the bytes acknowledged; that of a closed one counts the bytes still missing down.
 //!
-//! One event or acknowledged packet per two cycles, also for one buffer:
+//! A hold of a pending message counts as a byte that is missing, and its end as the answer to that byte. So a buffer
+//! is complete when no message holds it, too.
+//!
+//! One event, end of a hold or acknowledged packet per two cycles, also for one buffer:
 //!
 //! | cycle | step |
 //! |---|---|
@@ -29,11 +33,16 @@
 use crate::prelude::*;
 use spindle_contract::wire::status;
 
+/// Address bits of the FIFO of buffer events.
+const EVENT_BITS: usize = 5;
+/// Level of that FIFO from which there is no headroom: each of the packets on their way may hold its buffer and close it.
+const EVENT_STOP: u64 = 16;
+
 /// Counts of a buffer.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct CountEntry {
-    /// Open: bytes acknowledged; closed: bytes missing.
-    pub count: Bits<32>,
+    /// Open: bytes acknowledged, less the holds, modulo 2^33; closed: bytes missing and holds.
+    pub count: Bits<33>,
     /// Bytes that the host took.
     pub placed: Bits<32>,
     /// No further message will be bound.
@@ -51,12 +60,14 @@ pub struct CountOp {
     pub close: Bit,
     /// The buffer was cut.
     pub cut: Bit,
+    /// The buffer is held, or a hold is over.
+    pub holds: Bit,
     /// With `cut`: its mailbox is closed.
     pub cancelled: Bit,
     /// The host took the bytes.
     pub ok: Bit,
-    /// Buffer closed: bytes bound; bytes acknowledged: bytes of the packet.
-    pub amount: Bits<32>,
+    /// Buffer closed: bytes bound; bytes acknowledged: bytes of the packet; a hold: -1; a hold is over: 1.
+    pub amount: Bits<33>,
     /// Buffer slot.
     pub slot: Bits<14>,
     /// Frame sequence number.
@@ -68,7 +79,7 @@ pub struct CountOp {
 /// The counters. See the module text.
 #[block]
 pub struct Counters {
-    /// Buffer posted, closed or cut.
+    /// Buffer posted, closed, cut or held.
     pub buffer_event: HeadroomSink<BufferEvent>,
     /// Slot of a buffer that is posted.
     pub posted: PulseSink<Bits<14>>,
@@ -76,9 +87,11 @@ pub struct Counters {
     pub posted_record: Signal<In, RecordEntry>,
     /// Bytes of a packet whose write ended.
     pub bytes_acked: Sink<BytesAcked>,
+    /// A hold is over.
+    pub hold_end: Sink<HoldEnd>,
     /// Buffer that is complete.
     pub completion: HeadroomSource<Completion>,
-    events: Fifo<BufferEvent, QUEUE_BITS>,
+    events: Fifo<BufferEvent, EVENT_BITS>,
     counts: SdpMemory<CountEntry, 14>,
     records: SdpMemory<RecordEntry, 14>,
     cycle: Reg<Bits<32>>,
@@ -91,9 +104,9 @@ pub struct Counters {
     entry: DFF<CountEntry>,
     record_2: DFF<RecordEntry>,
     record_3: DFF<RecordEntry>,
-    up: DFF<Bits<32>>,
-    down: DFF<Bits<32>>,
-    missing: DFF<Bits<32>>,
+    up: DFF<Bits<33>>,
+    down: DFF<Bits<33>>,
+    missing: DFF<Bits<33>>,
     placed: DFF<Bits<32>>,
     closed: DFF<Bit>,
     failed: DFF<Bit>,
@@ -176,15 +189,17 @@ impl Counters {
     /// writes.
     fn take(&mut self) {
         self.events.write.offer(self.buffer_event.valid.val(), self.buffer_event.val());
-        self.buffer_event.headroom.next = self.events.level.val() < QUEUE_STOP;
+        self.buffer_event.headroom.next = self.events.level.val() < EVENT_STOP;
         let buffer_event = self.events.read.val();
         let bytes_acked = self.bytes_acked.val();
         let go = !self.taken.q.val() & !self.checked.q.val() & self.completion.headroom.val();
         self.events.read.ready.next = go;
-        self.bytes_acked.ready.next = go & !self.events.read.valid.val();
+        let hold_end = self.hold_end.val();
+        self.hold_end.ready.next = go & !self.events.read.valid.val();
+        self.bytes_acked.ready.next = go & !self.events.read.valid.val() & !self.hold_end.valid.val();
         self.op.next = CountOp {
             ok: bytes_acked.ok,
-            amount: bit_cast::<32, 16>(bytes_acked.length),
+            amount: bit_cast::<33, 16>(bytes_acked.length),
             slot: bytes_acked.slot,
             frame: bytes_acked.frame,
             stamp: self.cycle.q.val(),
@@ -192,15 +207,21 @@ impl Counters {
         };
         if self.events.read.valid.val() {
             self.op.next.open = buffer_event.open;
-            self.op.next.close = !buffer_event.open & !buffer_event.cut;
+            self.op.next.close = !buffer_event.open & !buffer_event.cut & !buffer_event.hold;
             self.op.next.cut = buffer_event.cut;
             self.op.next.cancelled = buffer_event.cancelled;
-            self.op.next.amount = buffer_event.total;
+            self.op.next.holds = buffer_event.hold;
+            self.op.next.amount = bit_cast::<33, 32>(buffer_event.total) | repeat::<33>(buffer_event.hold);
             self.op.next.slot = buffer_event.slot;
             self.op.next.frame = buffer_event.frame;
+        } else if self.hold_end.valid.val() {
+            self.op.next.holds = true;
+            self.op.next.amount = bits::<33>(1);
+            self.op.next.slot = hold_end.slot;
+            self.op.next.frame = hold_end.frame;
         }
         let op = self.op.val();
-        let take = go & (self.events.read.valid.val() | self.bytes_acked.valid.val());
+        let take = go & (self.events.read.valid.val() | self.hold_end.valid.val() | self.bytes_acked.valid.val());
         self.taken.d.next = take;
         self.op_1.d.next = op;
         self.counts.read(take, op.slot);
@@ -232,9 +253,9 @@ impl Counters {
         self.failed.d.next = entry.failed;
         self.complete.d.next = equal & (op.close | entry.closed) & !op.open;
         self.complete.load(op.cut, !entry.closed | entry.count.any());
-        if !op.open & !op.close & !op.cut {
+        if !op.open & !op.close & !op.cut & !op.holds {
             self.failed.d.next = entry.failed | !op.ok;
-            self.placed.load(op.ok, entry.placed + op.amount);
+            self.placed.load(op.ok, entry.placed + op.amount.get_bits::<32>(0));
         }
     }
 }

@@ -151,6 +151,7 @@ impl Lookup {
             unsupported: if desc.redirected { asks_bytes } else { !writes & !asks_bytes & !desc.host },
             host: desc.host,
             of_bytes: desc.of_bytes,
+            pending: desc.pending & desc.has_slot,
         };
         self.is_packet[0].d.next = self.accepts.val();
         self.owner[0].d.next = (!desc.dst_pid.get_bits::<10>(6).any(), desc.dst_pid.get_bits::<6>(0)).cat::<7>();

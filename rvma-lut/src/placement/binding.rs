@@ -7,6 +7,7 @@
 //! | placement, completion, receive maps | out `bound` (with headroom), `bound_mailbox` |
 //! | report | out `verdict` (with headroom): packets that need no write |
 //! | buffer reclaim | in `sweep` (held), `sweep_all`, `sweep_slot`, `sweep_mailbox`; out `swept`; out `verdict_phase` |
+//! | holds | out `hold` (pulse, beside `bound` or `verdict`): a pending message is bound; in `hold_room` |
 //! | packet engine | out `outcome` (pulse, beside `bound` or `verdict`) |
 //! | frame events | out `frame_decided`, `frame_placed`: a frame for the host is refused, or bound; in `frame_headroom` |
 //! | frame places | in `frame_room`: a record of the event ring can be reserved for the frame that is decided |
@@ -29,6 +30,10 @@
 //! `frame_room` is about the process of the oldest frame, two cycles late, so a frame for another mailbox than the frame
 //! before enters when that frame has been decided: 2 cycles later.
 //!
+//! A pending message holds its buffer from its first pending packet on: once for each buffer that it is bound to, and for
+//! each packet that is a message of its own. While the holds have no room, such a packet is refused like one without a
+//! buffer.
+//!
 //! A packet is written only if it lies inside its message, the message as this packet describes it lies inside the
 //! buffer, and the payloads seen so far do not exceed `msg_len`. So a sender that contradicts itself reaches neither
 //! memory outside the buffer nor bytes of a complete buffer.
@@ -45,6 +50,8 @@ pub struct BindingEntry {
     pub live: Bit,
     /// The message was refused.
     pub refused: Bit,
+    /// The message holds its buffer.
+    pub held: Bit,
     /// Reason of the refusal.
     pub reason: Bits<5>,
     /// Slot of the message's buffer.
@@ -80,6 +87,10 @@ pub struct Binding {
     pub verdict: HeadroomSource<PlacementDone>,
     /// Fence phase of the packet at `verdict`.
     pub verdict_phase: Signal<Out, Bit>,
+    /// A pending message holds its buffer.
+    pub hold: Pulse<HoldRequest>,
+    /// Buffers may be held.
+    pub hold_room: Signal<In, Bit>,
     /// Answer of the mailbox to the packet.
     pub outcome: Pulse<PlacementOutcome>,
     /// Bind no message, and refuse the rest of some messages.
@@ -117,6 +128,8 @@ pub struct Binding {
     ends: DFF<Bit>,
     left_new: DFF<Bits<32>>,
     start_known: DFF<Bits<32>>,
+    hold_out: DFF<HoldRequest>,
+    hold_out_valid: Reg<Bit>,
     outcome_out: DFF<PlacementOutcome>,
     outcome_out_valid: Reg<Bit>,
     bound_out: DFF<BoundPacket>,
@@ -175,11 +188,13 @@ impl Binding {
         let known = self.known.q.val();
         let is_new = !known & !decided.refused & !p.inconsistent;
         let eventless = p.host & !self.frame_room.val();
-        let reserves = is_new & head.active & head.fits & !eventless;
+        let holds = p.pending & !(known & bound.held);
+        let unheld = holds & !self.hold_room.val();
+        let reserves = is_new & head.active & head.fits & !eventless & !unheld;
         self.frame_decided.next = self.checked.q.val() & p.host;
         self.frame_placed.next = reserves;
         let in_bounds = self.fits.q.val() & self.enough_left.q.val() & !p.inconsistent;
-        let continues = known & !bound.refused & in_bounds & !decided.refused;
+        let continues = known & !bound.refused & in_bounds & !decided.refused & !unheld;
         self.reservation.commit.next = reserves;
         self.placed.next = reserves | continues;
         self.reason.next = bits::<5>(OUT_OF_BOUNDS);
@@ -189,7 +204,7 @@ impl Binding {
             self.reason.next = bound.reason;
         } else if is_new & head.stale {
             self.reason.next = bits::<5>(STALE_EPOCH);
-        } else if is_new & (!head.active | eventless) {
+        } else if (is_new & (!head.active | eventless)) | unheld {
             self.reason.next = bits::<5>(NO_POSTED_BUFFER);
         }
         // A message that found no buffer goes to the catch-all mailbox as a whole, even if a buffer is posted
@@ -203,17 +218,20 @@ impl Binding {
         self.entry_written.next.live = !self.ends.q.val();
         if !known {
             self.entry_written.next.refused = !reserves;
+            self.entry_written.next.held = p.pending;
             self.entry_written.next.reason = self.reason.val();
             self.entry_written.next.slot = head.slot;
             self.entry_written.next.buffer = head.buffer;
             self.entry_written.next.offset = head.offset;
             self.entry_written.next.left = self.left_new.q.val();
+        } else if continues & p.pending {
+            self.entry_written.next.held = true;
         }
         // A packet refused for itself (key, header) does not decide about its message.
         self.stores.next = self.checked.q.val()
             & p.has_slot
             & !p.single
-            & ((is_new & (head.active | head.stale | decided.spills | !p.sequenced))
+            & ((is_new & ((!unheld & (head.active | head.stale | decided.spills)) | !p.sequenced))
                 | continues
                 | (known & bound.refused & self.enough_left.q.val() & !decided.refused));
         self.messages.write(self.stores.val() | self.clearing.q.val(), p.msg_slot, self.entry_written.val());
@@ -285,6 +303,15 @@ impl Binding {
         self.bound_out_valid.d.next = checked & self.placed.val() & p.payload_len.any();
         self.verdict_out_valid.d.next = checked & !(self.placed.val() & p.payload_len.any()) & !self.to_catch_all.val();
         self.outcome_out_valid.d.next = checked & !self.to_catch_all.val();
+        let held = self.known.q.val() & bound.held;
+        self.hold_out_valid.d.next = checked & self.placed.val() & p.pending & !held;
+        if checked {
+            self.hold_out.d.next = HoldRequest {
+                msg_slot: p.msg_slot,
+                slot: if self.known.q.val() { bound.slot } else { head.slot },
+                mailbox: decided.mailbox,
+            };
+        }
         self.verdict_phase_out.d.next = p.fence_phase;
         if checked {
             self.bound_mailbox_out.d.next = decided.mailbox;
@@ -324,6 +351,7 @@ impl Binding {
         self.bound_mailbox.next = self.bound_mailbox_out.q.val();
         self.verdict.offer(self.verdict_out_valid.q.val(), self.verdict_out.q.val());
         self.verdict_phase.next = self.verdict_phase_out.q.val();
+        self.hold.offer(self.hold_out_valid.q.val(), self.hold_out.q.val());
         self.outcome.offer(self.outcome_out_valid.q.val(), self.outcome_out.q.val());
     }
 

@@ -7,7 +7,7 @@
 //! | GET responder | in `peek` (held): a posted buffer by its slot, read while the queue reads none |
 //! | epochs | in `freed`; out `epoch_update` (with headroom) |
 //! | counters, completion, receive maps | out `posted` (pulse), `posted_record` |
-//! | counters | out `buffer_event` (with headroom, at most one per two cycles) |
+//! | holds, on the way to the counters | out `buffer_event` (with headroom, at most one per two cycles) |
 //!
 //! A buffer is POSTED (it waits after the head), ACTIVE (the head: messages are bound to it), DRAINING (closed: its
 //! messages still arrive; any number of buffers may drain) or DONE (recorded; its slot is free when all buffers before

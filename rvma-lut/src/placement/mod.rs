@@ -16,6 +16,7 @@
 
 pub mod binding;
 pub mod buffer_queue;
+pub mod holds;
 pub mod queue_steps;
 pub mod queue_types;
 pub mod windows;

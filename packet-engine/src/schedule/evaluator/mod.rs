@@ -36,6 +36,8 @@
 //! A task without a packet is a message that begins in COMPLETING, with its handler, and ends with it. It is *pending* from the start:
 //! only a task that failed has an event.
 //!
+//! COMPLETE of a handler changes nothing but `completed` of its message: placements that are ordered later are not *pending*.
+//!
 //! A frame counts as PLACED when it was written to host memory, whatever the handler returns later; else as HANDLER_FAIL,
 //! HANDLER_DROP or the reason of the refusal; else as HANDLED. A packet for a message that has all its bytes is a duplicate or
 //! contradicts the message length: BAD_TRANSPORT.
@@ -143,6 +145,7 @@ impl Evaluator {
         message.phase = if completion { bits::<3>(PHASE_COMPLETING) } else { moves.phase };
         message.keyed = was.keyed & !closes & !moves.ages;
         message.pending = was.pending | ev.returned.pending;
+        message.completed = was.completed | ev.completes;
         message.complete = complete;
         // Not written when the arrival is turned away.
         if arrives {
@@ -201,7 +204,7 @@ impl Evaluator {
             // The last packet's fields serve the completion handler, so its cells return with that.
             free: (ends & !completion) | moves.turned_away | (moves.completion_done & !ev.ends.task) | fast,
             accept: moves.accepted,
-            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast & !task_begins,
+            write_packet: !moves.turned_away & !moves.completion_done & !looks & !fast & !task_begins & !ev.completes,
             write_message: !moves.turned_away & !fast,
             forget: was.keyed & (gives_back | moves.ages | closes),
             release: gives_back,
@@ -320,7 +323,8 @@ impl Evaluator {
         let placed_by_bypass = moves.bypassed & !ev.to_host;
         let placed_by_rule = moves.accepted & ev.to_host & !ev.lost;
         // It counts once.
-        let placed_by_command = (ev.kind == EVENT_PLACE) & self.is_of_handler(packet) & !packet.placement_requested;
+        let placed_by_command =
+            (ev.kind == EVENT_PLACE) & !ev.completes & self.is_of_handler(packet) & !packet.placement_requested;
         let place = placed_by_phase | placed_by_bypass | placed_by_rule | placed_by_command;
         Requests { apply, header_task, run_task, append, place, placed_by_phase, placed_by_bypass, placed_by_command }
     }

@@ -12,7 +12,7 @@ pub const EVENT_RESUME: u64 = 1;
 pub const EVENT_DONE: u64 = 2;
 /// [`Event::kind`]: a placement ended.
 pub const EVENT_PLACED: u64 = 3;
-/// [`Event::kind`]: a handler commands the placement of its packet.
+/// [`Event::kind`]: a handler commands the placement of its packet, or says that its message is done.
 pub const EVENT_PLACE: u64 = 4;
 /// [`Event::kind`]: the placement of a packet that is a whole message for a mailbox ended.
 pub const EVENT_FAST: u64 = 5;
@@ -109,6 +109,8 @@ pub struct Event {
     pub frame: Bits<16>,
     /// Command: the handler says where.
     pub redirects: Bit,
+    /// Command: no placement, but COMPLETE.
+    pub completes: Bit,
     /// Task: kind of handler.
     pub handler: Bits<2>,
     /// Task: what the handler returned.

@@ -8,7 +8,7 @@ use spindle_contract::events;
 use spindle_contract::reasons;
 use spindle_contract::registers::{doorbell_error, mailbox_mode};
 use spindle_contract::wire::{status, RECORD_BUFFER, RECORD_BYTES, RECORD_EPOCH, RECORD_LENGTH, RECORD_STATUS};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 pub mod host_access;
 mod placement;
@@ -32,6 +32,8 @@ pub struct Buffer {
     reserved: u64,
     closed: bool,
     complete: bool,
+    /// Message slots whose pending messages hold it.
+    holders: BTreeSet<u8>,
     /// Bytes that arrived, and those of them that the host took.
     arrived: u64,
     placed: u64,
@@ -90,6 +92,8 @@ pub struct Put {
     pub payload: Vec<u8>,
     /// Message table slot, for messages of several packets.
     pub slot: Option<u8>,
+    /// Message table slot, if the packet's message is pending.
+    pub holder: Option<u8>,
     /// A handler sends this one packet here, or bytes of it: key and flags mean nothing but that it names an epoch.
     pub redirected: bool,
 }
@@ -176,9 +180,25 @@ pub struct Rvma {
     catch_all: HashMap<u16, u64>,
     buffers: Vec<Buffer>,
     bindings: HashMap<u8, Binding>,
+    /// Message slots whose messages are done, though they have not ended.
+    over: BTreeSet<u8>,
 }
 
 impl Rvma {
+    /// The message of this slot is done: a handler gave COMPLETE, or the message has `ended`.
+    pub fn pending_end(&mut self, slot: u8, ended: bool) {
+        if ended {
+            self.over.remove(&slot);
+        } else {
+            self.over.insert(slot);
+        }
+        for index in 0..self.buffers.len() {
+            if self.buffers[index].holders.remove(&slot) {
+                self.examine(index);
+            }
+        }
+    }
+
     /// INIT_WINDOW; the error is a `doorbell_error`. The model's table is never full.
     pub fn init_window(&mut self, pid: u16, addr: u64, key: u32, threshold: u32, mode: u32) -> Result<(), u32> {
         let managed = mode & mailbox_mode::MANAGED != 0;
@@ -300,6 +320,20 @@ impl Rvma {
             self.catch_all.remove(&pid);
         }
         Ok(())
+    }
+
+    /// Holds of all buffers that are not complete.
+    pub fn held(&self) -> usize {
+        self.buffers.iter().filter(|buffer| !buffer.complete).map(|buffer| buffer.holders.len()).sum()
+    }
+
+    /// Completes a buffer if all of its bytes have arrived, and no message holds it.
+    fn examine(&mut self, index: usize) {
+        let buffer = &self.buffers[index];
+        if buffer.closed && !buffer.complete && buffer.arrived == buffer.reserved && buffer.holders.is_empty() {
+            let whole = buffer.placed == buffer.arrived;
+            self.complete(index, if whole { status::DONE } else { status::PARTIAL });
+        }
     }
 
     /// A buffer is complete: its record, its place in the history, and the epoch.

@@ -4,7 +4,7 @@ use super::{Binding, Place, Put, Rvma};
 use spindle_contract::params::STREAM_BITS;
 use spindle_contract::reasons;
 use spindle_contract::registers::mailbox_mode;
-use spindle_contract::wire::{flag, opcode, status};
+use spindle_contract::wire::{flag, opcode};
 
 /// Buffers of a TAGGED mailbox that messages may name.
 const WINDOW: usize = 4;
@@ -224,10 +224,8 @@ impl Rvma {
         if bad.is_empty() {
             buffer.placed += length;
         }
-        if buffer.closed && !buffer.complete && buffer.arrived == buffer.reserved {
-            let whole = buffer.placed == buffer.arrived;
-            self.complete(place.buffer, if whole { status::DONE } else { status::PARTIAL });
-        }
+        buffer.holders.extend(put.holder.filter(|slot| !self.over.contains(slot)));
+        self.examine(place.buffer);
         if bad.is_empty() {
             Ok(())
         } else {

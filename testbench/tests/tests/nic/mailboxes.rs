@@ -33,6 +33,7 @@ fn message(id: u32, length: usize, segment: usize, random: &mut ChaCha8Rng) -> V
         .enumerate()
         .map(|(i, frame)| {
             let put = Put {
+                holder: None,
                 opcode: header.opcode,
                 flags: header.flags,
                 pid: header.dst_pid,

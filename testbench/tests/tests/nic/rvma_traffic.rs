@@ -385,6 +385,7 @@ impl System {
         let length = usize::from(half(wire::spindle::PAYLOAD_LEN));
         let msg_len = word(wire::spindle::MSG_LEN);
         let put = Put {
+            holder: None,
             opcode: opcode::PUT,
             flags: half(wire::spindle::FLAGS),
             pid: half(wire::spindle::DST_PID),

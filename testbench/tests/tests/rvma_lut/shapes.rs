@@ -31,6 +31,7 @@ use rvma_lut::lookup::stash::Stash;
 use rvma_lut::lookup::Lookup;
 use rvma_lut::placement::binding::Binding;
 use rvma_lut::placement::buffer_queue::BufferQueue;
+use rvma_lut::placement::holds::Holds;
 use rvma_lut::placement::windows::Windows;
 use rvma_lut::placement::Placement;
 use rvma_lut::registers::Registers;
@@ -61,6 +62,8 @@ fn blocks_of_packets_are_lint_clean() {
         mailbox_table_64: MailboxTable::new(64);
         stash: Stash::new(1024);
         binding: Binding::new(RamStyle::Block);
+        holds: Holds::new(RamStyle::Block);
+        holds_lut: Holds::new(RamStyle::Distributed);
         buffer_queue: BufferQueue::new(1024, 4096, RamStyle::Block);
         buffer_queue_ultra: BufferQueue::new(4096, 16384, RamStyle::Distributed);
         windows: Windows::new(1024, RamStyle::Block);

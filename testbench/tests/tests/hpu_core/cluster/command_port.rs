@@ -118,6 +118,8 @@ enum Outcome {
     Task([u64; 2], u64, u64, u64),
     /// Opcode, who, frame, low, high, message slot, length.
     Message([u64; 7]),
+    /// A message is done, beside its event: frame, message slot.
+    Complete(u64, u64),
     /// Header and words.
     Far(Vec<u32>),
     /// First byte in L1 and bytes of a segment in the stage, which no one issued.
@@ -178,7 +180,7 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 10],
+    seen: [u64; 11],
     /// Failures that stood while the other thread had the handle.
     outlived: u64,
 }
@@ -326,7 +328,7 @@ impl Bench {
             | Outcome::Redirect(.., handle)
             | Outcome::Bytes(.., handle)
             | Outcome::Task(.., handle) => handles | 1 << handle,
-            Outcome::Message(_) | Outcome::Segment(..) => handles,
+            Outcome::Message(_) | Outcome::Complete(..) | Outcome::Segment(..) => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & map::COMMAND_HANDLES as u32 - 1),
         });
         let ends = ends & !waiting;
@@ -441,7 +443,10 @@ impl Bench {
             let place = self.dut.place.bytes();
             let get = |name| crate::hpu_core::fields::field("command", &place, name);
             let (frame, slot, pkt, handle) = (get("frame"), get("msg_slot"), get("pkt"), get("handle"));
-            come.push(if get("flags") == 1 {
+            come.push(if get("opcode") == u64::from(command::COMPLETE) {
+                assert_eq!(get("flags"), 0);
+                Outcome::Complete(frame, slot)
+            } else if get("flags") == 1 {
                 assert_eq!(get("opcode"), u64::from(command::REDIRECT));
                 Outcome::Task([get("offset"), get("address")], get("context"), frame, handle)
             } else if get("flags") & 2 != 0 {
@@ -488,6 +493,7 @@ impl Bench {
                 Outcome::Job(..) => 0,
                 Outcome::Place(..) => 1,
                 Outcome::Message(_) => 2,
+                Outcome::Complete(..) => 10,
                 Outcome::Far(_) => 3,
                 Outcome::Redirect(..) => 5,
                 Outcome::Segment(..) => 6,
@@ -706,6 +712,10 @@ impl Bench {
             if opcode != u64::from(command::PRINT) || who & 15 > 0 {
                 self.expected.extend(outcome);
             }
+            if opcode == u64::from(command::COMPLETE) {
+                let limits = self.limits[state.bank as usize];
+                self.expected.push(Outcome::Complete(limits.frame, limits.msg_slot));
+            }
             self.cycle();
             return;
         }
@@ -812,7 +822,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 10],
+            seen: [0; 11],
             outlived: 0,
         };
         (0..2).for_each(|thread| bench.begin(thread));
@@ -871,7 +881,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes, completes: {:?}",
             bench.seen
         );
         assert!(bench.outlived > 20, "{} failures outlived their handle", bench.outlived);

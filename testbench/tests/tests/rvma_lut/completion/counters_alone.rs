@@ -1,11 +1,11 @@
 //! The counters alone, against a sum for each buffer: any slot, bytes before and after the closing, failed writes, buffers that
-//! are cut. Each completion is compared in its cycle.
+//! are held or cut. Each completion is compared in its cycle.
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rvma_lut::completion::counters::Counters;
-use rvma_lut::types::{BufferEvent, BytesAcked, RecordEntry};
+use rvma_lut::types::{BufferEvent, BytesAcked, HoldEnd, RecordEntry};
 use spindle_blocks::desc::Completion;
 use spindle_contract::wire::status;
 use spindle_harness::{run_with_wave_on_failure, share, Dut};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 const SLOTS: usize = 1 << 14;
 /// Level of the queue of events at which the sender has to stop.
-const STOP: usize = 12;
+const STOP: usize = 16;
 /// Cycles in which the sender may still send.
 const LATE: usize = 3;
 
@@ -27,6 +27,7 @@ struct Buffer {
     failed: bool,
     /// Bytes bound to it.
     total: Option<u32>,
+    holds: usize,
     complete: bool,
 }
 
@@ -35,6 +36,7 @@ struct Buffer {
 enum Op {
     Event(BufferEvent),
     Acked(BytesAcked),
+    Release(HoldEnd),
 }
 
 #[derive(Default)]
@@ -47,10 +49,16 @@ struct Model {
 }
 
 impl Model {
+    /// Whether an event of this buffer was not taken yet.
+    fn events_of(&self, slot: u64) -> bool {
+        self.events.iter().any(|event| event.slot.to_u64() == slot)
+    }
+
     fn apply(&mut self, op: Op) -> Option<Completion> {
         let (slot, frame) = match op {
             Op::Event(event) => (event.slot, event.frame),
             Op::Acked(acked) => (acked.slot, acked.frame),
+            Op::Release(release) => (release.slot, release.frame),
         };
         let buffer = self.buffers.get_mut(&slot.to_u64()).expect("a buffer that was posted");
         let mut state = status::DONE;
@@ -63,16 +71,24 @@ impl Model {
                 state = if event.cancelled { status::CANCELLED } else { status::PARTIAL };
                 true
             }
+            Op::Event(event) if event.hold => {
+                buffer.holds += 1;
+                false
+            }
             Op::Event(event) => {
                 buffer.total = Some(event.total.to_u64() as u32);
-                buffer.total == Some(buffer.acked)
+                buffer.total == Some(buffer.acked) && buffer.holds == 0
+            }
+            Op::Release(_) => {
+                buffer.holds -= 1;
+                buffer.total == Some(buffer.acked) && buffer.holds == 0
             }
             Op::Acked(acked) => {
                 let bytes = acked.length.to_u64() as u32;
                 buffer.acked += bytes;
                 buffer.placed += if acked.ok { bytes } else { 0 };
                 buffer.failed |= !acked.ok;
-                buffer.total == Some(buffer.acked)
+                buffer.total == Some(buffer.acked) && buffer.holds == 0
             }
         };
         if !complete || std::mem::replace(&mut buffer.complete, true) {
@@ -105,23 +121,26 @@ struct Bench {
     dut: Dut<Counters>,
     model: Model,
     acked: Option<BytesAcked>,
+    release: Option<HoldEnd>,
 }
 
 impl Bench {
     /// Whether an operation on this buffer was not taken yet.
     fn waits(&self, slot: u64) -> bool {
         let acked = self.acked.is_some_and(|acked| acked.slot.to_u64() == slot);
-        acked || self.model.events.iter().any(|event| event.slot.to_u64() == slot)
+        let release = self.release.is_some_and(|release| release.slot.to_u64() == slot);
+        acked || release || self.model.events.iter().any(|event| event.slot.to_u64() == slot)
     }
 
     fn reset(&mut self) {
         self.dut.buffer_event.valid.set(false);
         self.dut.bytes_acked.valid.set(false);
+        self.dut.hold_end.valid.set(false);
         self.dut.posted.valid.set(false);
         self.dut.completion.headroom.set(false);
         self.dut.reset();
         self.model = Model::default();
-        self.acked = None;
+        (self.acked, self.release) = (None, None);
     }
 
     /// A cycle; returns the completion, and whether the sender of events may go on.
@@ -141,6 +160,7 @@ impl Bench {
             dut.buffer_event.payload.set(event);
         }
         dut.bytes_acked.offer(self.acked);
+        dut.hold_end.offer(self.release);
         dut.completion.headroom.set(room);
         dut.eval();
         let cycle = model.cycle;
@@ -151,9 +171,12 @@ impl Bench {
         assert_eq!(dut.buffer_event.headroom.is_high(), headroom, "cycle {cycle}");
         // Neither in the cycle after another one nor in that in which its counts are written.
         let go = model.taken[0].is_none() && model.taken[2].is_none() && room;
-        let acks = go && model.events.is_empty();
+        let releases = go && model.events.is_empty();
+        assert_eq!(dut.hold_end.ready.is_high(), releases, "cycle {cycle}");
+        let acks = releases && self.release.is_none();
         assert_eq!(dut.bytes_acked.ready.is_high(), acks, "cycle {cycle}");
         let op = if acks { self.acked.take().map(Op::Acked) } else { None };
+        let op = op.or_else(|| if releases { self.release.take().map(Op::Release) } else { None });
         let op = op.or_else(|| if go { model.events.pop_front().map(Op::Event) } else { None });
         let taken = op.map(|op| model.apply(op));
         model.taken = [taken, model.taken[0], model.taken[1]];
@@ -172,6 +195,9 @@ impl Bench {
 struct Plan {
     packets: Vec<u16>,
     total: Option<u32>,
+    /// Holds that come before the total, and those that are not over.
+    holds: usize,
+    held: usize,
     /// Cycle from which on packets may come, so that they follow the posting.
     from: u64,
     /// The buffer is cut instead, for ever if a total that is never reached is given.
@@ -202,7 +228,8 @@ fn plan(rng: &mut ChaCha8Rng, from: u64) -> Plan {
         2 if cut => Some(rng.random_range(sum..=u32::MAX)).filter(|total| *total > 0),
         _ => Some(sum).filter(|total| *total > 0),
     };
-    Plan { packets, total, from, cut }
+    let holds = if rng.random() { rng.random_range(0..4) } else { 0 };
+    Plan { packets, total, from, cut, holds, held: 0 }
 }
 
 #[test]
@@ -210,8 +237,8 @@ fn random_buffers_are_the_models() {
     run_with_wave_on_failure("counters_alone_random", |wave| {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, Counters::new(SLOTS), "counters");
-        let mut bench = Bench { dut, model: Model::default(), acked: None };
-        let mut seen = [0; 4];
+        let mut bench = Bench { dut, model: Model::default(), acked: None, release: None };
+        let (mut seen, mut released) = ([0; 4], [0; 2]);
         let mut buffers = 0;
         for _ in 0..4 {
             bench.reset();
@@ -245,21 +272,42 @@ fn random_buffers_are_the_models() {
                     if let Some(slot) = slots.choose(&mut rng) {
                         let plan = plans.get_mut(slot).unwrap();
                         let blank = BufferEvent { slot: bits(*slot), frame, ..BufferEvent::default() };
-                        if let Some(total) = plan.total.take() {
+                        if plan.holds > 0 {
+                            (plan.holds, plan.held) = (plan.holds - 1, plan.held + 1);
+                            event = Some(BufferEvent { hold: true, ..blank });
+                        } else if let Some(total) = plan.total.take() {
                             event = Some(BufferEvent { total: bits(u64::from(total)), ..blank });
                         } else if plan.packets.is_empty() && !bench.waits(*slot) {
                             // The reclaim waits for all writes; a buffer may be complete before.
                             if plan.cut && cycle > plan.from + 60 {
                                 event = Some(BufferEvent { cut: true, cancelled: rng.random(), ..blank });
+                                // The holds of a buffer that is cut are forgotten.
+                                plan.held = 0;
                                 if rng.random() {
                                     plan.cut = false;
                                     plan.from = cycle + 40;
                                 }
-                            } else if !plan.cut && cycle > plan.from + 60 {
+                            } else if !plan.cut && plan.held == 0 && cycle > plan.from + 60 {
                                 plans.remove(slot);
                                 free.push(*slot);
                             }
                         }
+                    }
+                }
+                if bench.release.is_none() && rng.random_bool(0.01) {
+                    let slots: Vec<u64> = plans.iter().filter(|plan| plan.1.held > 0).map(|plan| *plan.0).collect();
+                    // A hold that is on its way goes first.
+                    if let Some(slot) = slots.choose(&mut rng).filter(|slot| {
+                        let comes = event.is_some_and(|event: BufferEvent| event.slot.to_u64() == **slot);
+                        !comes && !bench.model.events_of(**slot)
+                    }) {
+                        let plan = plans.get_mut(slot).unwrap();
+                        plan.held -= 1;
+                        plan.from = plan.from.max(cycle);
+                        bench.release =
+                            Some(HoldEnd { slot: bits(*slot), frame: bits(u64::from(rng.random::<u16>())) });
+                        let late = bench.model.buffers[slot].total.is_some() && plan.packets.is_empty();
+                        released[usize::from(late)] += 1;
                     }
                 }
                 if bench.acked.is_none() && rng.random_bool(packets) {
@@ -297,6 +345,7 @@ fn random_buffers_are_the_models() {
                 }
             }
         }
+        assert!(released.iter().all(|count| *count > 5), "{released:?} holds over before and after the last packet");
         assert!(
             seen.iter().all(|count| *count > 10),
             "{seen:?} done, partial, cancelled, cycles without room, of {buffers}"
@@ -311,7 +360,7 @@ fn a_large_buffer_is_counted() {
     run_with_wave_on_failure("counters_alone_large", |wave| {
         let mut rng = wave.rng();
         let dut = Dut::new(wave, Counters::new(SLOTS), "counters");
-        let mut bench = Bench { dut, model: Model::default(), acked: None };
+        let mut bench = Bench { dut, model: Model::default(), acked: None, release: None };
         // Beyond half of the count's range also in a part of the rounds.
         let packets = share(105_000).min(65_000);
         for closes_after in [packets - 1, 0] {

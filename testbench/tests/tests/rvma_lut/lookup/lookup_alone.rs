@@ -425,6 +425,7 @@ impl Bench {
             single: redirected,
             tagged: has_flag(flag::EPOCH_VALID),
             epoch: desc.epoch,
+            pending: desc.pending && desc.has_slot,
             get,
             active: has_flag(flag::ACTIVE),
             unsupported: match code {

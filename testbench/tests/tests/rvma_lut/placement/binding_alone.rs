@@ -6,7 +6,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rvma_lut::placement::binding::Binding;
 use rvma_lut::placement::queue_types::{Head, MessageSpan, Tag};
-use rvma_lut::types::{BoundPacket, BufferEntry, LookedUpPacket, Packet};
+use rvma_lut::types::{BoundPacket, BufferEntry, HoldRequest, LookedUpPacket, Packet};
 use spindle_blocks::desc::{PlacementDone, PlacementOutcome};
 use spindle_blocks::RamStyle;
 use spindle_contract::reasons::{CLOSED, NO_POSTED_BUFFER, OUT_OF_BOUNDS, STALE_EPOCH};
@@ -26,6 +26,8 @@ struct Message {
     /// The packets that identify it: mailbox, source node, source process, number.
     name: [u64; 4],
     refused: Option<u64>,
+    /// It holds its buffer.
+    held: bool,
     slot: u64,
     base: u64,
     size: u64,
@@ -40,6 +42,7 @@ struct Decision {
     bound: Option<(BoundPacket, u64)>,
     verdict: Option<(PlacementDone, bool)>,
     outcome: Option<PlacementOutcome>,
+    hold: Option<HoldRequest>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +66,9 @@ struct Counts {
     successive: usize,
     swept: [usize; 2],
     empty: usize,
+    held: [usize; 2],
+    held_before: usize,
+    without_hold: [usize; 2],
 }
 
 struct Bench {
@@ -248,12 +254,14 @@ impl Bench {
         dut.reservation.retry.set(retry);
         let frame_room = rng.random_range(0..4) != 0;
         dut.frame_room.set(frame_room);
+        let hold_room = rng.random_range(0..4) != 0;
+        dut.hold_room.set(hold_room);
         let head = self.head();
         self.dut.reservation.head.set(head);
         self.dut.eval();
 
         self.check_outputs(cycle);
-        let decision = self.decide(cycle, &head, frame_room);
+        let decision = self.decide(cycle, &head, frame_room, hold_room);
         let room = fetch_ready && bound_room && verdict_room && frame_headroom;
         let fetches = self.check_fetch(cycle, room);
         let loads = self.check_load(cycle, retry);
@@ -268,16 +276,17 @@ impl Bench {
     /// What the packet of the cycle before caused.
     fn check_outputs(&self, cycle: u64) {
         let dut = &self.dut;
-        let Decision { bound, verdict, outcome } = &self.decision;
+        let Decision { bound, verdict, outcome, hold } = &self.decision;
         let found = dut.bound.valid.is_high().then(|| (dut.bound.payload.get(), dut.bound_mailbox.number()));
         assert_eq!(found, *bound, "cycle {cycle}");
         let found = dut.verdict.valid.is_high().then(|| (dut.verdict.payload.get(), dut.verdict_phase.is_high()));
         assert_eq!(found, *verdict, "cycle {cycle}");
         assert_eq!(dut.outcome.offered(), *outcome, "cycle {cycle}");
+        assert_eq!(dut.hold.offered(), *hold, "cycle {cycle}");
     }
 
     /// Cycle 3: decides about a packet.
-    fn decide(&mut self, cycle: u64, head: &Head, frame_room: bool) -> Decision {
+    fn decide(&mut self, cycle: u64, head: &Head, frame_room: bool, hold_room: bool) -> Decision {
         let dut = &self.dut;
         let Some(looked_up) = self.checked else {
             assert!(!dut.frame_decided.is_high(), "cycle {cycle}");
@@ -299,6 +308,8 @@ impl Bench {
         // Where the payload goes: buffer, base, first byte; or the reason of a refusal.
         let out_of_bounds = Err(OUT_OF_BOUNDS as u64);
         let no_place = p.host && !frame_room;
+        let holds = p.pending && message.is_none_or(|message| !message.held);
+        let no_hold = holds && !hold_room;
         let mut reserves = false;
         let decided: Result<(u64, u64, u64), u64> = if looked_up.refused {
             Err(looked_up.reason.to_u64())
@@ -306,6 +317,10 @@ impl Bench {
             let (fits, enough) = (p.end.to_u64() <= message.size, length <= message.left);
             match message.refused {
                 Some(reason) => Err(reason),
+                None if no_hold => {
+                    self.counts.without_hold[1] += 1;
+                    Err(NO_POSTED_BUFFER as u64)
+                }
                 None if p.inconsistent => out_of_bounds,
                 None if fits && enough => {
                     Ok((message.slot, message.base, (p.start.to_u64() + message.offset) % (1 << 32)))
@@ -317,9 +332,16 @@ impl Bench {
                 }
             }
         } else if p.inconsistent {
-            out_of_bounds
+            if no_hold {
+                Err(NO_POSTED_BUFFER as u64)
+            } else {
+                out_of_bounds
+            }
         } else if head.stale {
             Err(STALE_EPOCH as u64)
+        } else if no_hold {
+            self.counts.without_hold[0] += usize::from(head.active);
+            Err(NO_POSTED_BUFFER as u64)
         } else if !head.active || no_place {
             self.counts.without_place += usize::from(head.active);
             Err(NO_POSTED_BUFFER as u64)
@@ -361,8 +383,15 @@ impl Bench {
             assert!(self.spilled.len() <= 2, "cycle {cycle}");
         }
 
-        self.remember(&looked_up, head, message, decided, begins);
+        self.remember(&looked_up, head, message, decided, begins, no_hold);
         let placed = decided.is_ok();
+        let hold = decided.ok().filter(|_| holds).map(|(slot, ..)| HoldRequest {
+            msg_slot: p.msg_slot,
+            slot: bits(slot),
+            mailbox: looked_up.mailbox,
+        });
+        self.counts.held[usize::from(message.is_some())] += usize::from(hold.is_some());
+        self.counts.held_before += usize::from(placed && p.pending && !holds);
         self.counts.bound += usize::from(reserves);
         self.counts.continued += usize::from(placed && message.is_some());
         self.counts.again_refused += usize::from(!placed && message.is_some_and(|message| message.refused.is_some()));
@@ -404,6 +433,7 @@ impl Bench {
             verdict: (bound.is_none() && !spills).then_some((done, p.fence_phase)),
             bound: bound.map(|bound| (bound, looked_up.mailbox.to_u64())),
             outcome: (!spills).then_some(outcome),
+            hold,
         }
     }
 
@@ -415,6 +445,7 @@ impl Bench {
         message: Option<Message>,
         decided: Result<(u64, u64, u64), u64>,
         begins: bool,
+        no_hold: bool,
     ) {
         let p = looked_up.packet;
         let length = p.payload_len.to_u64();
@@ -424,13 +455,18 @@ impl Bench {
         let next = if let Some(message) = message {
             // Packets that exceed their message, or contradict it, do not count.
             let counts = length <= message.left && (message.refused.is_some() || decided.is_ok());
-            counts.then(|| Message { left: message.left - length, ..message })
+            counts.then(|| Message {
+                left: message.left - length,
+                held: message.held || (decided.is_ok() && p.pending),
+                ..message
+            })
         } else {
             // The sender of a sequenced message that finds no buffer repeats it.
-            let repeats = p.sequenced && !looked_up.spills && !head.active && !head.stale;
+            let repeats = p.sequenced && (no_hold || (!looked_up.spills && !head.active && !head.stale));
             (begins && !repeats).then(|| Message {
                 name: name_of(looked_up),
                 refused: decided.err(),
+                held: p.pending,
                 slot: head.slot.to_u64(),
                 base: head.buffer.base.to_u64(),
                 size: head.buffer.size.to_u64(),
@@ -553,6 +589,8 @@ fn random_packets_are_the_models() {
         let decided = [counts.bound, counts.continued, counts.ended, counts.too_long, counts.too_many, counts.stale];
         let others = [counts.unbound, counts.again_refused, counts.other_message, counts.empty, counts.without_place];
         let spilled = [counts.spilled, counts.spilled_later, counts.retries, counts.successive];
+        let held = [counts.held[0], counts.held[1], counts.held_before, counts.without_hold[0], counts.without_hold[1]];
+        assert!(held.iter().all(|count| *count > 50), "{counts:?}");
         let frames = [counts.frames[0], counts.frames[1], counts.frames_wait];
         assert!(decided.iter().chain(&others).chain(&spilled).all(|count| *count > 50), "{counts:?}");
         assert!(

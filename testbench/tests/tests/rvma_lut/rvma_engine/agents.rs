@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rvma_lut::rvma_engine::RvmaEnginePorts;
 use rvma_lut::RvmaEngine;
 use spindle_blocks::bundles::ReadDataSourcePorts;
-use spindle_blocks::desc::{CommandIssuer, EventDesc, HostAtomic, HostRead};
+use spindle_blocks::desc::{CommandIssuer, EventDesc, HostAtomic, HostRead, PendingEnd};
 use spindle_contract::descriptors::put_op;
 use spindle_harness::Dut;
 use spindle_verilog::ports::to_bytes;
@@ -212,6 +212,8 @@ pub struct Agents {
     pub atomic_ends: Vec<AtomicEnd>,
     /// Packet engine and HPU array.
     pub events: [Offers<EventDesc>; 2],
+    /// Pending messages that are done.
+    pub pending_ends: Offers<PendingEnd>,
     /// Percent of the cycles in which nothing new is offered.
     pub idle: u32,
     /// What the initiator was asked for, and when.
@@ -236,6 +238,7 @@ impl Agents {
             atomics: Offers::new(|dut| &dut.host_atomic),
             atomic_ends: vec![],
             events: [Offers::new(|dut| &dut.message_event), Offers::new(|dut| &dut.array_event)],
+            pending_ends: Offers::new(|dut| &dut.pending_end),
             idle: 0,
             puts: vec![],
             put_cycles: vec![],
@@ -264,10 +267,18 @@ impl Agents {
         self.events[source].queue.push_back(event);
     }
 
+    /// The message of a slot is done.
+    pub fn pending_end(&mut self, slot: u8, ended: bool) {
+        self.pending_ends.queue.push_back(PendingEnd { msg_slot: bits(slot), frame: bits(0xFACE_u64), ended });
+    }
+
     /// Nothing waits to be offered.
     pub fn idle(&self) -> bool {
         let readers = self.readers.iter().all(|r| r.requests.queue.is_empty() && r.beats.is_empty());
-        readers && self.atomics.queue.is_empty() && self.events.iter().all(|events| events.queue.is_empty())
+        readers
+            && self.pending_ends.queue.is_empty()
+            && self.atomics.queue.is_empty()
+            && self.events.iter().all(|events| events.queue.is_empty())
     }
 
     fn chance(&mut self, percent: u32) -> bool {
@@ -284,6 +295,8 @@ impl Agents {
         }
         let pause = self.chance(self.idle);
         self.atomics.drive(dut, pause);
+        let pause = self.chance(self.idle);
+        self.pending_ends.drive(dut, pause);
         self.takes_put = !self.chance(self.put_stall);
         dut.host_put.ready.set(self.takes_put);
         self.takes_frame = !self.chance(self.put_stall);
@@ -297,6 +310,7 @@ impl Agents {
             self.events[i].sample(dut);
         }
         self.atomics.sample(dut);
+        self.pending_ends.sample(dut);
         if let Some(put) = dut.host_put.taken() {
             assert_eq!(put.from_host, put.op.to_u8() != put_op::GET);
             self.put_cycles.push(dut.cycle());

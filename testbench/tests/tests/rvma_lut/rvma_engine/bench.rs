@@ -183,8 +183,9 @@ impl Bench {
             msg_off: bits(put.msg_off),
             buf_off: bits(put.buf_off),
             epoch: bits(put.epoch),
-            has_slot: put.slot.is_some(),
-            msg_slot: bits(u64::from(put.slot.unwrap_or(frame as u8))),
+            has_slot: put.slot.or(put.holder).is_some(),
+            msg_slot: bits(u64::from(put.slot.or(put.holder).unwrap_or(frame as u8))),
+            pending: put.holder.is_some(),
             redirected: put.redirected,
             of_bytes: put.redirected && put.slot.is_none(),
             ..PlacementDesc::default()

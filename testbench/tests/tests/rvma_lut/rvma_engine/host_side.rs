@@ -219,6 +219,21 @@ impl Twin {
         got
     }
 
+    /// A pending message is done, on both sides.
+    pub fn pending_end(&mut self, slot: u8, ended: bool) {
+        self.bench.agents.pending_end(slot, ended);
+        self.model.pending_end(slot, ended);
+    }
+
+    /// When all packets so far have ended, as many records are written as the model has.
+    pub fn check_records(&mut self, what: &str) {
+        self.bench.drain();
+        // The count follows the host's answer.
+        self.bench.steps(10);
+        let written = self.bench.counter(rvma::COMPLETIONS);
+        assert_eq!(written as usize, self.model.records.len(), "records: {what}");
+    }
+
     /// Gives a packet to both sides.
     pub fn put(&mut self, put: &spindle_model::rvma_lut::Put, payload_offset: usize) -> u16 {
         let frame = self.bench.put(put, payload_offset);

@@ -7,6 +7,7 @@ pub mod figures;
 pub mod host_side;
 pub mod modes;
 pub mod operations;
+pub mod pending;
 pub mod streams;
 pub mod tagged;
 pub mod traffic;

@@ -3,7 +3,9 @@
 use crate::packet_engine::intake::set_packet;
 use crate::packet_engine::schedule::payload_scheduler::traffic::install;
 use packet_engine::schedule::payload_scheduler::PayloadScheduler;
-use spindle_blocks::desc::{ContextPolicy, EventDesc, PacketDesc, PlacementDesc, PlacementDone, TaskDesc, TaskDone};
+use spindle_blocks::desc::{
+    ContextPolicy, EventDesc, PacketDesc, PendingEnd, PlacementDesc, PlacementDone, TaskDesc, TaskDone,
+};
 use spindle_contract::params::Config;
 use spindle_contract::wire::opcode;
 use spindle_harness::{Dut, WaveContext};
@@ -43,6 +45,8 @@ pub struct Bench {
     pub placements: Vec<PlacementDesc>,
     /// Events of ended messages.
     pub events: Vec<EventDesc>,
+    /// Messages that are no longer pending.
+    pub pending_ends: Vec<PendingEnd>,
     /// Cycles so far.
     pub now: u64,
 }
@@ -60,9 +64,19 @@ impl Bench {
         dut.contexts.set_bytes(&contexts.to_le_bytes());
         dut.placement.ready.set(true);
         dut.free.ready.set(true);
+        dut.pending_end.ready.set(true);
         dut.task_room.set(u32::MAX);
         install(&dut, &dut.policy, &dut.message_event.ready, &vec![*policy; 16]);
-        Bench { dut, freed: vec![], drops: vec![], tasks: vec![], placements: vec![], events: vec![], now: 0 }
+        Bench {
+            dut,
+            freed: vec![],
+            drops: vec![],
+            tasks: vec![],
+            placements: vec![],
+            events: vec![],
+            pending_ends: vec![],
+            now: 0,
+        }
     }
 
     /// One cycle with the inputs as they stand.
@@ -84,6 +98,9 @@ impl Bench {
         }
         if self.dut.message_event.moves() {
             self.events.push(self.dut.message_event.get());
+        }
+        if self.dut.pending_end.moves() {
+            self.pending_ends.push(self.dut.pending_end.get());
         }
         self.now += 1;
         self.dut.tick();

@@ -127,6 +127,100 @@ fn placements_of_a_pending_message_say_so() {
     });
 }
 
+/// COMPLETE passes to the RVMA engine in order with the end of its message, and later placements are not pending. The end of a
+/// message that was pending passes too, however it ended.
+#[test]
+fn a_pending_message_is_done_once_completed_or_ended() {
+    run_with_wave_on_failure("a_pending_message_is_done_once_completed_or_ended", |wave| {
+        for completes in [false, true] {
+            for (returned, drops) in [(code::SPIN_SUCCESS_PENDING, false), (code::SPIN_FAIL, false), (0, true)] {
+                let mut bench = Bench::new(wave, Config::SIM, HEADER | COMPLETION);
+                // A message that is not pending before it, in the same slot.
+                bench.send(&whole(1, 1));
+                let slot = bench.tasks[0].msg_slot.to_u64();
+                bench.ends(kind::HEADER, slot, 1, code::SPIN_DROP);
+                assert!(bench.pending_ends.is_empty(), "it was not pending");
+                bench.tasks.clear();
+                bench.send(&third(2, 2));
+                let slot = bench.tasks[0].msg_slot.to_u64();
+                bench.ends(
+                    kind::HEADER,
+                    slot,
+                    2,
+                    if drops { code::SPIN_DROP_PENDING } else { code::SPIN_PROCEED_PENDING },
+                );
+                bench.send(&third(3, 2));
+                let command = Command {
+                    version: bits(1),
+                    opcode: bits(code::command::COMPLETE),
+                    context: bits(1),
+                    msg_slot: bits(slot),
+                    pkt: bits(3),
+                    frame: bits(103),
+                    ..Command::default()
+                };
+                if completes {
+                    bench.offer(|dut| &dut.place, &command, |dut| &dut.place.ready);
+                    bench.cycles(12);
+                    let end = bench.pending_ends.pop().expect("COMPLETE");
+                    assert_eq!((end.msg_slot.to_u64(), end.ended), (slot, false));
+                }
+                bench.send(&third(4, 2));
+                let pending: Vec<bool> = bench.placements.iter().map(|placement| placement.pending).collect();
+                if !drops {
+                    assert_eq!(pending, [true, true, !completes]);
+                    (2..5).for_each(|pkt| bench.placed(slot, pkt));
+                    assert!(bench.pending_ends.is_empty(), "the completion handler runs");
+                    bench.ends(kind::COMPLETION, slot, 4, returned);
+                }
+                let end = bench.pending_ends.pop().expect("the message ended");
+                assert_eq!((end.msg_slot.to_u64(), end.ended), (slot, true));
+                assert!(bench.pending_ends.is_empty());
+                // The slot is free, and its next message is not pending.
+                bench.tasks.clear();
+                bench.send(&whole(5, 5));
+                let slot = bench.tasks[0].msg_slot.to_u64();
+                bench.ends(kind::HEADER, slot, 5, code::SPIN_PROCEED);
+                assert!(!bench.placements.last().expect("a placement").pending);
+                bench.placed(slot, 5);
+                bench.ends(kind::COMPLETION, slot, 5, code::SPIN_SUCCESS);
+                assert!(bench.pending_ends.is_empty(), "it was not pending");
+            }
+        }
+    });
+}
+
+/// Nothing is begun while the RVMA engine does not take the ends of pending messages, and none is lost.
+#[test]
+fn no_end_of_a_pending_message_is_lost() {
+    const MESSAGES: u64 = 100;
+    run_with_wave_on_failure("no_end_of_a_pending_message_is_lost", |wave| {
+        let mut bench = Bench::new(wave, Config::SIM, HEADER);
+        bench.dut.pending_end.ready.set(false);
+        let (mut sent, mut ended) = (0, 0);
+        for _ in 0..2000 {
+            bench.dut.pending_end.ready.set(bench.now > 900);
+            bench.dut.packet.valid.set(sent < MESSAGES);
+            set_packet(&bench.dut, &whole(sent, sent));
+            let task = bench.tasks.get(ended).copied();
+            let done = task.map(|task| {
+                let mut done =
+                    bench.done(kind::HEADER, task.msg_slot.to_u64(), task.pkt.to_u64(), code::SPIN_DROP_PENDING);
+                done.context = bits(1);
+                done
+            });
+            bench.dut.task_done.offer(done);
+            bench.dut.eval();
+            sent += u64::from(sent < MESSAGES && bench.dut.packet.ready.is_high());
+            ended += usize::from(bench.dut.task_done.moves());
+            bench.cycle();
+            assert!(bench.now > 900 || ended < 40, "messages end although this finds no room");
+        }
+        assert_eq!((sent, ended, bench.pending_ends.len()), (MESSAGES, MESSAGES as usize, MESSAGES as usize));
+        assert!(bench.pending_ends.iter().all(|end| end.ended));
+    });
+}
+
 #[test]
 fn no_event_is_lost_while_nobody_takes_them() {
     const MESSAGES: u64 = 100;

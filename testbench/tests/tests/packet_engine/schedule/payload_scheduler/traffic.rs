@@ -548,7 +548,14 @@ impl Surroundings {
         self.offer_task(dut);
         self.hpus.drive(&dut.task_room, now);
         dut.placement_outcome.offer(self.outcome.take());
-        for port in [&dut.placement.ready, &dut.free.ready, &dut.message_event.ready, &dut.bytes_answer.ready] {
+        let ready = [
+            &dut.placement.ready,
+            &dut.free.ready,
+            &dut.message_event.ready,
+            &dut.bytes_answer.ready,
+            &dut.pending_end.ready,
+        ];
+        for port in ready {
             port.set(self.ready());
         }
         dut.eval();

@@ -104,7 +104,7 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
         virtual address of the destination (packet or scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
         7; event, complete: user word, high half; task: argument, high half; combine: operation";
-    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8]; \
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], flags of the opcode [9:8]: ISSUE_CHECKSUM of SEND_PACKET, ISSUE_TASK of REDIRECT, ISSUE_RELIABLE of PUT; \
         issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = command h failed; cleared when a new command takes the handle";
@@ -128,8 +128,15 @@ pub const WATCHDOG_MOST: u32 = 16_000_000;
 /// Flag of ISSUE with SEND_PACKET: the NIC inserts the IPv4 header checksum and the UDP, TCP or ICMP checksum of the frame.
 pub const ISSUE_CHECKSUM: u32 = 1 << 8;
 /// Flag of ISSUE with REDIRECT: the command is a TASK. It starts a task of the handler's context, or cancels one: LENGTH is the delay or
-/// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`]: a command has one flag at most.
+/// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`].
 pub const ISSUE_TASK: u32 = 1 << 8;
+/// Flag of ISSUE with PUT: the bytes are the packet's, are read from the packet buffer whenever they are sent, and are sent until they are
+/// acknowledged. The packet keeps its cells until then. The same bit as [`ISSUE_CHECKSUM`].
+pub const ISSUE_RELIABLE: u32 = 1 << 8;
+/// Lowest bit of the flags of ISSUE, and how many there are.
+pub const ISSUE_FLAGS: usize = 8;
+/// See [`ISSUE_FLAGS`].
+pub const ISSUE_FLAG_BITS: usize = 2;
 /// LENGTH of a TASK that cancels the task of its context with this argument that waits.
 pub const TASK_CANCEL: u32 = 1 << 31;
 /// Handles (commands in flight) per HPU.

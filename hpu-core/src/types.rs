@@ -2,7 +2,7 @@
 
 use crate::processor::stages::address_of;
 use spindle_contract::descriptors::kind;
-use spindle_contract::memory_map::WATCHDOG_BITS;
+use spindle_contract::memory_map::{ISSUE_FLAG_BITS, WATCHDOG_BITS};
 use spindle_verilog::prelude::*;
 
 const HEADER: u64 = kind::HEADER as u64;
@@ -109,6 +109,8 @@ pub struct Limits {
     pub origin: Origin,
     /// Bytes of the packet region.
     pub packet_size: Bits<12>,
+    /// Those of them that the packet has, without its tailroom.
+    pub packet_bytes: Bits<12>,
     /// First beat of the scratchpad in L1.
     pub scratch_beat: Bits<10>,
     /// Bytes of the scratchpad.
@@ -134,8 +136,8 @@ pub struct IssueRequest {
     pub bank: Bits<2>,
     /// As in `memory_map::command`; 0 if it is none.
     pub opcode: Bits<4>,
-    /// The flag of the opcode: checksums are inserted into the frame of a SEND_PACKET, a REDIRECT is a TASK.
-    pub flag: Bit,
+    /// Flags of the opcode, of those that it has (`command_rules::flags_of`).
+    pub flags: Bits<ISSUE_FLAG_BITS>,
     /// Handle that the command would get.
     pub handle: Bits<2>,
     /// No handle is free.
@@ -160,7 +162,7 @@ pub enum Destination {
     Put,
     /// To the host.
     Host,
-    /// To the wire, as a segment of context memory that the initiator requested.
+    /// To the wire, as a segment of context memory or of a packet that the initiator requested.
     Segment,
     /// To the combiner.
     Combiner,
@@ -202,13 +204,17 @@ pub struct CombineTarget {
     pub spare: Bits<34>,
 }
 
-/// Bytes of context memory for the stage of a cluster.
+/// Bytes of context memory, or of a packet, for the stage of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct StageRequest {
-    /// Address of the first one in L2.
+    /// Address of the first one in L2, or in the packet's frame.
     pub at: Bits<20>,
     /// Bytes.
     pub length: Bits<12>,
+    /// They are a packet's,
+    pub of_packet: Bit,
+    /// that of this head cell.
+    pub pkt: Bits<10>,
 }
 
 /// The end of an off-cluster command.

@@ -30,6 +30,8 @@ pub struct OffClusterHeader {
     pub hpu: Bits<3>,
     /// As in `memory_map::command`.
     pub opcode: Bits<4>,
+    /// The PUT is a reliable one of the packet.
+    pub of_packet: Bit,
 }
 
 /// A command that is carried out outside the clusters, as many words of it as its opcode has. SOURCE and ADDR are translated.
@@ -37,7 +39,7 @@ pub struct OffClusterHeader {
 pub struct OffClusterCommand {
     /// Who issued what.
     pub header: OffClusterHeader,
-    /// SOURCE; of a DMA_FROM_HOST {in L2, byte of L1 or L2} in bits 20:0.
+    /// SOURCE; of a DMA_FROM_HOST {in L2, byte of L1 or L2} in bits 20:0; of a reliable put of the packet an `array_address`.
     pub source: Bits<32>,
     /// LENGTH.
     pub length: Bits<32>,
@@ -49,7 +51,7 @@ pub struct OffClusterCommand {
     pub key: Bits<32>,
     /// OFFSET.
     pub offset: Bits<32>,
-    /// OTHER; of a PUT_HOST, the low half is the high half of its host address (of a PUT_CONTEXT, it does not count).
+    /// OTHER; of a PUT_HOST, the low half is the high half of its host address (of other puts, it does not count).
     pub other: Bits<64>,
     /// RESULT_LO.
     pub result: Bits<32>,
@@ -90,7 +92,7 @@ impl OffClusterQueue {
         let word = self.word.val();
         self.number.load(write, if starts { bits::<4>(0) } else { number + 1 });
         self.write_pointer.load(self.keep.val(), write_pointer + 1);
-        self.headers.write(write & starts, write_pointer, unpack::<OffClusterHeader, 29>(word.get_bits::<29>(0)));
+        self.headers.write(write & starts, write_pointer, unpack::<OffClusterHeader, 30>(word.get_bits::<30>(0)));
         self.headers.read_address.next = read_pointer;
         for i in 0..WORDS {
             self.words[i].write(write & !starts & (number == bits::<4>(i as u64)), write_pointer, word);

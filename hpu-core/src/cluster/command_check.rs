@@ -5,7 +5,7 @@
 //! | command unit | in `step`, `value`: word number `step` of the command, |
 //! | | in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
-//! | | in `is_task`, likewise: the REDIRECT is a TASK |
+//! | | in `is_task`, likewise: the REDIRECT is a TASK; in `of_packet`: the PUT is a reliable one of the packet |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
 //! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
 //! | | out `destination`: of a COMBINE, likewise |
@@ -44,6 +44,8 @@ pub struct CommandCheck {
     pub of_context: Signal<In, Bit>,
     /// The REDIRECT is a TASK.
     pub is_task: Signal<In, Bit>,
+    /// The PUT is a reliable one of the packet.
+    pub of_packet: Signal<In, Bit>,
     /// Limits of its task.
     pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -97,7 +99,11 @@ impl CommandCheck {
     fn update(&mut self) {
         let step = self.step.val();
         let value = self.value.val();
-        let limits = self.limits.val();
+        let mut limits: Limits = self.limits.val();
+        // The packet buffer has no tailroom.
+        if self.of_packet.val() {
+            limits.packet_size = limits.packet_bytes;
+        }
         self.kept_previous.d.next = value;
         // Common to all comparisons with small numbers.
         let is_large = value.get_bits::<20>(12).any();
@@ -182,7 +188,7 @@ impl CommandCheck {
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),
-            PUT => self.data_legal.q.val() & node_legal,
+            PUT => self.data_legal.q.val() & node_legal & (source.in_packet | !self.of_packet.val()),
             PUT_HOST => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal,
             PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & source.in_context,
             GET => self.not_empty.q.val() & node_legal,

@@ -26,6 +26,7 @@
 //! ends with, in a cycle without a write, of which every run has one: each word twice in 32 runs. After reset all words
 //! are zeroed, while the loader sets the HPU up; a write ends that.
 
+use crate::cluster::command_rules::{flags_of, FLAG_BITS};
 use crate::processor::bundles::{CommandAccessSink, HandlerStartSink};
 use crate::types::IssueRequest;
 use spindle_blocks::LutMemory;
@@ -43,11 +44,10 @@ const RESULT_PAIR: u64 = map::CMD_RESULT_LO as u64 / 8;
 /// Number of no packet slot.
 const NO_SLOT: u64 = 15;
 const HANDLES: usize = map::COMMAND_HANDLES;
-const SEND: u64 = map::command::SEND_PACKET as u64;
-const REDIRECT: u64 = map::command::REDIRECT as u64;
-/// The bit of the flag in ISSUE: CHECKSUM of a SEND_PACKET, TASK of a REDIRECT.
-const FLAG: usize = map::ISSUE_CHECKSUM.trailing_zeros() as usize;
-const _: () = assert!(map::ISSUE_CHECKSUM == 1 << FLAG && map::ISSUE_TASK == map::ISSUE_CHECKSUM && FLAG == 8);
+/// Bits of ISSUE: flags, and above them bits that no opcode has.
+const FLAGS: usize = map::ISSUE_FLAGS;
+const NO_FLAGS: usize = FLAGS + FLAG_BITS;
+const NO_FLAG_BITS: usize = 32 - NO_FLAGS;
 
 /// The command port. See the module text.
 #[block(no_default)]
@@ -102,8 +102,8 @@ pub struct CommandPort {
     issued: DFF<IssueRequest>,
     /// Opcode of the ISSUE; 0 if there is no such opcode, or if the opcode has no such flag.
     opcode: DFF<Bits<4>>,
-    /// The ISSUE has the flag of its opcode.
-    flag: DFF<Bit>,
+    /// Its flags.
+    flags: DFF<Bits<FLAG_BITS>>,
     request_valid: Reg<Bit>,
     /// An ISSUE has no answer yet.
     unanswered: Reg<Bit>,
@@ -180,20 +180,20 @@ impl CommandPort {
         let issues = self.port.write.val() & (port.word == bits::<4>(ISSUE));
         let handle = first_set::<2, 4>(!busy);
         let opcode = port.data.get_bits::<4>(0);
-        let flag = port.data.get_bit(FLAG);
-        let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<23>(9).any();
-        let known = !others & (!flag | (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT)));
+        let flags = port.data.get_bits::<FLAG_BITS>(FLAGS);
+        let others = port.data.get_bits::<4>(4).any() | port.data.get_bits::<NO_FLAG_BITS>(NO_FLAGS).any();
+        let known = !others & !(flags & !flags_of(opcode)).any();
         if issues {
             self.issued.d.next.thread = port.thread;
             self.issued.d.next.bank = port.bank;
             self.opcode.d.next = if known { opcode } else { bits::<4>(0) };
-            self.flag.d.next = flag;
+            self.flags.d.next = flags;
         }
         self.request_valid.d.next = issues | (self.request_valid.q.val() & !self.request_taken.val());
         self.unanswered.d.next = issues | (self.unanswered.q.val() & !self.answered.val());
         self.request.next = self.issued.q.val();
         self.request.next.opcode = self.opcode.q.val();
-        self.request.next.flag = self.flag.q.val();
+        self.request.next.flags = self.flags.q.val();
         self.request.next.handle = handle;
         self.request.next.full = busy.all();
         self.request.valid.next = self.request_valid.q.val();

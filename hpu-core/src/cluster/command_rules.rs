@@ -21,6 +21,13 @@ pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
 pub(crate) const COMBINE: u64 = command::COMBINE as u64;
 pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
+/// Flags of an ISSUE.
+pub(crate) const FLAG_BITS: usize = map::ISSUE_FLAG_BITS;
+const _: () = assert!(
+    map::ISSUE_CHECKSUM == 1 << map::ISSUE_FLAGS
+        && map::ISSUE_TASK == map::ISSUE_CHECKSUM
+        && map::ISSUE_RELIABLE == map::ISSUE_CHECKSUM
+);
 /// First beat of L1 where bytes of context memory are staged.
 pub(crate) const STAGE: u64 = L1_STAGE_BASE as u64 / 64;
 
@@ -37,7 +44,7 @@ pub struct CommandClass {
     pub is_message: Bit,
     /// A put of handler memory.
     pub put: Bit,
-    /// A put of host memory or of context memory, or a get.
+    /// A put of host memory, of context memory or, reliably, of the packet, or a get.
     pub host_put: Bit,
     /// ADDR is an offset in the host region, and is translated for the off-cluster unit.
     pub by_offset: Bit,
@@ -48,6 +55,33 @@ pub struct CommandClass {
 #[hdl_fn]
 pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
     (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(PUT_CONTEXT))
+}
+
+/// Flags that the opcode has: CHECKSUM of a SEND_PACKET, TASK of a REDIRECT, RELIABLE of a PUT.
+#[hdl_fn]
+pub(crate) fn flags_of(opcode: Bits<4>) -> Bits<FLAG_BITS> {
+    match opcode.to_u64() {
+        SEND | REDIRECT | PUT => bits::<FLAG_BITS>(1),
+        _ => bits::<FLAG_BITS>(0),
+    }
+}
+
+/// The command is a reliable put of the task's packet.
+#[hdl_fn]
+pub(crate) fn puts_packet(opcode: Bits<4>, flags: Bits<FLAG_BITS>) -> Bit {
+    (opcode == bits::<4>(PUT)) & flags.get_bit(0)
+}
+
+/// Class of the commands of this opcode; `of_packet`: of a reliable put of the packet, whose bytes the array reads when they are sent.
+#[hdl_fn]
+pub(crate) fn class_with(opcode: Bits<4>, of_packet: Bit) -> CommandClass {
+    let usual = class_of(opcode);
+    CommandClass {
+        reads: usual.reads & !of_packet,
+        put: usual.put & !of_packet,
+        host_put: usual.host_put | of_packet,
+        ..usual
+    }
 }
 
 /// Class of the commands of this opcode.

@@ -376,7 +376,7 @@ impl Loader {
         self.hpu.next = self.task_index.q.val().get_bits::<3>(2);
         self.bank.next = self.task_index.q.val().get_bits::<2>(0);
         self.record_write.next = if self.fresh.q.val() { self.hpu_mask.q.val() } else { bits::<8>(0) };
-        self.limits.next = limits_of(held, entry, slot, bound);
+        self.limits.next = limits_of(held, entry, slot, self.size.q.val(), bound);
         self.launch.next = launch_of(held, entry, self.a0.q.val());
         self.launch_valid.next = if launches { self.hpu_mask.q.val() } else { bits::<8>(0) };
     }

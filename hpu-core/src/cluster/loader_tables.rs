@@ -126,9 +126,9 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, boun
     }
 }
 
-/// Limits of the commands of a task.
+/// Limits of the commands of a task whose packet has `size` bytes in its slot and `bound` bytes with its tailroom.
 #[hdl_fn]
-pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, bound: Bits<12>) -> Limits {
+pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>, bound: Bits<12>) -> Limits {
     Limits {
         origin: Origin {
             kind: desc.kind,
@@ -140,6 +140,7 @@ pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, bound
             slot,
         },
         packet_size: bound,
+        packet_bytes: size,
         scratch_beat: entry.limits.scratch_base.get_bits::<10>(6),
         scratch_size: entry.limits.scratch_size,
         state_base: entry.limits.state_base,

@@ -116,6 +116,8 @@ pub struct Cluster {
     pub message: Source<Message>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
+    /// Contexts whose packets keep as many cells as they may for reliable puts.
+    pub packets_full: Signal<In, Bits<16>>,
     /// Opcodes of commands that are implemented.
     pub enabled: Signal<In, Bits<16>>,
     /// Off-cluster commands.
@@ -268,6 +270,7 @@ impl Cluster {
         self.command_unit.cycle.next = self.cycle.val().get_bits::<32>(0);
         self.command_unit.enabled.next = self.enabled.val();
         self.command_unit.rings_open.next = self.rings_open.val();
+        self.command_unit.packets_full.next = self.packets_full.val();
         self.command_unit.place.join(&mut self.place);
         self.command_unit.message.join(&mut self.message);
         self.command_unit.off_cluster.join(&mut self.off_cluster_command);
@@ -353,6 +356,7 @@ impl Cluster {
             let combined = self.l1_read_dma.combine_ended.val();
             let at_combiner = handle_of(self.l1_read_dma.combine_ended.valid.val(), combined, hpu);
             let at_place = handle_of(self.command_unit.placed.valid.val(), self.command_unit.placed.val(), hpu);
+            let unkept = handle_of(self.command_unit.unkept.valid.val(), self.command_unit.unkept.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
             let by_off_cluster = off_cluster_answers & (off_cluster.issuer.hpu == hpu);
             self.command_port[i].result.valid.next = by_off_cluster & off_cluster.has_result;
@@ -361,9 +365,10 @@ impl Cluster {
             let off_cluster_ends = by_off_cluster & (!off_cluster.has_result | self.command_port[i].result.ready.val());
             off_cluster_taken = off_cluster_taken | off_cluster_ends;
             let at_off_cluster = handle_of(off_cluster_ends, off_cluster.issuer, hpu);
-            self.command_port[i].complete.next = at_wire | at_combiner | at_place | at_host | at_off_cluster;
-            self.command_port[i].failed.next =
-                (at_host & repeat::<4>(self.dma_done.val().error)) | (at_off_cluster & repeat::<4>(off_cluster.error));
+            self.command_port[i].complete.next = at_wire | at_combiner | at_place | unkept | at_host | at_off_cluster;
+            self.command_port[i].failed.next = unkept
+                | (at_host & repeat::<4>(self.dma_done.val().error))
+                | (at_off_cluster & repeat::<4>(off_cluster.error));
 
             self.hpu[i].ending.join(&mut self.reporter.ending[i]);
             launch_ready = launch_ready.replace_bit(i, self.hpu[i].launch.ready.val());

@@ -21,7 +21,7 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
 use spindle_blocks::{replicate, CommandIssuer, HostAtomic, HostRead, LutFifo, LutMemory, PolicySink, PutDesc};
-use spindle_contract::descriptors::client;
+use spindle_contract::descriptors::{array_address, client};
 use spindle_contract::events::atomic;
 use spindle_verilog::prelude::*;
 
@@ -287,11 +287,15 @@ impl OffClusterUnit {
         self.put.next =
             PutDesc { length: bit_cast::<32, 12>(put.length), ..put_desc(put, self.processes[0].read_data.val()) };
         let gets = host_put.put.header.opcode == bits::<4>(GET);
+        // SOURCE of a PUT_CONTEXT has the number of its region above the address in L2.
+        let of_context = host_put.put.header.opcode == bits::<4>(PUT_CONTEXT);
+        let marked = host_put.source.get_bit(array_address::OF_PACKET) & !of_context;
+        let source = host_put.source.replace_bit(array_address::OF_PACKET, marked);
         self.host_put.next = PutDesc {
             op: if gets { bits::<2>(1) } else { bits::<2>(0) },
             from_host: host_put.put.header.opcode == bits::<4>(PUT_HOST),
             length: (host_put.length_high, host_put.put.length).cat::<32>(),
-            host_address: (host_put.other.get_bits::<32>(0), host_put.source).cat::<64>(),
+            host_address: (host_put.other.get_bits::<32>(0), source).cat::<64>(),
             reply_addr: host_put.other,
             reply_off: host_put.source,
             reply_key: host_put.reply_key,

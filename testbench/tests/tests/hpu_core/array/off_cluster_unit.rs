@@ -52,7 +52,9 @@ impl Asked {
             command::PUT_HOST | command::PUT_CONTEXT => {
                 put(&mut fields);
                 let from_host = u64::from(self.opcode == command::PUT_HOST);
-                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | w(0))]);
+                // Bytes of context memory are not a packet's.
+                let low = if from_host == 1 { w(0) } else { w(0) & !(1 << 30) };
+                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | low)]);
                 ("host_put", "put_desc", fields)
             }
             command::GET => {

@@ -144,6 +144,14 @@ SPIN_INLINE void spin_put(const spin_target_t *to, const void *bytes, uint32_t l
     spin_put_to(to);
     spin_command(SPIN_OP_PUT, bytes, length, to->mailbox);
 }
+/* Puts bytes of this task's packet as one message, reliably, if the NIC is set up for reliable transport. The packet stays in the packet
+ * buffer, where the NIC reads the bytes at each transmission, until they are acknowledged, also after the handler has returned: as they
+ * arrived, without changes by handlers. The range is inside the packet, without its tailroom, and within the first SPIN_PACKET_BYTES. The
+ * command fails at once (spin_failed) while the packets that the context keeps this way are its share of the packet buffer. */
+SPIN_INLINE void spin_put_packet(const spin_target_t *to, const void *bytes, uint32_t length) {
+    spin_put_to(to);
+    spin_command(SPIN_OP_PUT_PACKET, bytes, length, to->mailbox);
+}
 /* Puts bytes of host memory, starting at an offset in the context's host region. */
 SPIN_INLINE void spin_put_host(const spin_target_t *to, uint32_t host_offset, uint32_t length) {
     spin_put_to(to);

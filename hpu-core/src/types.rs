@@ -165,7 +165,7 @@ pub enum Destination {
     Put,
     /// To the host.
     Host,
-    /// To the wire, as a segment of context memory that the initiator requested.
+    /// To the wire, as a segment of context memory or of a packet that the initiator requested.
     Segment,
     /// To the combiner.
     Combiner,
@@ -207,13 +207,17 @@ pub struct CombineTarget {
     pub spare: Bits<34>,
 }
 
-/// Bytes of context memory for the stage of a cluster.
+/// Bytes of context memory, or of a packet, for the stage of a cluster.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct StageRequest {
-    /// Address of the first one in L2.
+    /// Address of the first one in L2, or in the packet's frame.
     pub at: Bits<20>,
     /// Bytes.
     pub length: Bits<12>,
+    /// They are a packet's,
+    pub of_packet: Bit,
+    /// that of this head cell.
+    pub pkt: Bits<10>,
 }
 
 /// The end of an off-cluster command.

@@ -3,8 +3,8 @@
 //! ```text
 //! rx -> parser -> header_matcher --> ingress_join -> payload_scheduler -> task, placement
 //!         |                            |    |            ^  |  task_done, place, placement_done
-//!         +--> packet_buffer (write) --+    +-- free <---|--+
-//!              packet_buffer (read) -> load_*, place_*   contexts
+//!         +--> packet_buffer (write) --+    +-- free <---|--+-- packet_holds <- place (puts of packets), initiator
+//!              packet_buffer (read) -> load_*; read_share -> place_*, segment_*
 //! egress_*, put, host_put -> initiator -> egress -> tx      registers (pages `packet`, `node`)
 //! ```
 //!
@@ -17,7 +17,9 @@ use crate::ingress::ingress_join::IngressJoin;
 use crate::ingress::packet_buffer::PacketBuffer;
 use crate::ingress::parser::Parser;
 use crate::ingress::psn_filter::PsnFilter;
+use crate::ingress::read_share::ReadShare;
 use crate::registers::PacketRegisters;
+use crate::schedule::packet_holds::{PacketHolds, PacketShare};
 use crate::schedule::payload_scheduler::PayloadScheduler;
 use crate::schedule::task_timers::TaskTimers;
 use crate::trace_points::TracePoints;
@@ -32,6 +34,7 @@ use spindle_blocks::{
     PlacementDone, PlacementOutcome, PolicySink, PutDesc, PutDone, RamStyle, ReadRequest, Slice, TaskDesc, TaskDone,
     TaskTrace,
 };
+use spindle_contract::memory_map::command;
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, PAGE};
 use spindle_contract::wire::NODE_TABLE_ENTRIES;
@@ -52,7 +55,7 @@ pub struct PacketEngine {
     pub task_room: Signal<In, Bits<32>>,
     /// Ended task.
     pub task_done: Sink<TaskDone>,
-    /// PLACE, REDIRECT or TASK command; taken before the `task_done` of its handler is offered.
+    /// PLACE, REDIRECT or TASK command, or PUT of a packet that keeps its cells; taken before the `task_done` of its handler is offered.
     pub place: Sink<Command>,
     /// `ContextStatus` of context c in bits 4c+3..4c.
     pub context_status: Signal<In, Bits<64>>,
@@ -74,8 +77,14 @@ pub struct PacketEngine {
     pub put_done: Pulse<PutDone>,
     /// Segment of host memory that a put needs.
     pub put_read: Source<HostRead>,
-    /// Segment of context memory that a put needs.
+    /// Segment of context memory or of a packet that a put needs.
     pub segment: Source<HostRead>,
+    /// Beats of a packet for such a segment.
+    pub segment_request: Sink<ReadRequest>,
+    /// A beat.
+    pub segment_data: BeatSource,
+    /// Contexts whose packets keep as many cells as they may for reliable puts.
+    pub packets_full: Signal<Out, Bits<16>>,
     /// Its bytes; offered when all of them are there.
     pub put_data: Sink<Bits<512>>,
     /// Last beat.
@@ -118,6 +127,8 @@ pub struct PacketEngine {
     packet_buffer: PacketBuffer,
     ingress_join: IngressJoin,
     payload_scheduler: PayloadScheduler,
+    packet_holds: PacketHolds,
+    read_share: ReadShare,
     task_timers: TaskTimers,
     initiator: Initiator,
     responder: Responder,
@@ -144,6 +155,7 @@ impl PacketEngine {
             packet_buffer: PacketBuffer::new(config.cells(), style),
             ingress_join: IngressJoin::new(config.cells()),
             payload_scheduler: PayloadScheduler::new(config),
+            packet_holds: PacketHolds::new(config.cells()),
             task_timers: TaskTimers::new(config),
             initiator: Initiator::new(small, RamStyle::spare(config)),
             responder: Responder::new(small),
@@ -218,12 +230,19 @@ impl PacketEngine {
         self.policy.join(&mut self.payload_scheduler.policy);
         self.payload_scheduler.task_room.next = self.task_room.val();
         self.task_done.join(&mut self.payload_scheduler.task_done);
-        // TASK commands go to the timers, the others to the scheduler.
+        // TASK commands go to the timers, puts of packets to their holds, the others to the scheduler.
         let is_task = self.place.val().flags.get_bit(0);
-        self.payload_scheduler.place.offer(self.place.valid.val() & !is_task, self.place.val());
+        let is_put = self.place.val().opcode == bits(command::PUT);
+        self.payload_scheduler.place.offer(self.place.valid.val() & !is_task & !is_put, self.place.val());
         self.task_timers.command.offer(self.place.valid.val() & is_task, self.place.val());
-        self.place.ready.next =
-            if is_task { self.task_timers.command.ready.val() } else { self.payload_scheduler.place.ready.val() };
+        self.packet_holds.claim.offer(self.place.valid.val() & is_put, self.place.val().pkt);
+        self.place.ready.next = if is_task {
+            self.task_timers.command.ready.val()
+        } else if is_put {
+            self.packet_holds.claim.ready.val()
+        } else {
+            self.payload_scheduler.place.ready.val()
+        };
         self.task_timers.contexts.next = self.context_status.val();
         self.policy.join(&mut self.task_timers.policy);
         self.task_timers.due.join(&mut self.payload_scheduler.due);
@@ -248,22 +267,34 @@ impl PacketEngine {
         self.initiator.put_event.ready.next = self.events.write.ready.val() & !message_ends;
         self.events.read.join(&mut self.message_event);
 
+        // A packet that is being put keeps its cells.
+        let arrival = self.ingress_join.packet.val();
+        self.packet_holds.store.next = self.ingress_join.packet.valid.val() & self.payload_scheduler.packet.ready.val();
+        self.packet_holds.store_pkt.next = arrival.pkt;
+        self.packet_holds.store_share.next = PacketShare { context: arrival.context, cells: arrival.cells };
+        self.initiator.packet_ended.join(&mut self.packet_holds.ended);
+        self.payload_scheduler.free.join(&mut self.packet_holds.freed);
+        self.packets_full.next = self.packet_holds.full.val();
         // Cells return from the join (dropped frames) and from the scheduler; they alternate when both want to.
         let join_frees = self.ingress_join.free.valid.val();
-        let scheduler_frees = self.payload_scheduler.free.valid.val();
+        let scheduler_frees = self.packet_holds.free.valid.val();
         let scheduler_goes = scheduler_frees & (self.scheduler_turn.q.val() | !join_frees);
         self.packet_buffer.free.next =
-            if scheduler_goes { self.payload_scheduler.free.val() } else { self.ingress_join.free.val() };
+            if scheduler_goes { self.packet_holds.free.val() } else { self.ingress_join.free.val() };
         self.packet_buffer.free.valid.next = join_frees | scheduler_frees;
-        self.payload_scheduler.free.ready.next = self.packet_buffer.free.ready.val() & scheduler_goes;
+        self.packet_holds.free.ready.next = self.packet_buffer.free.ready.val() & scheduler_goes;
         self.ingress_join.free.ready.next = self.packet_buffer.free.ready.val() & !scheduler_goes;
         self.scheduler_turn.load((join_frees | scheduler_frees) & self.packet_buffer.free.ready.val(), !scheduler_goes);
 
         // Reading packets.
         self.load_request.join(&mut self.packet_buffer.load_request);
         self.packet_buffer.load_data.join(&mut self.load_data);
-        self.place_request.join(&mut self.packet_buffer.place_request);
-        self.packet_buffer.place_data.join(&mut self.place_data);
+        self.place_request.join(&mut self.read_share.request[0]);
+        self.read_share.data[0].join(&mut self.place_data);
+        self.segment_request.join(&mut self.read_share.request[1]);
+        self.read_share.data[1].join(&mut self.segment_data);
+        self.read_share.port_request.join(&mut self.packet_buffer.place_request);
+        self.packet_buffer.place_data.join(&mut self.read_share.port_data);
 
         // Wire out.
         self.egress.join(&mut self.initiator.egress);

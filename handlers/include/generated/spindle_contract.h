@@ -81,8 +81,9 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 /* with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to 7; event,
    complete: user word, high half; task: argument, high half; combine: operation */
 #define SPIN_CMD_ADDR_HI                 0x0cu
-/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8] or
-   ISSUE_BYTES [9]; issues the command, waits while no handle is free; read: handle of the last command */
+/* write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT ISSUE_TASK [8] or ISSUE_BYTES
+   [9], of PUT ISSUE_RELIABLE [8]; issues the command, waits while no handle is free; read: handle of the last
+   command */
 #define SPIN_CMD_ISSUE                   0x10u
 #define SPIN_CMD_STATUS                  0x14u        /* bit h = command h is still under way */
 /* bit h = the last command of this handler with handle h failed; cleared when a new command of this handler takes
@@ -132,6 +133,7 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_OP_COMBINE                  15
 #define SPIN_ISSUE_CHECKSUM              0x100u       /* with SPIN_OP_SEND_PACKET: the NIC inserts the checksums */
 #define SPIN_OP_TASK                     0x10du       /* start a task of the context, or cancel one */
+#define SPIN_OP_PUT_PACKET               0x106u       /* put bytes of the packet until they are acknowledged */
 /* delay of SPIN_OP_TASK: the task that waits with this argument is cancelled */
 #define SPIN_TASK_CANCEL                 0x80000000u
 #define SPIN_WAITING_TASKS               16           /* tasks of a context that can wait at a time */

@@ -1,11 +1,12 @@
-//! L2 copy: moves bytes between context memory (L2) and the wide paths of commands.
+//! L2 copy: moves bytes between context memory (L2) and the wide paths of commands, and bytes of packets to the wire.
 //!
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters | in `request[i]`: bytes of L2 for the stage of cluster i, held until / in `staged[i]`: they are in the stage |
 //! | | out `lend`: a bit per cluster, the segment `lent_segment` needs the stage, held until / in `lent[i]`: it gets the stage (pulse) |
 //! | | out `goes`: a bit, the segment in the stage of this cluster is the next to leave |
-//! | initiator | in `segment`: a segment of context memory for the egress stream |
+//! | initiator | in `segment`: a segment of context memory or of a packet for the egress stream |
+//! | packet buffer | out `packet_request`; in `packet_data`: the beats of a packet in which a segment lies |
 //! | egress | in `segment_begins`: the first beat of a segment leaves its cluster |
 //! | host writer | out `cluster`, `beat`, `last`, `tail`: a row for the stage, on `data` |
 //! | | in `store`, `store_beat`, `store_last`: a beat of the host for L2; in `store_from`, `store_end`: its bytes |
@@ -18,6 +19,10 @@
 //! way at most. With L2 idle and a bus that takes each row at once: from `request` to the last row 5 cycles and one per row; requests
 //! that follow one another, one cycle and one per row. The host writer takes one cycle more before the first row, and the queue of
 //! the cluster two until `staged`.
+//!
+//! **Of a packet**: the beats in which the segment lies come from the packet buffer's second read port, and are taken like rows of L2.
+//! They are requested when their copy begins, and the stage is theirs by then: what waits for the port waits for L1 alone, never for the
+//! wire. Rows of L2 that have not come yet go first. From `request` to `staged` 9 cycles and one per beat, with an idle port.
 //!
 //! **From the host**: 1 cycle and one per word for each beat, and 5 at the end. Of the first word and of the last one only the
 //! bytes of the transfer are written. The last beat is taken when L2 has answered all of them, so later accesses see them.
@@ -33,7 +38,8 @@
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::processor::types::{RemoteAnswer, RemoteRequest};
 use crate::types::StageRequest;
-use spindle_blocks::{replicate, HostRead, LutFifo};
+use spindle_blocks::{replicate, BeatSink, HostRead, LutFifo, ReadRequest};
+use spindle_contract::descriptors::array_address;
 use spindle_contract::params::{L1_STAGE_BASE, SLOT_BYTES};
 use spindle_verilog::prelude::*;
 
@@ -53,6 +59,12 @@ pub struct Copying {
     pub beat: Bits<6>,
     /// Byte of the first row at which the copy begins.
     pub offset: Bits<6>,
+    /// The rows are beats of a packet,
+    pub of_packet: Bit,
+    /// that of this head cell,
+    pub pkt: Bits<10>,
+    /// and end before this byte of its frame.
+    pub end: Bits<12>,
 }
 
 /// Where a row goes that was requested.
@@ -95,7 +107,7 @@ pub struct L2Copy {
     pub store_end: Signal<In, Bits<6>>,
     /// The beat is the last of its transfer.
     pub store_last: Signal<In, Bit>,
-    /// A segment: its first byte in L2 and its bytes count.
+    /// A segment: its first byte, an `array_address`, and its bytes count.
     pub segment: Sink<HostRead>,
     /// The segment needs the stage of this cluster.
     pub lend: Signal<Out, Bits<8>>,
@@ -107,6 +119,10 @@ pub struct L2Copy {
     pub goes: Signal<Out, Bits<8>>,
     /// A segment begins to leave its cluster.
     pub segment_begins: Signal<In, Bit>,
+    /// Beats of a packet that a segment needs.
+    pub packet_request: Source<ReadRequest>,
+    /// A beat.
+    pub packet_data: BeatSink,
     /// Row of L2 that is read.
     pub row: Source<Bits<14>>,
     /// The row that was read,
@@ -120,6 +136,12 @@ pub struct L2Copy {
     arbiter: RrArbiter4,
     active: Reg<Bit>,
     copying: DFF<Copying>,
+    /// The beats of the packet have been requested.
+    requested: Reg<Bit>,
+    /// Rows of L2 that were requested and have not come.
+    awaited: Reg<Bits<4>>,
+    /// A beat of a packet is taken.
+    takes_beat: Signal<Local, Bit>,
     /// Clusters whose request is taken.
     taken: Reg<Bits<8>>,
     /// Rows that were requested and have not left, and those of them that have come.
@@ -190,8 +212,12 @@ impl L2Copy {
         self.lend_mask.d.next = lend_mask & !lent;
         if takes {
             let segment = self.segment.val();
-            self.waiting.d.next =
-                StageRequest { at: segment.address.get_bits::<20>(0), length: segment.length.get_bits::<12>(0) };
+            self.waiting.d.next = StageRequest {
+                at: segment.address.get_bits::<20>(0),
+                length: segment.length.get_bits::<12>(0),
+                of_packet: segment.address.get_bit(array_address::OF_PACKET),
+                pkt: segment.address.get_bits::<10>(array_address::PACKET),
+            };
             self.lend_mask.d.next = bits::<8>(1) << next_stage;
             self.next_stage.d.next = if next_stage == self._last_cluster { bits::<3>(0) } else { next_stage + 1 };
         }
@@ -240,9 +266,27 @@ impl L2Copy {
         let active = self.active.q.val();
         let copy = self.copying.q.val();
         let room = self.places.write.ready.val();
-        let goes = active & room & self.row.ready.val();
+        let of_l2 = active & !copy.of_packet;
+        let asks = active & copy.of_packet & !self.requested.q.val();
+        self.packet_request.offer(
+            asks,
+            ReadRequest { pkt: copy.pkt, length: bit_cast::<14, 12>(copy.end), skip: copy.row.get_bits::<8>(0) },
+        );
+        self.requested.d.next = active & (self.requested.q.val() | (asks & self.packet_request.ready.val()));
+        // Rows of L2 come in the order of their places.
+        let awaited = self.awaited.q.val();
+        let may_take = active & copy.of_packet & self.requested.q.val() & room & !awaited.any();
+        self.packet_data.ready.next = may_take;
+        self.takes_beat.next = may_take & self.packet_data.valid.val();
+        let asks_row = of_l2 & room & self.row.ready.val();
+        if asks_row & !self.row_answered.val() {
+            self.awaited.d.next = awaited + 1;
+        } else if !asks_row & self.row_answered.val() {
+            self.awaited.d.next = awaited - 1;
+        }
+        let goes = asks_row | self.takes_beat.val();
         let last = copy.left == 1;
-        self.row.offer(active & room, copy.row);
+        self.row.offer(of_l2 & room, copy.row);
         self.places.write.offer(
             goes,
             RowPlace {
@@ -268,14 +312,22 @@ impl L2Copy {
                 left: reach.get_bits::<6>(6),
                 beat: bits::<6>(0),
                 offset,
+                of_packet: request.of_packet,
+                pkt: request.pkt,
+                end: request.at.get_bits::<12>(0) + request.length,
             };
+            self.requested.d.next = false;
         }
     }
 
     /// Moves a row to its stage.
     fn move_row(&mut self) {
         let place = self.places.read.val();
-        self.rows.write.offer(self.row_answered.val(), self.row_data.val());
+        let of_packet = self.takes_beat.val();
+        self.rows.write.offer(
+            self.row_answered.val() | of_packet,
+            if of_packet { self.packet_data.val() } else { self.row_data.val() },
+        );
         let offers = self.rows.read.valid.val();
         let moves = offers & self.beat.ready.val();
         self.rows.read.ready.next = self.beat.ready.val();

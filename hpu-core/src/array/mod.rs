@@ -65,7 +65,7 @@ pub struct EgressTag {
     pub frame: Bits<16>,
     /// It is the payload of a put,
     pub put: Bit,
-    /// Request for a segment of context memory, on the egress stream.
+    /// Request for a segment of context memory or of a packet, on the egress stream.
     pub segment: Bit,
     /// Checksums are inserted.
     pub checksum: Bit,
@@ -91,7 +91,7 @@ pub struct HpuArray {
     pub task_desc: PulseSink<TaskDesc>,
     /// The end of a task.
     pub task_done: Source<TaskDone>,
-    /// A PLACE command.
+    /// A PLACE, REDIRECT or TASK command, or a packet that is being put.
     pub place: Source<Command>,
     /// Request for a packet.
     pub load_request: Source<ReadRequest>,
@@ -117,10 +117,16 @@ pub struct HpuArray {
     pub atomic_done: PulseSink<HostAtomicDone>,
     /// Put of handler memory: its payload follows on the egress stream.
     pub put: Source<PutDesc>,
-    /// Put of host memory or of context memory, or get.
+    /// Put of host memory, of context memory or, reliably, of a packet, or get.
     pub host_put: Source<PutDesc>,
-    /// A segment of context memory that is wanted on the egress stream.
+    /// A segment of context memory or of a packet that is wanted on the egress stream.
     pub segment: Sink<HostRead>,
+    /// Beats of a packet for such a segment.
+    pub segment_request: Source<ReadRequest>,
+    /// A beat.
+    pub segment_data: BeatSink,
+    /// Contexts whose packets keep as many cells as they may for reliable puts.
+    pub packets_full: Signal<In, Bits<16>>,
     /// End of a put or get.
     pub put_done: PulseSink<PutDone>,
     /// Event for the host.
@@ -189,6 +195,7 @@ pub struct HpuArray {
     dma_done_register: DFF<DmaDone>,
     dma_done_pulse: Reg<Bit>,
     room: Reg<Bits<32>>,
+    full: Reg<Bits<16>>,
     _clusters: usize,
     _hpus: usize,
     _rvfi: usize,
@@ -293,6 +300,7 @@ impl HpuArray {
             self.host_writer.ready[i].next = self.clusters[i].arrival.ready.val();
             self.clusters[i].enabled.next = self.enabled.val();
             self.clusters[i].rings_open.next = self.reports.rings_open.val();
+            self.clusters[i].packets_full.next = self.full.q.val();
             self.clusters[i].off_cluster_command.join(&mut self.off_cluster_unit.command[i]);
             self.clusters[i].put_left.next = self.off_cluster_unit.put_left.val().get_bit(i);
             self.clusters[i].host_put_left.next = self.off_cluster_unit.host_put_left.val().get_bit(i);
@@ -452,6 +460,9 @@ impl HpuArray {
         self.host_writer.copy_tail.next = self.l2_copy.tail.val();
         self.l2_copy.beat.ready.next = self.host_writer.copy_ready.val();
         self.segment.join(&mut self.l2_copy.segment);
+        self.l2_copy.packet_request.join(&mut self.segment_request);
+        self.segment_data.join(&mut self.l2_copy.packet_data);
+        self.full.d.next = self.packets_full.val();
         self.l2_copy.store.next = host_beat.data;
         self.l2_copy.store_beat.next = self.host_writer.beat.val();
         self.l2_copy.store_from.next = self.host_writer.store_from.val();

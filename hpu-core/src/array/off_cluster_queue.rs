@@ -19,7 +19,7 @@ use spindle_verilog::prelude::*;
 pub const WORDS: usize = 10;
 
 /// Bits of the header, as the command unit writes it.
-pub const HEADER_BITS: usize = 27 + HANDLE_BITS;
+pub const HEADER_BITS: usize = 28 + HANDLE_BITS;
 
 /// Header of an off-cluster command.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -34,6 +34,8 @@ pub struct OffClusterHeader {
     pub hpu: Bits<3>,
     /// As in `memory_map::command`.
     pub opcode: Bits<4>,
+    /// The PUT is a reliable one of the packet.
+    pub of_packet: Bit,
 }
 
 /// A command that is carried out outside the clusters, as many words of it as its opcode has. SOURCE and ADDR are translated.
@@ -41,7 +43,7 @@ pub struct OffClusterHeader {
 pub struct OffClusterCommand {
     /// Who issued what.
     pub header: OffClusterHeader,
-    /// SOURCE; of a DMA_FROM_HOST {in L2, byte of L1 or L2} in bits 20:0.
+    /// SOURCE; of a DMA_FROM_HOST {in L2, byte of L1 or L2} in bits 20:0; of a reliable put of the packet an `array_address`.
     pub source: Bits<32>,
     /// LENGTH.
     pub length: Bits<32>,
@@ -53,7 +55,7 @@ pub struct OffClusterCommand {
     pub key: Bits<32>,
     /// OFFSET.
     pub offset: Bits<32>,
-    /// OTHER; of a PUT_HOST, the low half is the high half of its host address (of a PUT_CONTEXT, it does not count).
+    /// OTHER; of a PUT_HOST, the low half is the high half of its host address (of other puts, it does not count).
     pub other: Bits<64>,
     /// RESULT_LO.
     pub result: Bits<32>,

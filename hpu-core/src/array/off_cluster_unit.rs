@@ -3,11 +3,11 @@
 //! | neighbour | ports |
 //! |---|---|
 //! | clusters | in `command[i]`; out `put_left`, `host_put_left`: a bit per cluster |
-//! | registers | in `policy`: process of a context; out `context_puts`: puts of context memory in flight |
+//! | registers | in `policy`: process of a context; out `context_puts`: puts of context memory and reliable puts of packets in flight |
 //! | | the highest bit: commands wait |
 //! | RVMA engine | out `host_read`; out `host_atomic` |
 //! | host writer | out `target`, with `host_read`: beat of L1 or L2 for the first byte |
-//! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of a put of context memory |
+//! | initiator | out `put`: payload on the egress stream; out `host_put`; in `context_put_ended`: end of such a put |
 //! | completions | in `atomic_ended`: end of an atomic |
 //!
 //! Round robin among the clusters, a command per cycle into a register, from which it is offered in the cycle after it was
@@ -21,7 +21,7 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader};
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_rules::{reads_later, ADD, CAS, DMA_IN, GET, PUT, PUT_CONTEXT, PUT_HOST};
 use spindle_blocks::{replicate, CommandIssuer, HostAtomic, HostRead, LutFifo, LutMemory, PolicySink, PutDesc};
-use spindle_contract::descriptors::client;
+use spindle_contract::descriptors::{array_address, client};
 use spindle_contract::events::atomic;
 use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
@@ -47,14 +47,14 @@ pub struct WaitingPut {
     pub offset: Bits<32>,
 }
 
-/// A put of host memory or of context memory, or a get, that waits for the initiator.
+/// A put of host memory, of context memory or, reliably, of a packet, or a get, that waits for the initiator.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct WaitingHostPut {
     /// What it has in common with a put of handler memory.
     pub put: WaitingPut,
     /// Upper bits of LENGTH.
     pub length_high: Bits<20>,
-    /// SOURCE: an offset, the low half of a host address, or an address in L2.
+    /// SOURCE: an offset, the low half of a host address, or an `array_address`.
     pub source: Bits<32>,
     /// OTHER, the low half of which is the high half of a host address for a put.
     pub other: Bits<64>,
@@ -98,7 +98,7 @@ pub struct OffClusterUnit {
     pub host_atomic: Source<HostAtomic>,
     /// End of an atomic.
     pub atomic_ended: Signal<In, Bit>,
-    /// End of a put of context memory.
+    /// End of a put of context memory, or of a reliable put of a packet.
     pub context_put_ended: Signal<In, Bit>,
     /// As the register CONTEXT_PUTS.
     pub context_puts: Signal<Out, Bits<9>>,
@@ -121,7 +121,7 @@ pub struct OffClusterUnit {
     host_puts: LutFifo<WaitingHostPut, 3>,
     /// Atomics in flight.
     atomics: Reg<Bits<5>>,
-    /// Puts of context memory in flight, and whether commands wait that may be another one.
+    /// Puts of context memory and reliable puts of packets in flight, and whether commands wait that may be another one.
     pinned: Reg<Bits<9>>,
     commands_wait: Reg<Bit>,
     leaves: Signal<Local, Bit>,
@@ -145,9 +145,9 @@ pub struct CommandKind {
     pub opcode: Bits<4>,
     /// Issuer of the command.
     pub issuer: CommandIssuer,
-    /// PUT.
+    /// PUT of bytes that leave at once.
     pub is_put: Bit,
-    /// PUT_HOST, PUT_CONTEXT or GET.
+    /// PUT_HOST, PUT_CONTEXT, GET, or a reliable put of a packet.
     pub is_host_put: Bit,
     /// DMA_FROM_HOST.
     pub is_read: Bit,
@@ -179,8 +179,8 @@ impl OffClusterUnit {
             handle: zext::<4, HANDLE_BITS>(header.handle),
         };
         let is_get = opcode == bits::<4>(GET);
-        let is_put = offered & (opcode == bits::<4>(PUT));
-        let is_host_put = offered & (reads_later(opcode) | is_get);
+        let is_put = offered & (opcode == bits::<4>(PUT)) & !header.of_packet;
+        let is_host_put = offered & (reads_later(opcode) | is_get | header.of_packet);
         let is_read = offered & (opcode == bits::<4>(DMA_IN));
         let is_swap = opcode == bits::<4>(CAS);
         let is_atomic = offered & (is_swap | (opcode == bits::<4>(ADD)));
@@ -250,9 +250,11 @@ impl OffClusterUnit {
             | (command.is_host_put & self.host_puts.write.ready.val());
     }
 
-    /// Counts puts of context memory: their bytes stay in place until the host sees that none is in flight.
+    /// Counts puts of context memory and reliable puts of packets: what they need stays in place until the host sees that none is in
+    /// flight.
     fn count_context_puts(&mut self, command: CommandKind) {
-        let pins = command.is_host_put & self.host_puts.write.ready.val() & (command.opcode == bits::<4>(PUT_CONTEXT));
+        let of_array = (command.opcode == bits::<4>(PUT_CONTEXT)) | (command.opcode == bits::<4>(PUT));
+        let pins = command.is_host_put & self.host_puts.write.ready.val() & of_array;
         let frees = self.context_put_ended.val();
         if pins & !frees {
             self.pinned.d.next = self.pinned.q.val() + 1;
@@ -295,11 +297,15 @@ impl OffClusterUnit {
         self.put.next =
             PutDesc { length: bit_cast::<32, 12>(put.length), ..put_desc(put, self.processes[0].read_data.val()) };
         let gets = host_put.put.header.opcode == bits::<4>(GET);
+        // SOURCE of a PUT_CONTEXT has the number of its region above the address in L2.
+        let of_context = host_put.put.header.opcode == bits::<4>(PUT_CONTEXT);
+        let marked = host_put.source.get_bit(array_address::OF_PACKET) & !of_context;
+        let source = host_put.source.replace_bit(array_address::OF_PACKET, marked);
         self.host_put.next = PutDesc {
             op: if gets { bits::<2>(1) } else { bits::<2>(0) },
             from_host: host_put.put.header.opcode == bits::<4>(PUT_HOST),
             length: (host_put.length_high, host_put.put.length).cat::<32>(),
-            host_address: (host_put.other.get_bits::<32>(0), host_put.source).cat::<64>(),
+            host_address: (host_put.other.get_bits::<32>(0), source).cat::<64>(),
             reply_addr: host_put.other,
             reply_off: host_put.source,
             reply_key: host_put.reply_key,

@@ -5,7 +5,7 @@
 //! | command unit | in `step`, `value`: word number `step` of the command, |
 //! | | in the order of [`word_of`](crate::cluster::command_rules), one per cycle |
 //! | | in `opcode`, `of_context`, `limits`, held from the first word to the last; in `staged`: its bytes are in the stage |
-//! | | in `flags`, likewise: the REDIRECT is a TASK, or of bytes |
+//! | | in `flags`, likewise: the REDIRECT is a TASK, or of bytes; in `of_packet`: the PUT is a reliable one of the packet |
 //! | | in `enabled`: the opcode is implemented; in `ring_open`: the event ring is open |
 //! |  | out `legal`, with the last word; out `source`, `length`, `is_long`, `low`, `high`: results, until the next command's words |
 //! | | out `destination`: of a COMBINE, likewise |
@@ -46,6 +46,8 @@ pub struct CommandCheck {
     pub of_context: Signal<In, Bit>,
     /// The REDIRECT is a TASK, or of bytes.
     pub flags: Signal<In, Bits<ISSUE_FLAGS_BITS>>,
+    /// The PUT is a reliable one of the packet.
+    pub of_packet: Signal<In, Bit>,
     /// Limits of its task.
     pub limits: Signal<In, Limits>,
     /// Its bytes have been copied from L2 to the stage.
@@ -105,7 +107,10 @@ impl CommandCheck {
         let of_bytes = self.flags.val().get_bit(1);
         let given = self.limits.val();
         // The packet buffer has no tailroom.
-        let limits = Limits { packet_size: if of_bytes { given.frame_size } else { given.packet_size }, ..given };
+        let limits = Limits {
+            packet_size: if of_bytes | self.of_packet.val() { given.frame_size } else { given.packet_size },
+            ..given
+        };
         self.kept_previous.d.next = value;
         // Common to all comparisons with small numbers.
         let is_large = value.get_bits::<20>(12).any();
@@ -193,7 +198,7 @@ impl CommandCheck {
             DMA_OUT | DMA_IN => self.data_legal.q.val() & offset_legal & is_zero,
             PRINT => true,
             EVENT | COMPLETE => self.ring_open.val(),
-            PUT => self.data_legal.q.val() & node_legal,
+            PUT => self.data_legal.q.val() & node_legal & (source.in_packet | !self.of_packet.val()),
             PUT_HOST => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal,
             PUT_CONTEXT => self.not_empty.q.val() & in_host & self.fits.q.val() & node_legal & source.in_context,
             GET => self.not_empty.q.val() & node_legal,

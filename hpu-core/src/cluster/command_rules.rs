@@ -2,7 +2,7 @@
 
 use crate::types::{Destination, Limits};
 use spindle_contract::memory_map::{
-    self as map, command, ISSUE_BYTES, ISSUE_CHECKSUM, ISSUE_FLAGS_BITS, ISSUE_FLAGS_SHIFT, ISSUE_TASK,
+    self as map, command, ISSUE_BYTES, ISSUE_CHECKSUM, ISSUE_FLAGS_BITS, ISSUE_FLAGS_SHIFT, ISSUE_RELIABLE, ISSUE_TASK,
 };
 use spindle_contract::params::L1_STAGE_BASE;
 use spindle_verilog::prelude::*;
@@ -23,10 +23,11 @@ pub(crate) const REDIRECT: u64 = command::REDIRECT as u64;
 pub(crate) const PUT_CONTEXT: u64 = command::PUT_CONTEXT as u64;
 pub(crate) const COMBINE: u64 = command::COMBINE as u64;
 pub(crate) const CONTEXT: u64 = map::CONTEXT as u64;
-/// Flags of ISSUE, as their field has them: CHECKSUM or TASK, and BYTES.
+/// Flags of ISSUE, as their field has them: CHECKSUM, TASK or RELIABLE, and BYTES.
 const _: () = assert!(
     ISSUE_CHECKSUM >> ISSUE_FLAGS_SHIFT == 1
         && ISSUE_TASK >> ISSUE_FLAGS_SHIFT == 1
+        && ISSUE_RELIABLE >> ISSUE_FLAGS_SHIFT == 1
         && ISSUE_BYTES >> ISSUE_FLAGS_SHIFT == 2
 );
 /// First beat of L1 where bytes of context memory are staged.
@@ -45,7 +46,7 @@ pub struct CommandClass {
     pub is_message: Bit,
     /// A put of handler memory.
     pub put: Bit,
-    /// A put of host memory or of context memory, or a get.
+    /// A put of host memory, of context memory or, reliably, of the packet, or a get.
     pub host_put: Bit,
     /// ADDR is an offset in the host region, and is translated for the off-cluster unit.
     pub by_offset: Bit,
@@ -56,6 +57,24 @@ pub struct CommandClass {
 #[hdl_fn]
 pub(crate) fn reads_later(opcode: Bits<4>) -> Bit {
     (opcode == bits::<4>(PUT_HOST)) | (opcode == bits::<4>(PUT_CONTEXT))
+}
+
+/// The command is a reliable put of the task's packet.
+#[hdl_fn]
+pub(crate) fn puts_packet(opcode: Bits<4>, flags: Bits<ISSUE_FLAGS_BITS>) -> Bit {
+    (opcode == bits::<4>(PUT)) & flags.get_bit(0)
+}
+
+/// Class of the commands of this opcode; `of_packet`: of a reliable put of the packet, whose bytes the array reads when they are sent.
+#[hdl_fn]
+pub(crate) fn class_with(opcode: Bits<4>, of_packet: Bit) -> CommandClass {
+    let usual = class_of(opcode);
+    CommandClass {
+        reads: usual.reads & !of_packet,
+        put: usual.put & !of_packet,
+        host_put: usual.host_put | of_packet,
+        ..usual
+    }
 }
 
 /// Class of the commands of this opcode.
@@ -92,11 +111,11 @@ pub(crate) fn destination_of(opcode: Bits<4>) -> Destination {
 ///
 /// | flag | opcodes |
 /// |---|---|
-/// | 8 | SEND_PACKET (CHECKSUM), REDIRECT (TASK) |
+/// | 8 | SEND_PACKET (CHECKSUM), REDIRECT (TASK), PUT (RELIABLE) |
 /// | 9 | REDIRECT (BYTES) |
 #[hdl_fn]
 pub(crate) fn knows_flags(opcode: Bits<4>, flags: Bits<ISSUE_FLAGS_BITS>) -> Bit {
-    let first = (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT));
+    let first = (opcode == bits::<4>(SEND)) | (opcode == bits::<4>(REDIRECT)) | (opcode == bits::<4>(PUT));
     let second = opcode == bits::<4>(REDIRECT);
     match flags.to_u64() {
         0 => true,

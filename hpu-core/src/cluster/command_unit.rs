@@ -9,11 +9,13 @@
 //! | task records | out `index`, `looks`; in `limits`, one cycle later and until the next read: task and limits of the command |
 //! | array | in `number`, `cycle`; in `enabled`: opcodes that are implemented |
 //! | | in `rings_open`: contexts whose process has an open event ring |
+//! | | in `packets_full`: contexts whose packets keep as many cells as they may for reliable puts |
 //! | read DMA | out `job`: always taken; in `stage_left`: the last beat of the stage was read |
 //! | L2 copy | out `stage_request` / in `staged`: the bytes are in the stage; in `segment`: a segment needs it / out `lent`: it gets it |
 //! | | in `segment_goes`: the segment in this stage is the next to leave |
 //! | scheduler | out `place`; out `placed`: issuer of a PLACE or REDIRECT that is done |
 //! | | the end of a TASK and of a redirect of bytes comes as that of a put |
+//! | command ports | out `unkept`: issuer of a reliable put of a packet that cannot keep its cells |
 //! | reports | out `message` |
 //! | off-cluster unit | out `off_cluster`; in `put_left`, `host_put_left`: the initiator has taken a put |
 //! | trace | out `issued` (a bit per HPU), `issued_frame` |
@@ -29,8 +31,8 @@
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
 //! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or
-//! there is no room for a PLACE or REDIRECT, a message or an off-cluster command, or the initiator has not yet taken
-//! the last put (or the last PUT_HOST, PUT_CONTEXT or GET) of the cluster; the command has no effect, and the HPU
+//! there is no room for a PLACE or REDIRECT (or for a reliable put of the packet, which needs the same), a message or an off-cluster command, or the initiator has not yet taken
+//! the last put (or the last PUT_HOST, PUT_CONTEXT, reliable put of a packet or GET) of the cluster; the command has no effect, and the HPU
 //! issues it again when `blocked` falls. With four HPUs an ISSUE waits for three others at most.
 //!
 //! **Bytes in context memory.** The cluster has one *stage*, a packet slot's worth of L1. A legal SEND_PACKET, PUT,
@@ -55,12 +57,17 @@
 //! | PUT_CONTEXT | [SOURCE, SOURCE + LENGTH) is inside the context region, LENGTH is not 0 |
 //! | GET | LENGTH is not 0 |
 //! | PUT, PUT_HOST, PUT_CONTEXT, GET | bits 15 to 8 of NODE are 0 |
+//! | PUT with RELIABLE | [SOURCE, SOURCE + LENGTH) is inside the packet, without its tailroom |
 //! | PLACE, REDIRECT | the task has a packet |
 //! | TASK, a REDIRECT with a flag | LENGTH is below 2^31, or `TASK_CANCEL` |
 //! | REDIRECT of bytes | SOURCE is an address in the packet region; LENGTH is 1 to 2048; SOURCE + LENGTH is within the frame |
 //! | | KEY is an epoch with the flag REDIRECT_EPOCH, or below 2^16 |
 //! | EVENT, COMPLETE | the ring of the context's process is open |
 //! | PRINT | never: a PRINT has at most eight characters, and no effect if LENGTH is 0 |
+//!
+//! **A reliable put of the packet** (PUT with RELIABLE) goes two ways: to the scheduler, as a PLACE does and before the end of the
+//! handler, so that the packet keeps its cells, and to the off-cluster unit as a PUT_CONTEXT does. While `packets_full` has its context,
+//! it goes neither way: it is *done*, and its handle ends with an error in the next cycle.
 //!
 //! An off-cluster command is written into a queue of words while it is checked; the queue drops a refused one. The
 //! order of its words: [`OffClusterCommand`].
@@ -69,17 +76,19 @@ use crate::array::off_cluster_queue::{OffClusterCommand, OffClusterHeader, OffCl
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::command_check::CommandCheck;
 use crate::cluster::command_rules::{
-    class_of, destination_of, last_step, names_byte, word_of, word_source_of, CommandClass, WordSource, COMBINE,
-    COMPLETE, PLACE, PRINT, PUT_CONTEXT, REDIRECT, STAGE,
+    class_of, class_with, destination_of, last_step, names_byte, puts_packet, word_of, word_source_of, CommandClass,
+    WordSource, COMBINE, COMPLETE, PLACE, PRINT, PUT, PUT_CONTEXT, REDIRECT, STAGE,
 };
 use crate::types::{
     CombineTarget, Destination, IssueRequest, Issuer, Limits, Message, MoveJob, PrintPiece, StageRequest,
 };
 use spindle_blocks::{replicate, Command, CommandIssuer};
+use spindle_contract::descriptors::array_address;
 use spindle_contract::memory_map::{self as map, HANDLE_BITS};
 use spindle_verilog::prelude::*;
 
 const CHARACTERS: u64 = 8;
+const _: () = assert!(array_address::OF_PACKET == 30 && array_address::PACKET == 20);
 
 /// The command that was decided in the cycle before.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -111,6 +120,8 @@ pub struct CommandUnit {
     pub enabled: Signal<In, Bits<16>>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
+    /// Contexts whose packets keep as many cells as they may.
+    pub packets_full: Signal<In, Bits<16>>,
     /// ISSUEs of the HPUs.
     pub request: Vec<PulseSink<IssueRequest>>,
     /// Word of the port that is read.
@@ -161,6 +172,8 @@ pub struct CommandUnit {
     pub place: Source<Command>,
     /// Issuer of a PLACE or REDIRECT that is done; a TASK and a redirect of bytes end otherwise.
     pub placed: Pulse<Issuer>,
+    /// Issuer of a reliable put of a packet that cannot keep its cells: it has failed.
+    pub unkept: Pulse<Issuer>,
     /// A PRINT, EVENT or COMPLETE.
     pub message: Source<Message>,
     /// Off-cluster commands.
@@ -179,8 +192,9 @@ pub struct CommandUnit {
     hpu: DFF<Bits<3>>,
     mask: DFF<Bits<8>>,
     current: DFF<IssueRequest>,
-    /// The command is a PUT_CONTEXT.
+    /// The command is a PUT_CONTEXT, or a reliable put of the packet.
     of_context: DFF<Bit>,
+    of_packet: DFF<Bit>,
     /// The command is carried out outside the cluster.
     is_off_cluster: DFF<Bit>,
     /// The command is a redirect of bytes; its epoch and its offset.
@@ -198,11 +212,13 @@ pub struct CommandUnit {
     value: DFF<Bits<32>>,
     word_source: DFF<WordSource>,
     takes_byte: DFF<Bit>,
+    takes_packet: DFF<Bit>,
     done_mask: Reg<Bits<8>>,
     refused_mask: Reg<Bits<8>>,
     full_mask: Reg<Bits<8>>,
     issued_mask: Reg<Bits<8>>,
     decided: DFF<Decided>,
+    fails: Reg<Bit>,
     moves: Reg<Bit>,
     place_reg: DFF<Command>,
     place_reg_valid: Reg<Bit>,
@@ -265,8 +281,10 @@ pub struct Decision {
     pub stays: Bit,
     /// Its bytes are in the stage.
     pub staged: Bit,
-    /// It is a PLACE or REDIRECT.
+    /// It is a PLACE or REDIRECT, or a put whose packet keeps its cells.
     pub is_place: Bit,
+    /// It is a put whose packet cannot keep its cells.
+    pub fails: Bit,
     /// An off-cluster command finds no room.
     pub off_cluster_full: Bit,
 }
@@ -275,7 +293,7 @@ pub struct Decision {
 impl CommandUnit {
     fn update(&mut self) {
         let opcode = self.current.q.val().opcode;
-        let command_class = class_of(opcode);
+        let command_class = class_with(opcode, self.of_packet.q.val());
         let issuer = Issuer { hpu: self.hpu.q.val(), handle: self.current.q.val().handle };
         let ends = self.runs.q.val() & self.at_last.q.val();
         // After an off-cluster command a cycle is left for its last word.
@@ -319,6 +337,7 @@ impl CommandUnit {
             self.mask.d.next = grant;
             self.current.d.next = chosen;
             self.of_context.d.next = chosen.opcode == bits::<4>(PUT_CONTEXT);
+            self.of_packet.d.next = puts_packet(chosen.opcode, chosen.flags);
             self.is_off_cluster.d.next = class_of(chosen.opcode).off_cluster;
             self.next_word.d.next = bits::<4>(map::CMD_LENGTH as u64 / 4);
             self.step.d.next = bits::<4>(0);
@@ -342,10 +361,13 @@ impl CommandUnit {
         self.check.limits.next = self.limits.val();
         self.check.staged.next = staged;
         self.check.flags.next = self.current.q.val().flags;
+        self.check.of_packet.next = self.of_packet.q.val();
         self.check.enabled.next = self.enabled.val().get_bit(opcode.index());
         self.check.ring_open.next = self.rings_open.val().get_bit(self.limits.val().origin.context.index());
 
-        let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT));
+        let of_packet = self.of_packet.q.val();
+        let is_place = (opcode == bits::<4>(PLACE)) | (opcode == bits::<4>(REDIRECT)) | of_packet;
+        let fails = of_packet & self.packets_full.val().get_bit(self.limits.val().origin.context.index());
         let completes = opcode == bits::<4>(COMPLETE);
         let place_full = self.place_reg_valid.q.val();
         let message_full = self.message_reg_valid.q.val();
@@ -380,12 +402,15 @@ impl CommandUnit {
         self.answered.next = self.done_mask.q.val() | self.refused_mask.q.val() | self.full_mask.q.val();
         self.accept.next = self.issued_mask.q.val();
         self.put_leaves.d.next = (takes & command_class.put) | (put_leaves & !self.put_left.val());
-        self.host_put_leaves.d.next = (takes & command_class.host_put) | (host_put_leaves & !self.host_put_left.val());
+        self.host_put_leaves.d.next =
+            (takes & command_class.host_put & !fails) | (host_put_leaves & !self.host_put_left.val());
+        self.fails.d.next = takes & fails;
+        self.unkept.offer(self.fails.q.val(), self.decided.q.val().issuer);
         self.done.next = self.done_mask.q.val();
         self.refused.next = self.refused_mask.q.val();
         self.full.next = self.full_mask.q.val();
         self.issued.next = self.issued_mask.q.val();
-        Decision { takes, fills, misses, stays, staged, is_place, off_cluster_full }
+        Decision { takes, fills, misses, stays, staged, is_place, fails, off_cluster_full }
     }
 
     /// Gives the stage to commands and segments in turn. A command that found it in use goes before the next segment;
@@ -420,6 +445,7 @@ impl CommandUnit {
             self.stage_request_reg.d.next = StageRequest {
                 at: (source.beat, source.offset).cat::<20>(),
                 length: self.check.length.val().get_bits::<12>(0),
+                ..Default::default()
             };
         } else if lends {
             self.stage_request_reg.d.next = self.segment.val();
@@ -485,11 +511,11 @@ impl CommandUnit {
         };
     }
 
-    /// Hands a PLACE, REDIRECT or COMPLETE to the scheduler.
+    /// Hands a PLACE, REDIRECT or COMPLETE to the scheduler, or a put whose packet keeps its cells.
     fn start_place(&mut self, opcode: Bits<4>, issuer: Issuer, decision: Decision) {
         let limits = self.limits.val();
         let place_full = self.place_reg_valid.q.val();
-        let places = decision.takes & (decision.is_place | (opcode == bits::<4>(COMPLETE)));
+        let places = decision.takes & !decision.fails & (decision.is_place | (opcode == bits::<4>(COMPLETE)));
         let of_bytes = self.of_bytes.q.val();
         self.epoch.load(self.step.q.val() == bits::<4>(2), self.value.q.val().get_bits::<17>(0));
         self.offset.load(self.step.q.val() == bits::<4>(3), self.value.q.val());
@@ -522,11 +548,11 @@ impl CommandUnit {
         }
         let place_reg = self.place_reg.q.val();
         self.place.offer(place_full, place_reg);
-        // A COMPLETE has no handle.
-        self.placed.valid.next = place_full
-            & self.place.ready.val()
-            & !place_reg.flags.get_bits::<2>(0).any()
-            & (place_reg.opcode != bits::<4>(COMPLETE));
+        // A COMPLETE has no handle, and the end of others comes with that of a put.
+        let ends_later = place_reg.flags.get_bits::<2>(0).any()
+            | (place_reg.opcode == bits::<4>(COMPLETE))
+            | (place_reg.opcode == bits::<4>(PUT));
+        self.placed.valid.next = place_full & self.place.ready.val() & !ends_later;
         self.placed.next =
             Issuer { hpu: place_reg.issuer.hpu, handle: place_reg.issuer.handle.get_bits::<HANDLE_BITS>(0) };
     }
@@ -580,6 +606,7 @@ impl CommandUnit {
         let runs = self.runs.q.val();
         self.word_source.d.next = if looks { WordSource::Header } else { word_source_of(opcode, step) };
         self.takes_byte.d.next = !looks & names_byte(opcode, step);
+        self.takes_packet.d.next = !looks & self.of_packet.q.val() & (step == bits::<4>(0));
         let origin = limits.origin;
         let header = OffClusterHeader {
             opcode,
@@ -587,6 +614,7 @@ impl CommandUnit {
             handle: issuer.handle,
             context: origin.context,
             frame: origin.frame,
+            of_packet: self.of_packet.q.val(),
         };
         let head: Bits<HEADER_BITS> = pack(header);
         let header = zext::<32, HEADER_BITS>(head);
@@ -602,9 +630,12 @@ impl CommandUnit {
         let lower = if self.takes_byte.q.val() { place } else { chosen_word.get_bits::<21>(0) };
         let heads = runs & (step == bits::<4>(0));
         self.off_cluster_ends.d.next = ends & command_class.off_cluster & !decision.off_cluster_full;
-        self.off_cluster_keeps.d.next = decision.takes & command_class.off_cluster;
+        self.off_cluster_keeps.d.next = decision.takes & command_class.off_cluster & !decision.fails;
         self.queue.starts.next = heads;
-        self.queue.word.next = (chosen_word.get_bits::<11>(21), lower).cat::<32>();
+        // SOURCE of a reliable put of the packet becomes an `array_address`.
+        let of_packet = (bits::<2>(1), limits.origin.pkt, chosen_word.get_bits::<20>(0)).cat::<32>();
+        self.queue.word.next =
+            if self.takes_packet.q.val() { of_packet } else { (chosen_word.get_bits::<11>(21), lower).cat::<32>() };
         self.queue.write.next =
             (runs & command_class.off_cluster & !decision.off_cluster_full) | self.off_cluster_ends.q.val();
         self.queue.keep.next = self.off_cluster_keeps.q.val();

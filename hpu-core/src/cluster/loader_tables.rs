@@ -141,7 +141,7 @@ pub(crate) fn task_region(left: Bits<3>, entry: TaskContext, slot: Bits<4>, boun
     }
 }
 
-/// Limits of the commands of a task.
+/// Limits of the commands of a task whose packet has `size` bytes in its slot and `bound` bytes with its tailroom.
 #[hdl_fn]
 pub(crate) fn limits_of(desc: TaskDesc, entry: TaskContext, slot: Bits<4>, size: Bits<12>, bound: Bits<12>) -> Limits {
     Limits {

@@ -126,6 +126,8 @@ pub struct Cluster {
     pub message: Source<Message>,
     /// Contexts whose process has an open event ring.
     pub rings_open: Signal<In, Bits<16>>,
+    /// Contexts whose packets keep as many cells as they may for reliable puts.
+    pub packets_full: Signal<In, Bits<16>>,
     /// Opcodes of commands that are implemented.
     pub enabled: Signal<In, Bits<16>>,
     /// Off-cluster commands.
@@ -275,6 +277,7 @@ impl Cluster {
         self.command_unit.cycle.next = self.cycle.val().get_bits::<32>(0);
         self.command_unit.enabled.next = self.enabled.val();
         self.command_unit.rings_open.next = self.rings_open.val();
+        self.command_unit.packets_full.next = self.packets_full.val();
         self.command_unit.place.join(&mut self.place);
         self.command_unit.message.join(&mut self.message);
         self.command_unit.off_cluster.join(&mut self.off_cluster_command);
@@ -362,6 +365,7 @@ impl Cluster {
             let combined = self.l1_read_dma.combine_ended.val();
             let at_combiner = handle_of(self.l1_read_dma.combine_ended.valid.val(), combined, hpu);
             let at_place = handle_of(self.command_unit.placed.valid.val(), self.command_unit.placed.val(), hpu);
+            let unkept = handle_of(self.command_unit.unkept.valid.val(), self.command_unit.unkept.val(), hpu);
             let at_host = handle_of(host_answers, host_issuer, hpu);
             let by_off_cluster = off_cluster_answers & (off_cluster.issuer.hpu == hpu);
             self.command_port[i].result.valid.next = by_off_cluster & off_cluster.has_result;
@@ -372,8 +376,9 @@ impl Cluster {
             let at_off_cluster = handle_of(off_cluster_ends, off_cluster.issuer, hpu);
             let at_arrivals = handle_of(self.host_arrivals.read_ended.valid.val(), read_end.issuer, hpu);
             self.command_port[i].complete.next =
-                at_wire | at_combiner | at_place | at_host | at_off_cluster | at_arrivals;
-            self.command_port[i].failed.next = (at_host & repeat::<COMMAND_HANDLES>(self.dma_done.val().error))
+                at_wire | at_combiner | at_place | unkept | at_host | at_off_cluster | at_arrivals;
+            self.command_port[i].failed.next = unkept
+                | (at_host & repeat::<COMMAND_HANDLES>(self.dma_done.val().error))
                 | (at_off_cluster & repeat::<COMMAND_HANDLES>(off_cluster.error))
                 | (at_arrivals & repeat::<COMMAND_HANDLES>(read_end.error));
 

@@ -11,3 +11,4 @@ pub mod ingress_join;
 pub mod packet_buffer;
 pub mod parser;
 pub mod psn_filter;
+pub mod read_share;

@@ -9,6 +9,7 @@ pub mod event_arbiter;
 pub mod message;
 pub mod message_index;
 pub mod message_report;
+pub mod packet_holds;
 pub mod payload_scheduler;
 pub mod quota;
 pub mod ready_list;

@@ -103,7 +103,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         hpu: 3 "HPU of that cluster",
         instructions: 24 "instructions retired before the one that returned or faulted",
     }
-    /// A handler's command to the scheduler: PLACE or REDIRECT for its packet, or TASK.
+    /// A handler's command to the scheduler: PLACE or REDIRECT for its packet, TASK, or PUT: its packet is being put, and keeps its cells.
     Command "command" {
         version: 4 "contract version",
         opcode: 4 "as in memory_map::command",
@@ -217,12 +217,12 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     }
     /// A read of host memory; with its data it comes back as their tag.
     HostRead "host_read" {
-        client: 2 "0 handler DMA, 1 initiator, 2 command ring, 3 initiator, of context memory",
+        client: 2 "0 handler DMA, 1 initiator, 2 command ring, 3 initiator, of context memory or of a packet",
         issuer: CommandIssuer "cluster, HPU and handle of the command",
         context: 4 "execution context; of a frame that is sent: bit 0 = insert a checksum",
         frame: 16 "frame sequence number; of a frame that is sent: first word of the checksum's sum [6:0], the word that it is \
             written to [15:8]",
-        address: 64 "host byte address; of context memory: L2 byte address [19:0]",
+        address: 64 "host byte address; of bytes that the array reads: as in array_address",
         length: 16 "bytes, at least 1; with `offset` at most 65,536",
         offset: 6 "byte of its first beat at which the first byte is handed over; 0 but for a handler's DMA",
     }
@@ -257,7 +257,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     /// A put or get for the initiator. The payload of PUT follows on the egress stream (`egress_put`); the descriptor comes first.
     PutDesc "put_desc" {
         op: 2 "0 put, 1 get",
-        from_host: 1 "the payload is read from host memory; else, if it does not come on the egress stream, from context memory",
+        from_host: 1 "the payload is read from host memory; else, if it does not come on the egress stream, from context memory or a packet",
         node: 8 "node table index",
         dst_pid: 16 "process there",
         src_pid: 16 "process here",
@@ -265,7 +265,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         key: 32 "mailbox key there",
         buf_off: 32 "offset in the buffer there",
         length: 32 "bytes",
-        host_address: 64 "where the payload is in host memory; in context memory: L2 byte address [19:0]",
+        host_address: 64 "where the payload is in host memory; in context memory or in a packet: as in array_address",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
         reply_key: 32 "get: mailbox key here; put with EPOCH_VALID: epoch tag [15:0]",
@@ -278,7 +278,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     PutDone "put_done" {
         issuer: CommandIssuer "cluster, HPU and handle of the command",
         error: 1 "the initiator could not do it",
-        of_context: 1 "it was a put of context memory",
+        of_context: 1 "it was a put of context memory or of a packet",
         spare: 4 "zero",
     }
     /// A frame that the NIC is to make itself, or all frames of a put, inside the packet engine.
@@ -299,7 +299,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         numbered: 1 "msg_id is given; else it is the next of the planner",
         psn: 32 "sequence number",
         epoch: 16 "epoch tag",
-        from_host: 1 "the payload is read from host memory, else from context memory",
+        from_host: 1 "the payload is read from host memory, else from context memory or a packet",
         host_address: 64 "where the payload of the first frame is there",
         reply_addr: 64 "get: mailbox address here",
         reply_off: 32 "get: offset in the buffer here",
@@ -308,7 +308,10 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         issuer: CommandIssuer "cluster, HPU and handle of the command",
         frame: 16 "frame sequence number of the issuer's packet",
         tracked: 1 "it has a send record: its end is not the end of the put",
-        record: 10 "send record",
+        record: 10 "send record; of a put of a packet that has none: the packet",
+        of_packet: 1 "the payload is read from a packet",
+        over: 1 "no frame: the put is over, and the frames before were the last that read its packet",
+        failed: 1 "over: the put failed",
     }
     /// End of a Spindle packet, for its sender: from the ingress join and the scheduler to the responder.
     PacketReport "packet_report" {
@@ -509,8 +512,16 @@ pub mod client {
     pub const INITIATOR: u8 = 1;
     /// A command ring.
     pub const RING: u8 = 2;
-    /// A put of the initiator from context memory: the array reads for it.
+    /// A put of the initiator from context memory or from a packet: the array reads for it.
     pub const CONTEXT: u8 = 3;
+}
+
+/// Address of bytes that the array reads for the initiator: a byte of L2 in the low 20 bits, or a byte of a packet.
+pub mod array_address {
+    /// The bit that says that it is one of a packet, counted from the start of the frame.
+    pub const OF_PACKET: usize = 30;
+    /// Lowest bit of the packet's head cell.
+    pub const PACKET: usize = 20;
 }
 
 /// What the initiator is asked for (`put_desc.op`).

@@ -104,8 +104,8 @@ words! { COMMAND_PORT "Words of the command port. Write the arguments, then the 
         virtual address of the destination (packet or scratch region)";
     CMD_ADDR_HI 0x0C "addr_hi" "with a host offset: must be 0; put, get, redirect: mailbox address, high half; print: characters 4 to \
         7; event, complete: user word, high half; task: argument, high half; combine: operation";
-    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT the flag ISSUE_TASK [8] or \
-        ISSUE_BYTES [9]; issues the command, waits while no handle is free; read: handle of the last command";
+    CMD_ISSUE 0x10 "issue" "write: opcode [3:0], of SEND_PACKET also the flag ISSUE_CHECKSUM [8], of REDIRECT ISSUE_TASK [8] \
+        or ISSUE_BYTES [9], of PUT ISSUE_RELIABLE [8]; issues the command, waits while no handle is free; read: handle of the last command";
     CMD_STATUS 0x14 "status" "bit h = command h is still under way";
     CMD_ERROR 0x18 "error" "bit h = the last command of this handler with handle h failed; cleared when a new command of this handler \
         takes the handle, and not by those of others";
@@ -131,7 +131,7 @@ pub const WATCHDOG_MOST: u32 = 16_000_000;
 /// Flag of ISSUE with SEND_PACKET: the NIC inserts the IPv4 header checksum and the UDP, TCP or ICMP checksum of the frame.
 pub const ISSUE_CHECKSUM: u32 = 1 << 8;
 /// Flag of ISSUE with REDIRECT: the command is a TASK. It starts a task of the handler's context, or cancels one: LENGTH is the delay or
-/// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`]: a command has one flag at most.
+/// [`TASK_CANCEL`], ADDR the argument. The same bit as [`ISSUE_CHECKSUM`].
 pub const ISSUE_TASK: u32 = 1 << 8;
 /// Flag of ISSUE with REDIRECT: bytes of the packet, as it was received, instead of its payload. SOURCE is their address in the packet
 /// region, inside the frame; OFFSET is the offset in the mailbox's buffer, KEY the epoch. The command ends when they are placed.
@@ -143,6 +143,9 @@ pub const ISSUE_FLAGS_BITS: usize = 2;
 /// Flag of KEY of a REDIRECT of bytes: the message names the epoch, or its ordinal, in KEY[15:0]. TAGGED mailboxes and streams want it,
 /// others refuse it.
 pub const REDIRECT_EPOCH: u32 = 1 << 16;
+/// Flag of ISSUE with PUT: the bytes are the packet's, are read from the packet buffer whenever they are sent, and are sent until they are
+/// acknowledged. The packet keeps its cells until then. The same bit as [`ISSUE_CHECKSUM`].
+pub const ISSUE_RELIABLE: u32 = 1 << 8;
 /// LENGTH of a TASK that cancels the task of its context with this argument that waits.
 pub const TASK_CANCEL: u32 = 1 << 31;
 /// Bits of the handle of a command.

@@ -158,8 +158,11 @@ impl Nic {
         self.packet_engine.put_data_field.next = self.rvma_engine.put_data_field.val();
         self.packet_engine.put_data.valid.next = self.rvma_engine.put_data.valid.val();
         self.rvma_engine.put_data.ready.next = self.packet_engine.put_data.ready.val();
-        // Segments of puts: of host memory, or of context memory.
+        // Segments of puts: of host memory, or of context memory and of packets.
         self.packet_engine.segment.join(&mut self.hpu_array.segment);
+        self.hpu_array.segment_request.join(&mut self.packet_engine.segment_request);
+        self.packet_engine.segment_data.join(&mut self.hpu_array.segment_data);
+        self.hpu_array.packets_full.next = self.packet_engine.packets_full.val();
         self.packet_engine.message_event.join(&mut self.rvma_engine.message_event);
 
         // HPU array and RVMA engine.

@@ -331,10 +331,12 @@
 #define SPINDLE_HPU_INSTRET_LO           0x110u       /* ro, counter: instructions retired by all HPUs, low half */
 #define SPINDLE_HPU_INSTRET_HI           0x114u       /* ro, counter: instructions retired by all HPUs, high half */
 #define SPINDLE_HPU_COMMANDS             0x118u       /* ro, counter: commands issued */
-#define SPINDLE_HPU_CONTEXT_PUTS         0x11cu       /* ro, status: puts of context memory */
-#define SPINDLE_HPU_CONTEXT_PUTS_UNDER_WAY_MASK 0x000000ffu  /* puts of context memory under way */
+/* ro, status: puts of context memory and reliable puts of packets */
+#define SPINDLE_HPU_CONTEXT_PUTS         0x11cu
+/* puts of context memory and reliable puts of packets under way */
+#define SPINDLE_HPU_CONTEXT_PUTS_UNDER_WAY_MASK 0x000000ffu
 #define SPINDLE_HPU_CONTEXT_PUTS_UNDER_WAY_SHIFT 0            /* lowest bit of under_way */
-#define SPINDLE_HPU_CONTEXT_PUTS_WAITING_MASK 0x00000100u  /* commands wait that may be puts of context memory */
+#define SPINDLE_HPU_CONTEXT_PUTS_WAITING_MASK 0x00000100u  /* commands wait that may be such puts */
 #define SPINDLE_HPU_CONTEXT_PUTS_WAITING_SHIFT 8            /* lowest bit of waiting */
 /* ro, status: fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST */
 #define SPINDLE_HPU_FAULT_COUNT          0x140u

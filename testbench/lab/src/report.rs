@@ -11,6 +11,7 @@ mod hpu;
 mod line_rate;
 mod measure;
 mod put_context;
+mod put_packet;
 mod rvma;
 mod rvma_network;
 mod rvma_vs_rdma;

@@ -2,7 +2,7 @@
 
 use spindle_blocks::headers::{header_bytes, HeaderFields, HEADER_BITS};
 use spindle_blocks::{CommandIssuer, FrameJob, PutDesc};
-use spindle_contract::descriptors::put_op;
+use spindle_contract::descriptors::{array_address, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{self, flag, opcode};
 use spindle_verilog::prelude::*;
@@ -103,7 +103,7 @@ pub struct FrameHead {
     pub get: Bit,
     /// The frame has a payload that is sent,
     pub data: Bit,
-    /// which is read from host memory, else from context memory.
+    /// which is read from host memory, else from context memory or from a packet.
     pub from_host: Bit,
     /// No headers: the payload is a frame of `ip_len` bytes.
     pub raw: Bit,
@@ -151,8 +151,14 @@ pub struct FrameHead {
     pub issuer: FrameIssuer,
     /// The frame has a send record: its end is not the end of the put.
     pub tracked: Bit,
-    /// Send record.
+    /// Send record; of a put of a packet that has none: the packet.
     pub record: Bits<10>,
+    /// The payload is a packet's.
+    pub of_packet: Bit,
+    /// No frame: the put is over,
+    pub over: Bit,
+    /// and has failed.
+    pub failed: Bit,
 }
 
 /// All frames of a put or get that is not acknowledged.
@@ -192,8 +198,23 @@ pub fn unsequenced(put: PutDesc) -> FrameJob {
         issuer: put.issuer,
         frame: put.frame,
         tracked: false,
-        record: bits::<10>(0),
+        record: packet_of(put),
+        of_packet: is_of_packet(put),
+        over: false,
+        failed: false,
     }
+}
+
+/// The put is one of a packet's bytes.
+#[hdl_fn]
+pub fn is_of_packet(put: PutDesc) -> Bit {
+    (put.op == bits(put_op::PUT)) & !put.from_host & put.host_address.get_bit(array_address::OF_PACKET)
+}
+
+/// The packet that such a put names.
+#[hdl_fn]
+pub fn packet_of(put: PutDesc) -> Bits<10> {
+    put.host_address.get_bits::<10>(array_address::PACKET)
 }
 
 /// IPv4 total length of a packet with a payload of `size` bytes.

@@ -10,6 +10,7 @@
 //! | in `own_node` | node page |
 //! | out `beat` | egress |
 //! | out `ended`, `ended_issuer`, `ended_error`, `ended_context` | array: a put or get is over; its payload has been taken |
+//! | out `packet_ended` | packet holds: a put of this packet is over, and no frame reads it any more |
 //! | out `lost` | sender: the frame of a send record cannot be made |
 //!
 //! A frame for a node with which the ICRC is used leaves with `icrc` set; egress appends the ICRC, which the lengths in its headers count.
@@ -95,8 +96,10 @@ pub struct Framer {
     pub ended_issuer: Signal<Out, FrameIssuer>,
     /// The put or get was not sent as a whole.
     pub ended_error: Signal<Out, Bit>,
-    /// The put was one of context memory.
+    /// The put was one of context memory or of a packet.
     pub ended_context: Signal<Out, Bit>,
+    /// Packet of a put that is over, with `ended`.
+    pub packet_ended: Pulse<Bits<10>>,
     /// Send record of a frame that is not sent.
     pub lost: Pulse<Bits<10>>,
     state: Reg<Framing>,
@@ -123,6 +126,7 @@ pub struct Framer {
     context_out: DFF<Bit>,
     lost_out: Reg<Bit>,
     record_out: DFF<Bits<10>>,
+    of_packet_out: DFF<Bit>,
 }
 
 /// Bytes of the last beat of a frame of so many bytes.
@@ -358,10 +362,12 @@ impl Framer {
         self.lost_out.d.next = (swallowed | skipped)
             & choice.head.tracked
             & (choice.head.opcode != bits(spindle_contract::wire::opcode::CTRL));
-        self.record_out.load(done & choice.head.tracked, choice.head.record);
+        self.record_out.load(done, choice.head.record);
+        self.of_packet_out.d.next = choice.head.of_packet;
+        self.packet_ended.offer(self.ended_out.q.val() & self.of_packet_out.q.val(), self.record_out.q.val());
         self.lost.offer(self.lost_out.q.val(), self.record_out.q.val());
         self.issuer_out.d.next = choice.head.issuer;
-        self.error_out.d.next = swallowed | skipped | spoiled;
+        self.error_out.d.next = if choice.head.over { choice.head.failed } else { swallowed | skipped | spoiled };
         self.ended.next = self.ended_out.q.val();
         self.ended_issuer.next = self.issuer_out.q.val();
         self.ended_error.next = self.error_out.q.val();

@@ -24,7 +24,8 @@
 //! | out `put_event` | RVMA engine: ends of puts of the host |
 //! | in `reply` | responder |
 //! | out `put_read`; in `put_data` | RVMA engine: segments of host memory in the order of requests, each as a whole; checksums of frames |
-//! | out `segment` | array: a segment of context memory, which comes on the egress stream |
+//! | out `segment` | array: a segment of context memory or of a packet, which comes on the egress stream |
+//! | out `packet_ended` | packet holds: a put of this packet is over, and no frame reads it any more |
 //! | out `put_done` | array: a put or get is over |
 //! | out `beat` | egress |
 //! | out `acks` | responder: its registers, and what they count |
@@ -104,7 +105,9 @@ pub struct Initiator {
     pub reply: Sink<FrameJob>,
     /// Segment of host memory.
     pub put_read: Source<HostRead>,
-    /// Segment of context memory.
+    /// A put of this packet is over.
+    pub packet_ended: Pulse<Bits<10>>,
+    /// Segment of context memory or of a packet.
     pub segment: Source<HostRead>,
     /// Its bytes.
     pub put_data: Sink<Bits<512>>,
@@ -183,6 +186,7 @@ impl Initiator {
         self.sender.bad_icrc.next = self.bad_icrc.val();
         self.source.join(&mut self.nodes.source);
         self.framer.lost.join(&mut self.sender.lost);
+        self.framer.packet_ended.join(&mut self.packet_ended);
         self.sender.put_event.join(&mut self.put_event);
         self.sender.enable.next = self.nodes.settings.val().send_control_sequenced;
         self.sender.timeout.next = self.nodes.settings.val().send_times_timeout;

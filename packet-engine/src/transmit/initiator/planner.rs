@@ -12,7 +12,8 @@
 //! One job at a time. Head of a first segment: 6 cycles after the job is taken; of every further one: 5 cycles after the previous
 //! one (a full segment takes 24 cycles of the wire). A job of one segment occupies the planner for 6 cycles.
 //!
-//! A job for a node that the table does not have becomes one head that is `bad`; nothing is read for it. Host reads run ahead of
+//! A job for a node that the table does not have becomes one head that is `bad`; nothing is read for it. So does the end of a put of a
+//! packet, in 2 cycles. Host reads run ahead of
 //! the frames by as many segments as heads are queued after this block.
 
 use super::frame_head::*;
@@ -105,7 +106,7 @@ impl Planner {
             self.address_low.d.next = self.job.val().host_address.get_bits::<32>(0);
             self.address_high.d.next = self.job.val().host_address.get_bits::<32>(32);
             self.first.d.next = true;
-            self.state.d.next = Planning::Size;
+            self.state.d.next = if self.job.val().over { Planning::Offer } else { Planning::Size };
         }
 
         if state == Planning::Size {
@@ -151,7 +152,7 @@ impl Planner {
         }
 
         let offers = state == Planning::Offer;
-        let bad = !entry.present;
+        let bad = !entry.present | desc.over;
         let data = desc.left.any();
         let reads = self.from_host.val() & data & !bad;
         let taken = offers & self.head.ready.val() & (self.read.ready.val() | !reads);
@@ -205,6 +206,9 @@ impl Planner {
             issuer,
             tracked: desc.tracked,
             record: desc.record,
+            of_packet: desc.of_packet,
+            over: desc.over,
+            failed: desc.failed,
         };
         self.read.valid.next = offers & reads & self.head.ready.val();
         self.read.next = HostRead {

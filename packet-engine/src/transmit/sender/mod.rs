@@ -6,7 +6,7 @@
 //! | out `job` | planner of the host side: segments, NOPs, OPENs, and puts that are not sequenced |
 //! | in `parsed`, `bad_icrc` | parser: all frames; acknowledgements and refusals are taken a cycle later, if their ICRC is not wrong |
 //! | in `lost` | framer: the data of a segment cannot be read, or its node does not exist |
-//! | out `done` | array: a put is over |
+//! | out `done` | array: a put is over; of one of a packet, the framer says so |
 //! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |
 //! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused`, `refusal` | registers |
 //!
@@ -21,6 +21,9 @@
 //! After `retries` of these timeouts the destination is given up: its puts fail, and a new incarnation is opened before the next
 //! put. A put is over when all its segments are acknowledged; it has failed if one was refused permanently. A refusal for lack of
 //! a buffer, or because the destination is busy, is permanent when the put is older than `limit`.
+//!
+//! The end of a put of a packet is a job: it follows the frames of the put that are still on their way to the framer, since a put can be
+//! acknowledged while a repeated segment waits there, and the packet's cells return with the end.
 //!
 //! One task at a time: acknowledgements, failed reads, timers, then the next segment. A change of a record or a put takes two
 //! cycles: the put's state is looked up, then it is changed. New segments and repeated ones become a job in the same way, from the
@@ -42,6 +45,7 @@
 pub mod types;
 
 use crate::bundles::HeadersSink;
+use crate::transmit::initiator::frame_head::is_of_packet;
 use spindle_blocks::{BlockFifo, EventDesc, Fifo, FrameJob, LutMemory, PutDesc, PutDone, RamStyle, SdpMemory};
 use spindle_contract::{
     descriptors::put_op,
@@ -240,7 +244,12 @@ impl Sender {
             }
             Sending::Over => {
                 if !self.done_sent.q.val() {
-                    self.done_sent.d.next = ending.of_get_response | self.done.ready.val();
+                    let done = if ending.of_packet { jobs.free } else { self.done.ready.val() };
+                    self.done_sent.d.next = ending.of_get_response | done;
+                    if ending.of_packet & jobs.free {
+                        self.job_out.d.next = jobs.ending;
+                        self.offers.d.next = true;
+                    }
                 } else if ending.forgets {
                     self.done_sent.d.next = false;
                     self.state.d.next = self.back.q.val();
@@ -368,11 +377,12 @@ impl Sender {
         let over = state == Sending::Over;
         let done_sent = self.done_sent.q.val();
         let of_get_response = entry.put.op == bits(put_op::GET_RESP);
+        let of_packet = is_of_packet(entry.put);
         let by_host = (entry.put.issuer.handle == bits(put_op::HOST_HANDLE)) & !of_get_response;
         let forgets = over & done_sent & (!by_host | self.put_event.ready.val());
-        self.done.valid.next = over & !done_sent & !of_get_response;
+        self.done.valid.next = over & !done_sent & !of_get_response & !of_packet;
         self.put_event.valid.next = over & done_sent & by_host;
-        End { of_get_response, by_host, forgets }
+        End { of_get_response, of_packet, by_host, forgets }
     }
 
     /// Whether the next put begins. A put that passes leaves its slot free.
@@ -413,7 +423,8 @@ impl Sender {
         };
         let incarnation = incarnation_of(self.incarnation.val(), generation);
         let open = opening(segment, self.node.q.val(), incarnation);
-        Jobs { free, segment, incarnation, open }
+        let ending = ending_of(segment, self.entries.read_data.val().put, self.over.q.val());
+        Jobs { free, segment, incarnation, open, ending }
     }
 
     /// Chooses what is done next.

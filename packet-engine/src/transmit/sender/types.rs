@@ -1,6 +1,6 @@
 //! What the sender keeps of destinations, records and puts, and the jobs that it makes of them.
 
-use crate::transmit::initiator::frame_head::unsequenced;
+use crate::transmit::initiator::frame_head::{packet_of, unsequenced};
 use spindle_blocks::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_contract::{
     descriptors::put_op,
@@ -204,6 +204,8 @@ pub struct Issue {
 pub struct End {
     /// The put answers a get: its issuer expects nothing.
     pub of_get_response: Bit,
+    /// The bytes are a packet's: the issuer is answered after the frames that are under way.
+    pub of_packet: Bit,
     /// A process of the host issued the put.
     pub by_host: Bit,
     /// The slot becomes free.
@@ -232,6 +234,8 @@ pub struct Jobs {
     pub incarnation: Bits<32>,
     /// Job that opens the window.
     pub open: FrameJob,
+    /// Job that ends the put at hand, which is one of a packet.
+    pub ending: FrameJob,
 }
 
 /// Contents of an ACK or a NACK.
@@ -292,9 +296,15 @@ pub fn job_of(
         psn: psn & repeat::<32>(!plain),
         host_address: address,
         tracked: !plain,
-        record: at,
+        record: if plain { whole.record } else { at },
         ..whole
     }
+}
+
+/// The end of a put of a packet. It follows the frames that read the packet. Fields without meaning for it are those of `job`.
+#[hdl_fn]
+pub fn ending_of(job: FrameJob, put: PutDesc, over: PutState) -> FrameJob {
+    FrameJob { over: true, failed: over.failed, tracked: false, record: packet_of(put), ..job }
 }
 
 /// The incarnation of a destination's window.

@@ -54,9 +54,9 @@ registers! {
     tally INSTRET_LO 0x110 "instructions retired by all HPUs, low half";
     tally INSTRET_HI 0x114 "instructions retired by all HPUs, high half";
     tally COMMANDS 0x118 "commands issued";
-    status CONTEXT_PUTS 0x11C "puts of context memory" {
-        under_way 7:0 "puts of context memory under way";
-        waiting 8 "commands wait that may be puts of context memory"
+    status CONTEXT_PUTS 0x11C "puts of context memory and reliable puts of packets" {
+        under_way 7:0 "puts of context memory and reliable puts of packets under way";
+        waiting 8 "commands wait that may be such puts"
     }
     status FAULT_COUNT 0x140 "fault reports waiting, at most 16; with a full queue, new reports are counted in FAULT_LOST" {
         fault_count 7:0 }

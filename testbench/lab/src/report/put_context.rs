@@ -1,7 +1,7 @@
 //! What reliable puts of context memory deliver: handlers of one NIC put bytes of L2 into mailboxes of another.
 
 use super::measure::Figure;
-use super::rvma_network::{pair, KEY, WIRE_LIMIT};
+use super::rvma_network::{pair, Node, KEY, WIRE_LIMIT};
 use anyhow::{ensure, Result};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -27,11 +27,14 @@ const HANDLER: &str = "#include <spindle.h>\nuint8_t data[0x20000] __attribute__
     spin_target_t to = { .node = 1, .process = 0, .mailbox = 0x70, .key = 0x5EED, .offset = order[2] }; \
     for (; order[3] > 0; order[3]--) { spin_put_context(&to, data + order[0], order[1]); \
     to.offset += order[1]; order[0] = (order[0] + 613) % 0x10000; } return SPIN_SUCCESS; }\n";
-const MAILBOX: u64 = 0x70;
+/// Mailbox of the handlers that the measurements install.
+pub(super) const MAILBOX: u64 = 0x70;
+/// How the sender repeats what is not acknowledged.
+pub(super) const SENDING: Reliability = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0 };
 /// Bytes of `data`.
 const DATA: usize = 0x2_0000;
 /// Cycles within which the record of the buffer has to come.
-const PATIENCE: u64 = 2_000_000;
+pub(super) const PATIENCE: u64 = 2_000_000;
 /// Cycles between the packets of the handlers.
 const GAP: u64 = 16;
 /// Bytes from one put of a handler to the next, which begin within so many bytes.
@@ -44,6 +47,22 @@ pub fn measure(source: &Source, config: &Config) -> Result<Vec<Figure>> {
     Ok(vec![rate(source, config, KEYS[0], 12, 1, DATA - 64)?, rate(source, config, KEYS[1], 24, 16, SEGMENT_BYTES)?])
 }
 
+/// Installs the handler of this text for UDP packets, with these bytes as its variable `data`.
+pub(super) fn installed(sender: &mut Node, text: &str, data: Option<&[u8]>) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("handler.c");
+    std::fs::write(&path, text)?;
+    let mut handler = spindle_sdk::load(&Sources::one(&path))?;
+    if let Some(data) = data {
+        crate::compat::ran::set_variable(&mut handler, "data", data)?;
+    }
+    let context =
+        sender.install(&handler.image, &ContextOptions { watchdog: WATCHDOG_MOST, ..ContextOptions::default() })?;
+    sender.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
+    sender.activate(context)?;
+    Ok(())
+}
+
 /// Payload bits per cycle from the first packet to the record of the buffer that all puts fill together.
 fn rate(
     source: &Source,
@@ -53,19 +72,10 @@ fn rate(
     puts: usize,
     length: usize,
 ) -> Result<Figure> {
-    let sending = Reliability { timeout: 64, hole_time: 16, retries: 15, incarnation: 0 };
-    let [mut sender, mut receiver] = pair(source, config, WireOptions::default(), 8, sending)?;
+    let [mut sender, mut receiver] = pair(source, config, WireOptions::default(), 8, SENDING)?;
     let mut data = vec![0; DATA];
     ChaCha8Rng::seed_from_u64(43).fill_bytes(&mut data);
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("put_context.c");
-    std::fs::write(&path, HANDLER)?;
-    let mut handler = spindle_sdk::load(&Sources::one(&path))?;
-    crate::compat::ran::set_variable(&mut handler, "data", &data)?;
-    let context =
-        sender.install(&handler.image, &ContextOptions { watchdog: WATCHDOG_MOST, ..ContextOptions::default() })?;
-    sender.add_rule(&"udp".parse::<Rule>()?, Action::Context(context))?;
-    sender.activate(context)?;
+    installed(&mut sender, HANDLER, Some(&data))?;
 
     let size = handlers * puts * length;
     let window = receiver.init_window(0, MAILBOX, KEY, size as u32)?;

@@ -1,8 +1,8 @@
 //! Figures of two NICs on a wire: what long puts deliver when frames are lost.
 
 use super::measure::Figure;
-use super::put_context;
 use super::rvma_vs_rdma;
+use super::{put_context, put_packet};
 use anyhow::{ensure, Result};
 use spindle::peer::Responses;
 use spindle::reliable::Reliability;
@@ -20,9 +20,10 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 pub type NetworkMeasure = fn(&Source, &Config) -> Result<Vec<Figure>>;
 
 /// The measurements: name, keys, function.
-pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 3] = [
+pub const MEASUREMENTS: [(&str, &[&str], NetworkMeasure); 4] = [
     ("long puts over a wire that loses frames", &LOSS_KEYS, goodput_at_loss),
     ("puts of context memory", put_context::KEYS, put_context::measure),
+    ("reliable puts of packets", put_packet::KEYS, put_packet::measure),
     ("RVMA against RDMA", rvma_vs_rdma::KEYS, rvma_vs_rdma::compare),
 ];
 

@@ -20,6 +20,9 @@ pub const OPCODES: [(u8, usize); 7] = [
     (command::PUT_CONTEXT, 8),
 ];
 
+/// In the header: the PUT is a reliable one of the packet.
+pub const OF_PACKET: u32 = 1 << (OPCODE_SHIFT + 4);
+
 /// Words that follow the header of a command of this opcode.
 pub fn words_after(opcode: u8) -> usize {
     let found = OPCODES.iter().find(|known| known.0 == opcode);
@@ -36,7 +39,8 @@ pub fn command_of(words: &[u32]) -> OffClusterCommand {
             context: bits(words[0] >> 16 & 15),
             handle: bits(words[0] >> HANDLE_SHIFT & (1 << HANDLE_BITS) - 1),
             hpu: bits(words[0] >> HPU_SHIFT & 7),
-            opcode: bits(words[0] >> OPCODE_SHIFT),
+            opcode: bits(words[0] >> OPCODE_SHIFT & 15),
+            of_packet: words[0] & OF_PACKET != 0,
         },
         source: bits(word(0)),
         length: bits(word(1)),
@@ -51,13 +55,18 @@ pub fn command_of(words: &[u32]) -> OffClusterCommand {
 
 /// The header of a command, and the words that follow it by its opcode.
 pub fn words_of(command: &OffClusterCommand) -> Vec<u32> {
-    let OffClusterHeader { frame, context, handle, hpu, opcode } = command.header;
+    let OffClusterHeader { frame, context, handle, hpu, opcode, of_packet } = command.header;
     let [opcode, hpu, handle, context] = [opcode.to_u32(), hpu.to_u32(), handle.to_u32(), context.to_u32()];
     let halves = |pair: Bits<64>| [pair.to_u64() as u32, (pair.to_u64() >> 32) as u32];
     let [address_low, address_high] = halves(command.address);
     let [other_low, other_high] = halves(command.other);
     let words = [
-        opcode << OPCODE_SHIFT | hpu << HPU_SHIFT | handle << HANDLE_SHIFT | context << 16 | frame.to_u32(),
+        (u32::from(of_packet) * OF_PACKET)
+            | opcode << OPCODE_SHIFT
+            | hpu << HPU_SHIFT
+            | handle << HANDLE_SHIFT
+            | context << 16
+            | frame.to_u32(),
         command.source.to_u32(),
         command.length.to_u32(),
         address_low,

@@ -22,6 +22,7 @@ pub mod interrupts;
 pub mod mailboxes;
 pub mod network;
 pub mod overload;
+pub mod packet_puts;
 pub mod pending;
 pub mod random_messages;
 pub mod redirect_bytes;

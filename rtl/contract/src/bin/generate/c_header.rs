@@ -103,6 +103,13 @@ pub fn handlers() -> String {
     );
     let task = u32::from(map::command::REDIRECT) | map::ISSUE_TASK;
     define(&mut out, "SPIN_OP_TASK", &format!("{task:#x}u"), "start a task of the context, or cancel one");
+    let put_packet = u32::from(map::command::PUT) | map::ISSUE_RELIABLE;
+    define(
+        &mut out,
+        "SPIN_OP_PUT_PACKET",
+        &format!("{put_packet:#x}u"),
+        "put bytes of the packet until they are acknowledged",
+    );
     define(
         &mut out,
         "SPIN_TASK_CANCEL",

@@ -1,4 +1,4 @@
-//! The L2 copy against a memory: what it copies to stages, in which order segments leave, and what it writes.
+//! The L2 copy against a memory and packets: what it copies to stages, in which order segments leave, and what it writes.
 
 use crate::hpu_core::fields::{bits, pack, slice};
 use hpu_core::array::l2_copy::L2Copy;
@@ -21,6 +21,8 @@ const LEAVES: u64 = 24;
 /// Bytes that a cluster wants in its stage: the first one in L2, how many, rows that have come.
 #[derive(Clone, Copy, Default)]
 struct Ask {
+    /// The bytes are this packet's, and `from` is one of its frame.
+    packet: Option<u64>,
     from: u64,
     length: u64,
     come: u64,
@@ -36,6 +38,16 @@ impl Ask {
     fn rows(&self) -> u64 {
         (self.from % 64 + self.length).div_ceil(64)
     }
+
+    fn request(&self) -> Vec<u8> {
+        let (of_packet, pkt) = (self.packet.is_some().into(), self.packet.unwrap_or_default());
+        bits(&[(self.from, 20), (self.length, 12), (of_packet, 1), (pkt, 10)])
+    }
+}
+
+/// A beat of a packet.
+fn beat_of(pkt: u64, beat: u64) -> Vec<u8> {
+    (0..64).map(|byte| (pkt * 89 + beat * 131 + byte * (pkt % 7 + 1)) as u8).collect()
 }
 
 /// What the segment of a cluster does.
@@ -58,6 +70,11 @@ struct Bench {
     memory: Vec<u8>,
     answers: VecDeque<(u64, u32)>,
     rows: VecDeque<(u64, Vec<u8>)>,
+    /// Beats of packets that were asked for, the last one of a request marked.
+    beats: VecDeque<(u64, Vec<u8>, bool)>,
+    /// The first of them is offered.
+    beat_waits: bool,
+    packets: usize,
     cycle: u64,
     /// No one waits for anything.
     at_once: bool,
@@ -88,6 +105,9 @@ impl Bench {
             rng,
             answers: VecDeque::new(),
             rows: VecDeque::new(),
+            beats: VecDeque::new(),
+            beat_waits: false,
+            packets: 0,
             cycle: 0,
             at_once: false,
             asks: vec![None; clusters],
@@ -133,7 +153,7 @@ impl Bench {
         for (i, ask) in self.asks.iter().enumerate() {
             self.dut.request[i].valid.set(ask.is_some());
             if let Some(ask) = ask {
-                self.dut.request[i].set_bytes(&bits(&[(ask.from, 20), (ask.length, 12)]));
+                self.dut.request[i].set_bytes(&ask.request());
             }
         }
         for i in 0..self.asks.len() {
@@ -177,7 +197,23 @@ impl Bench {
         if due {
             self.rows.pop_front();
         }
+        let asked = self.moves();
+        self.dut.packet_request.ready.set(asked);
+        self.beat_waits |= self.moves() && self.beats.front().is_some_and(|beat| beat.0 <= self.cycle);
+        let beat = self.beats.front().filter(|_| self.beat_waits);
+        self.dut.packet_data.valid.set(beat.is_some());
+        if let Some((_, bytes, last)) = beat {
+            self.dut.packet_data.set_bytes(bytes);
+            self.dut.packet_data.last.set(*last);
+        }
         self.dut.eval();
+        if self.dut.packet_data.valid.is_high() && self.dut.packet_data.ready.is_high() {
+            self.beats.pop_front();
+            self.beat_waits = false;
+        }
+        if self.dut.packet_request.valid.is_high() && asked {
+            self.read_packet();
+        }
         if self.dut.l2_request.valid.is_high() && l2 {
             self.write();
         }
@@ -197,9 +233,30 @@ impl Bench {
     /// The copy whose first row is asked for begins. Clusters take turns: one waits for each other at most once, and for the copy
     /// that was under way.
     fn begin(&mut self, row: u64) {
-        let ask = self.asks.iter_mut().flatten().find(|ask| !ask.begun && ask.from / 64 == row);
+        let wants = |ask: &&mut Ask| !ask.begun && ask.packet.is_none() && ask.from / 64 == row;
+        let ask = self.asks.iter_mut().flatten().find(wants);
         let ask = ask.unwrap_or_else(|| panic!("no one wants row {row:#x}"));
         (ask.begun, self.unread) = (true, ask.rows());
+        self.take_turns();
+    }
+
+    /// A packet is read: the beats of a segment, once. It is the copy that begins.
+    fn read_packet(&mut self) {
+        let request = self.dut.packet_request.bytes();
+        let get = |name| crate::hpu_core::fields::field("read_request", &request, name);
+        let (pkt, length, skip) = (get("pkt"), get("length"), get("skip"));
+        let ask = self.asks.iter_mut().flatten().find(|ask| !ask.begun && ask.packet == Some(pkt));
+        let ask = ask.unwrap_or_else(|| panic!("no one wants packet {pkt}"));
+        assert_eq!((length, skip, self.unread), (ask.from + ask.length, ask.from / 64, 0));
+        ask.begun = true;
+        let last = (length - 1) / 64;
+        self.beats.extend((skip..=last).map(|beat| (self.cycle + 1, beat_of(pkt, beat), beat == last)));
+        self.packets += 1;
+        self.take_turns();
+    }
+
+    /// A copy has begun: the others have waited for one more.
+    fn take_turns(&mut self) {
         let clusters = self.stages.len();
         for waiting in self.asks.iter_mut().flatten().filter(|ask| !ask.begun) {
             waiting.before += 1;
@@ -215,8 +272,9 @@ impl Bench {
         }
         self.dut.segment_begins.set(false);
         self.dut.segment.valid.set(self.offered.is_some());
-        if let Some(Ask { from, length, .. }) = self.offered {
-            let fields = [("cluster", 5), ("address", from), ("length", length), ("client", 3)];
+        if let Some(Ask { packet, from, length, .. }) = self.offered {
+            let address = from | packet.map_or(0, |pkt| 1 << 30 | pkt << 20);
+            let fields = [("cluster", 5), ("address", address), ("length", length), ("client", 3)];
             self.dut.segment.set_bytes(&pack("host_read", &fields));
         }
         self.dut.eval();
@@ -225,7 +283,7 @@ impl Bench {
         let asks = self.lent % clusters;
         assert_eq!(self.dut.lend.number(), if self.wanted.is_some() { 1 << asks } else { 0 }, "stages take turns");
         if let Some(wanted) = self.wanted {
-            assert_eq!(slice(&self.dut.lent_segment.bytes(), 0, 32), wanted.from | wanted.length << 20);
+            assert_eq!(self.dut.lent_segment.bytes(), wanted.request());
             if self.asks[asks].is_none() && self.stages[asks] == Stage::Free && self.moves() {
                 // The cluster asks in the cycle in which it says so.
                 self.dut.lent[asks].set(true);
@@ -233,7 +291,7 @@ impl Bench {
                 self.stages[asks] = Stage::Lent;
                 self.lent += 1;
                 self.dut.request[asks].valid.set(true);
-                self.dut.request[asks].set_bytes(&bits(&[(wanted.from, 20), (wanted.length, 12)]));
+                self.dut.request[asks].set_bytes(&wanted.request());
             }
         }
         if self.dut.segment.ready.is_high() {
@@ -280,8 +338,11 @@ impl Bench {
             let tail = if ask.come == 32 { ask.from % 64 } else { 0 };
             let last = ask.come + 1 == ask.rows();
             assert_eq!((self.dut.tail.number(), self.dut.last.is_high()), (tail, last));
-            let row = (ask.from / 64 + ask.come) as usize;
-            assert_eq!(self.dut.data.bytes(), self.memory[64 * row..][..64]);
+            let row = ask.from / 64 + ask.come;
+            match ask.packet {
+                Some(pkt) => assert_eq!(self.dut.data.bytes(), beat_of(pkt, row)),
+                None => assert_eq!(self.dut.data.bytes(), self.memory[64 * row as usize..][..64]),
+            }
             ask.come += 1;
         }
         for (i, ask) in self.asks.iter_mut().enumerate() {
@@ -341,7 +402,18 @@ fn random_copies(name: &str, clusters: usize, most: usize) {
             }
             if bench.offered.is_none() && bench.rng.random_range(0..20.min(pause)) == 0 {
                 let any = bench.rng.random_range(1..=1408);
-                bench.offered = Some(bench.ask([any, 1, 4, 5, 64, 1408]));
+                let mut ask = bench.ask([any, 1, 4, 5, 64, 1408]);
+                if bench.rng.random() {
+                    // Of a packet that no other segment is of.
+                    let under_way = bench.asks.iter().chain([&bench.wanted]).flatten();
+                    let others: Vec<_> = under_way.map(|ask| ask.packet).collect();
+                    ask.packet = Some(bench.rng.random_range(0..1024));
+                    while others.contains(&ask.packet) {
+                        ask.packet = Some(bench.rng.random_range(0..1024));
+                    }
+                    ask.from = bench.rng.random_range(0..=2048 - ask.length);
+                }
+                bench.offered = Some(ask);
             }
             if bench.store.is_none() && bench.rng.random_range(0..100) == 0 {
                 let length = [bench.rng.random_range(1..=2048), 1, 2, 3, 64, 67][bench.rng.random_range(0..6)];
@@ -357,6 +429,7 @@ fn random_copies(name: &str, clusters: usize, most: usize) {
             bench.step();
         }
         assert!(bench.memory == untouched, "nothing else is written");
+        assert!(bench.packets > most / 2 && bench.beats.is_empty(), "{} segments of packets", bench.packets);
     });
 }
 

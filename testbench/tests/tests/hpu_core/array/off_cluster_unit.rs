@@ -1,7 +1,7 @@
 //! The far unit against what its clusters asked for.
 
 use crate::hpu_core::fields::{bits, field, pack};
-use crate::hpu_core::off_cluster_words::{command_of, HANDLE_SHIFT, HPU_SHIFT, OPCODES, OPCODE_SHIFT};
+use crate::hpu_core::off_cluster_words::{command_of, HANDLE_SHIFT, HPU_SHIFT, OF_PACKET, OPCODES, OPCODE_SHIFT};
 use hpu_core::array::off_cluster_queue::OffClusterCommand;
 use hpu_core::array::off_cluster_unit::OffClusterUnit;
 use rand::Rng;
@@ -13,6 +13,8 @@ const CLUSTERS: usize = 3;
 /// A command as it goes in.
 struct Asked {
     opcode: u8,
+    /// The PUT is a reliable one of the packet.
+    of_packet: bool,
     hpu: u64,
     handle: u64,
     context: u64,
@@ -37,6 +39,11 @@ impl Asked {
                 fields.extend([("address", pair(2)), ("length", w(1)), ("offset", w(0) & 63)]);
                 ("host_read", "host_read", fields)
             }
+            command::PUT if self.of_packet => {
+                put(&mut fields);
+                fields.extend([("op", 0), ("from_host", 0)]);
+                ("host_put", "put_desc", fields)
+            }
             command::PUT => {
                 put(&mut fields);
                 fields.extend([("op", 0), ("from_host", 0)]);
@@ -45,7 +52,9 @@ impl Asked {
             command::PUT_HOST | command::PUT_CONTEXT => {
                 put(&mut fields);
                 let from_host = u64::from(self.opcode == command::PUT_HOST);
-                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | w(0))]);
+                // Bytes of context memory are not a packet's.
+                let low = if from_host == 1 { w(0) } else { w(0) & !(1 << 30) };
+                fields.extend([("op", 0), ("from_host", from_host), ("host_address", w(7) << 32 | low)]);
                 ("host_put", "put_desc", fields)
             }
             command::GET => {
@@ -87,14 +96,16 @@ fn every_command_comes_out_where_it_is_done() {
         let mut parked = [[false; 2]; CLUSTERS];
         let (mut atomics, mut done, mut busiest) = (0u64, 0, 0);
         // Puts of context memory that have come out, and how many of them are not over; commands that have gone in.
-        let (mut context_puts, mut pinned) = (0, 0u64);
+        let (mut context_puts, mut packet_puts, mut pinned) = (0, 0, 0u64);
         let mut patience = 0;
         while done < 3000 {
             for cluster in 0..CLUSTERS {
                 let (opcode, count) = OPCODES[rng.random_range(0..OPCODES.len())];
                 // As the clusters do: one put and one put of host memory or get of each at a time.
+                let of_packet = opcode == command::PUT && rng.random();
                 let kind = match opcode {
-                    command::PUT => Some(0),
+                    command::PUT if !of_packet => Some(0),
+                    command::PUT => Some(1),
                     command::PUT_HOST | command::PUT_CONTEXT | command::GET => Some(1),
                     _ => None,
                 };
@@ -105,6 +116,7 @@ fn every_command_comes_out_where_it_is_done() {
                     }
                     let mut asked = Asked {
                         opcode,
+                        of_packet,
                         hpu: rng.random_range(0..8),
                         handle: rng.random_range(0..COMMAND_HANDLES as u64),
                         context: rng.random_range(0..16),
@@ -116,7 +128,8 @@ fn every_command_comes_out_where_it_is_done() {
                         command::DMA_FROM_HOST | command::PUT => rng.random_range(1..=2048),
                         _ => rng.random::<u32>().into(),
                     };
-                    let header = u64::from(opcode) << OPCODE_SHIFT
+                    let header = u64::from(of_packet) * u64::from(OF_PACKET)
+                        | u64::from(opcode) << OPCODE_SHIFT
                         | asked.hpu << HPU_SHIFT
                         | asked.handle << HANDLE_SHIFT
                         | asked.context << 16
@@ -173,7 +186,12 @@ fn every_command_comes_out_where_it_is_done() {
                         parked[cluster][kind] = false;
                     }
                 }
-                if asked.opcode == command::PUT_CONTEXT {
+                if asked.of_packet {
+                    // The high half of the address does not count.
+                    assert_eq!(field("put_desc", &bytes, "host_address") & 0xFFFF_FFFF, asked.words[0]);
+                    packet_puts += 1;
+                }
+                if asked.opcode == command::PUT_CONTEXT || asked.of_packet {
                     (context_puts, pinned) = (context_puts + 1, pinned + 1);
                 }
                 done += 1;
@@ -188,7 +206,7 @@ fn every_command_comes_out_where_it_is_done() {
             dut.tick();
         }
         assert_eq!(busiest, 16, "as many atomics as may be");
-        assert!(context_puts > 60, "{context_puts} puts of context memory");
+        assert!(context_puts > 60 && packet_puts > 60, "{context_puts} puts, {packet_puts} of packets");
         // All that is under way ends: nothing is pinned, nothing waits.
         for _ in 0..2000 {
             for (cluster, waiting) in waiting.iter().enumerate() {

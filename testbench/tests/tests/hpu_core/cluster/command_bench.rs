@@ -24,6 +24,7 @@ pub struct Commands {
     pub index: Signal<Out, Bits<5>>,
     pub limits: Signal<In, Limits>,
     pub rings_open: Signal<In, Bits<16>>,
+    pub packets_full: Signal<In, Bits<16>>,
     pub enabled: Signal<In, Bits<16>>,
     pub job: Pulse<MoveJob>,
     pub stage_left: Signal<In, Bit>,
@@ -78,8 +79,14 @@ impl Commands {
             self.ports[i].accept_packet.next = self.unit.accept_packet.val();
             self.ports[i].accept_slot.next = self.unit.accept_slot.val();
             self.ports[i].blocked.next = self.unit.blocked.val();
-            self.ports[i].complete.next = self.complete.val();
-            self.ports[i].failed.next = self.failed.val();
+            let fails = self.unit.unkept.valid.val() & (self.unit.unkept.val().hpu == bits::<3>(i));
+            let unkept = if fails {
+                bits::<{ COMMAND_HANDLES }>(1) << self.unit.unkept.val().handle
+            } else {
+                bits::<{ COMMAND_HANDLES }>(0)
+            };
+            self.ports[i].complete.next = self.complete.val() | unkept;
+            self.ports[i].failed.next = self.failed.val() | unkept;
             self.ports[i].result.valid.next = self.result_valid.val() & mine;
             self.ports[i].result_handle.next = self.off_cluster_done.val().issuer.handle;
             self.ports[i].result.next = self.off_cluster_done.val().result;
@@ -94,6 +101,7 @@ impl Commands {
         self.unit.cycle.next = self.cycle.val();
         self.unit.enabled.next = self.enabled.val();
         self.unit.rings_open.next = self.rings_open.val();
+        self.unit.packets_full.next = self.packets_full.val();
         // As a memory that is read when the unit looks.
         if self.unit.looks.val() {
             self.known.d.next = self.limits.val();

@@ -2,7 +2,7 @@
 
 use crate::hpu_core::cluster::command_bench::{Commands, CLUSTER, HPU};
 use crate::hpu_core::fields::{bits, slice};
-use crate::hpu_core::off_cluster_words::{words_of, HANDLE_SHIFT, HPU_SHIFT, OPCODE_SHIFT};
+use crate::hpu_core::off_cluster_words::{words_of, HANDLE_SHIFT, HPU_SHIFT, OF_PACKET, OPCODE_SHIFT};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_contract::memory_map::{self as map, base, command};
@@ -35,6 +35,7 @@ struct Limits {
     pkt: u64,
     slot: u64,
     packet_size: u64,
+    /// Without its tailroom.
     frame_size: u64,
     scratch_beat: u64,
     scratch_size: u64,
@@ -51,7 +52,8 @@ impl Limits {
         let any = rng.random_range(1..=most);
         let state_size: u64 = [0, 4, 16, 64, 500, 2048, any, any][rng.random_range(0..8)];
         let of_its_size = state_size.next_power_of_two();
-        let packet_size = if has_packet { rng.random_range(14..=2048) } else { 0 };
+        let frame_size = if has_packet { rng.random_range(14..=2048) } else { 0 };
+        let tailroom = if has_packet { [0, 0, 64, 640][rng.random_range(0..4)] } else { 0 };
         Self {
             kind: rng.random_range(0..3),
             context: rng.random_range(0..16),
@@ -60,8 +62,8 @@ impl Limits {
             has_packet,
             pkt: rng.random_range(0..1024),
             slot: rng.random_range(0..12),
-            packet_size,
-            frame_size: packet_size - (64 * rng.random_range(0..4)).min(packet_size.saturating_sub(14)),
+            packet_size: (frame_size + tailroom).min(2048),
+            frame_size,
             scratch_beat: 0x280 + 64 * rng.random_range(0..4),
             scratch_size: 64 * rng.random_range(0..=64),
             state_base: of_its_size * rng.random_range(0..(1 << 20) / of_its_size),
@@ -122,6 +124,10 @@ enum Outcome {
     Complete(u64, u64),
     /// Header and words.
     Far(Vec<u32>),
+    /// A packet keeps its cells for a put: context, frame, packet.
+    Claim(u64, u64, u64),
+    /// It cannot: the handle has failed.
+    Unkept,
     /// First byte in L1 and bytes of a segment in the stage, which no one issued.
     Segment(u64, u64),
 }
@@ -156,6 +162,8 @@ struct Bench {
     threads: [Thread; 2],
     busy: u64,
     rings: u64,
+    /// Contexts whose packets keep as many cells as they may.
+    full: u64,
     enabled: u64,
     /// Packet slot of each handle, if it is read or written.
     slots: [Option<u64>; HANDLES],
@@ -180,7 +188,7 @@ struct Bench {
     /// SEND_PACKETs with the flag CHECKSUM.
     summed: usize,
     answers: [u64; 3],
-    seen: [u64; 11],
+    seen: [u64; 13],
     /// Failures that stood while the other thread had the handle.
     outlived: u64,
 }
@@ -283,6 +291,20 @@ impl Bench {
             command::PRINT => Some(say(length.min(8))),
             command::EVENT | command::COMPLETE => (self.rings >> limits.context & 1 == 1).then(|| say(length.min(8))),
             command::DMA_FROM_HOST => (source_ok && host_ok).then(|| far(from, host, &[])),
+            command::PUT if flagged => {
+                let inside = (1..=2048).contains(&length) && offset + length <= limits.frame_size;
+                (in_packet && inside && node_ok).then(|| {
+                    let Outcome::Far(mut words) = far(1 << 30 | limits.pkt << 20 | offset, given, &put) else {
+                        unreachable!()
+                    };
+                    words[0] |= OF_PACKET;
+                    if self.full >> limits.context & 1 == 1 {
+                        Outcome::Unkept
+                    } else {
+                        Outcome::Far(words)
+                    }
+                })
+            }
             command::PUT => (source_ok && node_ok).then(|| far(source, given, &put)),
             command::PUT_HOST => (length > 0 && source + length <= limits.host_size && node_ok).then(|| {
                 let address = limits.host.wrapping_add(source);
@@ -328,7 +350,11 @@ impl Bench {
             | Outcome::Redirect(.., handle)
             | Outcome::Bytes(.., handle)
             | Outcome::Task(.., handle) => handles | 1 << handle,
-            Outcome::Message(_) | Outcome::Complete(..) | Outcome::Segment(..) => handles,
+            Outcome::Message(_)
+            | Outcome::Complete(..)
+            | Outcome::Segment(..)
+            | Outcome::Claim(..)
+            | Outcome::Unkept => handles,
             Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & map::COMMAND_HANDLES as u32 - 1),
         });
         let ends = ends & !waiting;
@@ -354,7 +380,7 @@ impl Bench {
             self.segment = Some((self.rng.random_range(0..1 << 20), self.rng.random_range(1..=1408)));
         }
         let (at, length) = self.segment.unwrap_or_default();
-        self.dut.segment.set_bytes(&bits(&[(at, 20), (length, 12)]));
+        self.dut.segment.set_bytes(&bits(&[(at, 20), (length, 12), (0, 11)]));
         // The L2 copy sees in the next cycle that it has the stage.
         self.dut.segment.valid.set(self.segment.is_some() && (lent || !self.segment_has_stage));
         assert!(!lent || !self.segment_has_stage, "the stage is lent once");
@@ -455,6 +481,8 @@ impl Bench {
                 let key = get("epoch") | (get("flags") >> 2) << 16;
                 let words = [get("first"), get("length"), get("offset"), get("address"), key];
                 Outcome::Bytes(words, get("context"), frame, slot, pkt, handle)
+            } else if get("opcode") == u64::from(command::PUT) {
+                Outcome::Claim(get("context"), frame, pkt)
             } else if get("opcode") == u64::from(command::REDIRECT) {
                 assert_eq!(get("flags"), 0);
                 Outcome::Redirect([get("offset"), get("address")], frame, slot, pkt, handle)
@@ -499,6 +527,8 @@ impl Bench {
                 Outcome::Segment(..) => 6,
                 Outcome::Task(..) => 8,
                 Outcome::Bytes(..) => 9,
+                Outcome::Claim(..) => 11,
+                Outcome::Unkept => 12,
             }] += 1;
         }
     }
@@ -581,6 +611,17 @@ impl Bench {
         self.store(thread, map::CMD_NODE, 0x5_0009);
     }
 
+    /// Arguments of a put of the packet whose end is about that of the packet.
+    fn reach_packet(&mut self, thread: usize) {
+        let limits = self.limits[self.threads[thread].bank as usize];
+        let from = self.rng.random_range(0..=limits.frame_size);
+        let left = limits.frame_size - from;
+        let length = [left, left, left + 1, left / 2, left + 64][self.rng.random_range(0..5)];
+        self.store(thread, map::CMD_SOURCE, base(map::PACKET) | from as u32);
+        self.store(thread, map::CMD_LENGTH, length as u32);
+        self.store(thread, map::CMD_NODE, 0x5_0009);
+    }
+
     /// A thread stores a word, in a cycle.
     fn store(&mut self, thread: usize, offset: u32, value: u32) {
         let bank = self.threads[thread].bank;
@@ -636,13 +677,16 @@ impl Bench {
             match self.rng.random_range(0..16) {
                 0 | 1 => u64::from(command::COMBINE),
                 2 | 3 => u64::from(command::REDIRECT),
+                4 | 5 => u64::from(command::PUT),
                 _ => self.rng.random_range(1..16),
             }
         };
         let redirects = opcode == u64::from(command::REDIRECT);
-        // One flag is legal for SEND_PACKET and REDIRECT alone, another for REDIRECT, and no other is.
+        let reliable = opcode == u64::from(command::PUT) && self.rng.random();
+        // One flag is legal for SEND_PACKET, REDIRECT and PUT alone, another for REDIRECT, and no other is.
         let word = match self.rng.random_range(0..8) {
-            0 | 1 if [command::SEND_PACKET, command::REDIRECT].map(u64::from).contains(&opcode) => {
+            _ if reliable => opcode | u64::from(map::ISSUE_RELIABLE),
+            0 | 1 if [command::SEND_PACKET, command::REDIRECT, command::PUT].map(u64::from).contains(&opcode) => {
                 opcode | u64::from(map::ISSUE_CHECKSUM)
             }
             2..5 if redirects => opcode | u64::from(map::ISSUE_BYTES),
@@ -655,7 +699,9 @@ impl Bench {
         let of_bytes = word == u64::from(map::ISSUE_BYTES | u32::from(command::REDIRECT));
         let combines = opcode == u64::from(command::COMBINE);
         let of_context = opcode == u64::from(command::PUT_CONTEXT);
-        if (of_context || opcode == u64::from(command::PUT_HOST)) && self.rng.random_range(0..3) > 0 {
+        if reliable && self.rng.random_range(0..4) > 0 {
+            self.reach_packet(thread);
+        } else if (of_context || opcode == u64::from(command::PUT_HOST)) && self.rng.random_range(0..3) > 0 {
             self.reach(thread, of_context);
         } else if of_bytes && self.rng.random_range(0..4) > 0 {
             self.suit_bytes(thread);
@@ -665,7 +711,8 @@ impl Bench {
         let state = self.threads[thread];
         let summed = word == u64::from(map::ISSUE_CHECKSUM | u32::from(command::SEND_PACKET));
         self.summed += usize::from(summed);
-        let flagged = summed || word == u64::from(map::ISSUE_TASK | u32::from(command::REDIRECT));
+        let of_packet = word == u64::from(map::ISSUE_RELIABLE | u32::from(command::PUT));
+        let flagged = summed || of_packet || word == u64::from(map::ISSUE_TASK | u32::from(command::REDIRECT));
         let opcode = if flagged || of_bytes { word & 15 } else { word };
         self.access(true, thread, state.bank, at(map::CMD_ISSUE), word as u32);
         self.threads[thread].words[at(map::CMD_ISSUE)] = word as u32;
@@ -720,8 +767,10 @@ impl Bench {
             return;
         }
         assert!(!reports && before != ALL, "a command has a handle");
-        let is_put = opcode == u64::from(command::PUT);
-        let host_put = [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
+        let unkept = outcome == Some(Outcome::Unkept);
+        let is_put = opcode == u64::from(command::PUT) && !of_packet;
+        let host_put = of_packet && !unkept
+            || [command::PUT_HOST, command::PUT_CONTEXT, command::GET].map(u64::from).contains(&opcode);
         assert!(!(is_put && self.puts[0] || host_put && self.puts[1]), "one at a time goes to the initiator");
         self.puts[0] |= is_put;
         self.puts[1] |= host_put;
@@ -735,10 +784,17 @@ impl Bench {
             };
             self.expected.push(Outcome::Job(1, handle, limits.context, limits.frame, from, words[1].into(), None));
         }
-        self.expected.extend(outcome);
+        if unkept {
+            self.seen[12] += 1;
+        } else {
+            let Limits { context, frame, pkt, .. } = self.limits[state.bank as usize];
+            self.expected.extend(of_packet.then_some(Outcome::Claim(context, frame, pkt)));
+            self.expected.extend(outcome);
+        }
         self.cycle();
-        self.busy |= 1 << handle;
+        self.busy |= u64::from(!unkept) << handle;
         self.threads[thread].failed &= !(1 << handle);
+        self.threads[thread].failed |= u64::from(unkept) << handle;
         self.outlived += self.threads[1 - thread].failed >> handle & 1;
         let atomic = [command::HOST_CAS, command::HOST_ADD].map(u64::from).contains(&opcode);
         self.atomics = self.atomics & !(1 << handle) | u64::from(atomic) << handle;
@@ -747,7 +803,7 @@ impl Bench {
         self.threads[thread].last = handle;
         let moves =
             [command::SEND_PACKET, command::DMA_TO_HOST, command::DMA_FROM_HOST, command::PUT, command::COMBINE];
-        let in_packet = moves.map(u64::from).contains(&opcode) && words[0] >> 28 == map::PACKET
+        let in_packet = moves.map(u64::from).contains(&opcode) && !of_packet && words[0] >> 28 == map::PACKET
             || opcode == u64::from(command::COMBINE) && words[at(map::CMD_ADDR_LO)] >> 28 == map::PACKET;
         self.slots[handle as usize] = in_packet.then_some(self.limits[state.bank as usize].slot);
     }
@@ -806,6 +862,7 @@ fn two_threads_against_a_model() {
             threads: [Thread::of(0, 0), Thread::of(1, 0)],
             busy: 0,
             rings: 0,
+            full: 0,
             enabled: 0xFFFF,
             slots: [None; HANDLES],
             expected: vec![],
@@ -822,7 +879,7 @@ fn two_threads_against_a_model() {
             cycles: 0,
             summed: 0,
             answers: [0; 3],
-            seen: [0; 11],
+            seen: [0; 13],
             outlived: 0,
         };
         (0..2).for_each(|thread| bench.begin(thread));
@@ -832,6 +889,9 @@ fn two_threads_against_a_model() {
                 bench.enabled = 0xFFFF & !(1 << bench.rng.random_range(0..15));
                 let (rings, enabled) = (bench.rings, bench.enabled);
                 bench.dut.rings_open.set(rings);
+                bench.full = bench.rng.random::<u64>() & bench.rng.random_range(0..0x10000);
+                let full = bench.full;
+                bench.dut.packets_full.set(full);
                 bench.dut.enabled.set(enabled);
             }
             let thread = bench.rng.random_range(0..2usize);
@@ -881,7 +941,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes, completes: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes, completes, claims, unkept: {:?}",
             bench.seen
         );
         assert!(bench.outlived > 20, "{} failures outlived their handle", bench.outlived);
@@ -981,7 +1041,7 @@ fn an_issue_is_answered_in_time() {
         // A segment: a cycle to lend it the stage, and one from its last row there to the read DMA, when it is its turn.
         let ask = 0x4_302A | 700 << 20;
         dut.segment.valid.set(true);
-        dut.segment.set_bytes(&bits(&[(ask & 0xF_FFFF, 20), (ask >> 20, 12)]));
+        dut.segment.set_bytes(&bits(&[(ask & 0xF_FFFF, 20), (ask >> 20, 12), (0, 11)]));
         dut.tick();
         dut.segment.valid.set(false);
         dut.eval();

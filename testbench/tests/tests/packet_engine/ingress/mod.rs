@@ -9,4 +9,5 @@ pub mod matcher_bench;
 pub mod packet_buffer;
 pub mod parser;
 pub mod psn_filter;
+pub mod read_share;
 pub mod shapes;

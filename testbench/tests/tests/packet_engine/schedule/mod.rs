@@ -8,6 +8,7 @@ use spindle_verilog::prelude::bits;
 pub mod byte_redirects_alone;
 pub mod evaluator_alone;
 pub mod message_index;
+pub mod packet_holds;
 pub mod payload_scheduler;
 pub mod quota_alone;
 pub mod task_timers;

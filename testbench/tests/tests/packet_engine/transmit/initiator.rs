@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::checksum::ChecksumField;
 use spindle_blocks::desc::{CommandIssuer, CsrRequest, CsrResponse, FrameJob, HostRead, PutDesc, PutDone};
-use spindle_contract::descriptors::{client, put_op};
+use spindle_contract::descriptors::{array_address, client, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::registers::{node, Access, Register, NODE};
 use spindle_contract::wire::{self, flag, opcode};
@@ -143,8 +143,17 @@ fn host_byte(address: u64) -> u8 {
 struct Job {
     desc: PutDesc,
     payload: Vec<u8>,
-    /// The payload is read from context memory.
+    /// The payload is read from context memory, or from a packet.
     of_context: bool,
+}
+
+impl Job {
+    /// The packet that it reads.
+    fn packet(&self) -> Option<u64> {
+        let address = self.desc.host_address.to_u64();
+        (self.of_context && address >> array_address::OF_PACKET == 1)
+            .then_some(address >> array_address::PACKET & 0x3FF)
+    }
 }
 
 /// The frames that a job becomes; none if its node does not exist, no segment that touches broken memory.
@@ -305,6 +314,9 @@ struct Bench {
     expected_replies: VecDeque<(Frame, u64)>,
     /// In no particular order.
     expected_done: Vec<PutDone>,
+    /// Packets of puts that are not over, and how many puts of packets are.
+    expected_packets: Vec<u64>,
+    packets: usize,
     /// Numbers of messages, and puts and gets so far that succeed, that fail.
     numbers: [u32; 2],
     ends: [u32; 2],
@@ -348,6 +360,8 @@ impl Bench {
             expected_host: VecDeque::new(),
             expected_replies: VecDeque::new(),
             expected_done: vec![],
+            expected_packets: vec![],
+            packets: 0,
             numbers: [0, 1 << 31],
             ends: [0; 2],
             pulses: [0; 3],
@@ -485,6 +499,7 @@ impl Bench {
         let error = fails(&self.network, &job);
         let of_context = job.of_context;
         self.expected_done.push(PutDone { issuer: job.desc.issuer, error, of_context, ..PutDone::default() });
+        self.expected_packets.extend(job.packet());
         self.ends[usize::from(error)] += 1;
         if let [first, .., last] = failures(&job)[..] {
             let exists = self.network.find(job.desc.node.to_u64()).is_some();
@@ -522,6 +537,7 @@ impl Bench {
             && self.expected_array.is_empty()
             && self.expected_host.is_empty()
             && self.expected_done.is_empty()
+            && self.expected_packets.is_empty()
     }
 
     fn step(&mut self, rng: &mut ChaCha8Rng, ready: bool, read_ready: bool) {
@@ -631,6 +647,13 @@ impl Bench {
             self.segment = Some((self.cycle + rng.random_range(self.read_delay.clone()), bytes));
             self.segments += 1;
         }
+        if d.packet_ended.valid.is_high() {
+            assert!(d.put_done.valid.is_high() && d.put_done.get().of_context, "with the end of the put");
+            let pkt = d.packet_ended.number();
+            let at = self.expected_packets.iter().position(|expected| *expected == pkt);
+            self.expected_packets.swap_remove(at.unwrap_or_else(|| panic!("no put of packet {pkt}")));
+            self.packets += 1;
+        }
         if d.put_done.valid.is_high() {
             let done = d.put_done.get();
             let at = self.expected_done.iter().position(|expected| *expected == done);
@@ -714,7 +737,15 @@ fn partly_broken(rng: &mut ChaCha8Rng, breaks: bool) -> Job {
 fn job_below(rng: &mut ChaCha8Rng, kind: usize, node: u64, length: usize, high: u64) -> Job {
     // Close below their end: the address of a later segment carries into the high half.
     let in_host = high | (0xFFFF_FFFF - rng.random_range(0..BELOW));
-    let host_address = if kind == 3 { 4 * rng.random_range(0..0x3_0000) } else { in_host };
+    let of_packet = kind == 3 && (1..=2048).contains(&length) && rng.random();
+    let host_address = match kind {
+        3 if of_packet => {
+            let from = rng.random_range(0..=2048 - length as u64);
+            1 << array_address::OF_PACKET | rng.random_range(0..1024) << array_address::PACKET | from
+        }
+        3 => 4 * rng.random_range(0..0x3_0000),
+        _ => in_host,
+    };
     let payload = match kind {
         0 => (0..length).map(|_| rng.random()).collect(),
         1 | 3 | 4 => (0..length as u64).map(|i| host_byte(host_address + i)).collect(),
@@ -761,6 +792,7 @@ fn reply(rng: &mut ChaCha8Rng, node: u64) -> FrameJob {
     let opcode = if rng.random() { opcode::ACK } else { opcode::NACK };
     let mut job = FrameJob { opcode: bits(opcode), node: bits(node), single: true, numbered: true, ..random_bits(rng) };
     (job.left, job.from_host, job.tracked) = (bits(0), false, false);
+    (job.of_packet, job.over, job.failed) = (false, false, false);
     job
 }
 
@@ -843,7 +875,8 @@ fn random_traffic() {
         let counted = (bench.read(node::PUTS_DONE), bench.read(node::PUTS_FAILED));
         assert_eq!([counted.0, counted.1], bench.ends);
         assert!(counted.1 > 0, "some were to fail");
-        assert!(bench.segments > 150, "{} segments of context memory", bench.segments);
+        assert!(bench.segments > 150, "{} segments of context memory and of packets", bench.segments);
+        assert!(bench.packets > 15, "{} puts of packets", bench.packets);
         assert_eq!(bench.partly, [ROUNDS; 2], "puts that fail in part");
     });
 }

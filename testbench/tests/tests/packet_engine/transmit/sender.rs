@@ -4,7 +4,7 @@ use packet_engine::transmit::sender::Sender;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{CommandIssuer, EventDesc, FrameJob, PacketDesc, PutDesc};
-use spindle_contract::descriptors::put_op;
+use spindle_contract::descriptors::{array_address, put_op};
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{control, flag, nack, opcode};
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
@@ -58,6 +58,8 @@ struct Bench {
     /// Puts that were taken, in order, by handle and frame.
     puts: Vec<Put>,
     over: Vec<(usize, bool)>,
+    /// Puts of packets that are over.
+    packets: usize,
     events: Vec<EventDesc>,
     receivers: HashMap<u64, PsnFilter>,
     /// Frames and responses on their way: when they arrive.
@@ -85,6 +87,7 @@ impl Bench {
             waiting: VecDeque::new(),
             puts: vec![],
             over: vec![],
+            packets: 0,
             events: vec![],
             receivers: HashMap::new(),
             frames: vec![],
@@ -190,7 +193,10 @@ impl Bench {
         if job.opcode.to_u64() == u64::from(opcode::CTRL) {
             return;
         }
-        let put = &mut self.puts[job.frame.to_u64() as usize];
+        let at = job.frame.to_u64() as usize;
+        let over = job.of_packet && self.over.iter().any(|(over, _)| *over == at);
+        assert!(!over, "put {at} of a packet is over, and reads it again");
+        let put = &mut self.puts[at];
         let (desc, offset) = (&put.desc, job.msg_off.to_u64());
         let get = desc.op.to_u64() == u64::from(put_op::GET);
         assert_eq!(*put.msg_id.get_or_insert(job.msg_id.to_u64()), job.msg_id.to_u64());
@@ -229,9 +235,13 @@ impl Bench {
         }
         if ready && self.dut.job.valid.is_high() {
             let job = self.dut.job.get();
-            self.check(&job);
-            Self::travel(self.network, now, rng, &mut self.frames, job);
-            self.jobs.push((now, job));
+            if job.over {
+                self.packet_ended(&job);
+            } else {
+                self.check(&job);
+                Self::travel(self.network, now, rng, &mut self.frames, job);
+                self.jobs.push((now, job));
+            }
         }
         if done_ready && self.dut.done.valid.is_high() {
             let done = self.dut.done.get();
@@ -256,6 +266,21 @@ impl Bench {
         }
     }
 
+    /// A put of a packet is over: nothing of it follows.
+    fn packet_ended(&mut self, job: &FrameJob) {
+        let at = job.frame.to_u64() as usize;
+        let put = &self.puts[at];
+        assert!(job.of_packet && !job.tracked && !job.from_host);
+        assert_eq!(job.issuer, put.desc.issuer);
+        let pkt = put.desc.host_address.to_u64() >> array_address::PACKET & 0x3FF;
+        assert_eq!(job.record.to_u64(), pkt, "the packet of put {at}");
+        let fails = put.desc.dst_pid.to_u64() == REFUSED;
+        assert!(if job.failed { fails } else { put.arrived.len() == put.segments() && !fails }, "put {at}");
+        assert!(self.over.iter().all(|(over, _)| *over != at), "put {at} is over once");
+        self.over.push((at, job.failed));
+        self.packets += 1;
+    }
+
     /// A put is over: the oldest one with this handle that may be, by what its receiver has.
     fn ended(&mut self, handle: u64, error: bool) {
         let ended: HashSet<usize> = self.over.iter().map(|(at, _)| *at).collect();
@@ -263,7 +288,8 @@ impl Bench {
             let put = &self.puts[*at];
             let fails = [REFUSED, EMPTY].contains(&put.desc.dst_pid.to_u64()) || put.desc.node.to_u64() == SILENT;
             let whole = put.arrived.len() == put.segments();
-            !ended.contains(at)
+            put.desc.from_host
+                && !ended.contains(at)
                 && put.desc.issuer.handle.to_u64() == handle
                 && if error { fails } else { whole && !fails }
         });
@@ -313,12 +339,19 @@ fn random(name: &str, network: Network, count: usize) {
             let host = rng.random_ratio(1, 3);
             hosts += usize::from(host);
             bench.submit(rng.random_range(0..4), pid, op, length, host);
+            if !host && op == put_op::PUT && rng.random() {
+                let put = bench.waiting.back_mut().expect("it waits");
+                put.desc.from_host = false;
+                let (pkt, byte) = (rng.random_range(0..1024), rng.random_range(0..2048));
+                put.desc.host_address = bits(1 << array_address::OF_PACKET | pkt << array_address::PACKET | byte);
+            }
         }
         bench.drain(&mut rng, false, 3_000_000);
         for (at, error) in &bench.over {
             assert_eq!(*error, bench.puts[*at].desc.dst_pid.to_u64() == REFUSED, "put {at}");
         }
         assert_eq!(bench.events.len(), hosts, "an event for each put of the host");
+        assert!(bench.packets > count / 8, "{} puts of packets", bench.packets);
         for event in &bench.events {
             let put = &bench.puts[(event.source.to_u64() >> 16) as usize].desc;
             assert_eq!(event.source.to_u64() & 0xFFFF, put.node.to_u64());

@@ -7,7 +7,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle_blocks::desc::{EventDesc, FrameJob, PacketDesc, PutDesc, PutDone};
 use spindle_blocks::RamStyle;
-use spindle_contract::descriptors::put_op;
+use spindle_contract::descriptors::{array_address, put_op};
 use spindle_contract::events;
 use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{control, flag, nack, opcode, NACKS, PSN_WINDOW};
@@ -98,6 +98,13 @@ impl Put {
 
     fn by_host(&self) -> bool {
         self.desc.issuer.handle.to_u64() == u64::from(put_op::HOST_HANDLE) && !self.is(put_op::GET_RESP)
+    }
+
+    /// The packet whose bytes are put.
+    fn packet(&self) -> Option<u64> {
+        let address = self.desc.host_address.to_u64();
+        let of_packet = self.is(put_op::PUT) && !self.desc.from_host && address >> array_address::OF_PACKET & 1 == 1;
+        of_packet.then_some(address >> array_address::PACKET & 0x3FF)
     }
 }
 
@@ -579,6 +586,15 @@ impl Bench {
         let desc = put.desc;
         if put.is(put_op::GET_RESP) {
             self.cycle(IDLE);
+        } else if put.packet().is_some() {
+            // A job, after those that read the packet.
+            while self.job.is_some() {
+                self.cycle(IDLE);
+            }
+            self.cycle(IDLE);
+            let job = whole(&put);
+            self.job = Some(FrameJob { over: true, failed: put.failed, ..job });
+            self.saw("puts of packets that end");
         } else {
             let done = PutDone {
                 issuer: desc.issuer,
@@ -883,7 +899,10 @@ fn whole(put: &Put) -> FrameJob {
         issuer: desc.issuer,
         frame: desc.frame,
         tracked: false,
-        record: bits(0),
+        record: bits(put.packet().unwrap_or_default()),
+        of_packet: put.packet().is_some(),
+        over: false,
+        failed: false,
     }
 }
 
@@ -926,7 +945,20 @@ fn segment(put: &Put, record: &Record, at: usize, psn: u32, again: bool) -> Fram
 /// A job without the fields that have no meaning.
 fn meaning(job: FrameJob) -> FrameJob {
     let mut job = job;
-    if !job.tracked {
+    if job.over {
+        return FrameJob {
+            of_packet: job.of_packet,
+            over: job.over,
+            failed: job.failed,
+            tracked: job.tracked,
+            record: job.record,
+            from_host: job.from_host,
+            issuer: job.issuer,
+            frame: job.frame,
+            ..FrameJob::default()
+        };
+    }
+    if !job.tracked && !job.of_packet {
         job.record = bits(0);
     }
     if !job.numbered {

@@ -31,7 +31,8 @@
 //! | n + 2 | `done`, `refused` or `full`; the `job` goes to the read DMA; the next HPU's second word |
 //!
 //! *done*: the command has its handle, or needs none. *refused*: the command is illegal. *full*: no handle is free, or
-//! there is no room for a PLACE or REDIRECT (or for a reliable put of the packet, which needs the same), a message or an off-cluster command, or the initiator has not yet taken
+//! there is no room for a PLACE or REDIRECT (or for a reliable put of the packet, which needs the same), a message or an off-cluster
+//! command, or the initiator has not yet taken
 //! the last put (or the last PUT_HOST, PUT_CONTEXT, reliable put of a packet or GET) of the cluster; the command has no effect, and the HPU
 //! issues it again when `blocked` falls. With four HPUs an ISSUE waits for three others at most.
 //!

@@ -10,7 +10,8 @@
 //! | out `full` | HPU array: contexts whose packets keep as many cells as they may |
 //!
 //! A packet's cells return once: when the scheduler frees it, or, if puts of it are under way then, with the end of the last one. The
-//! count of puts is 8 at most, since a packet has a header handler and a payload handler and each has four handles, so 4 bits are enough.
+//! count of puts is 16 at most, since a packet has a header handler and a payload handler and each has the eight handles of its HPU; with
+//! ends that wait while their handles are used again, 5 bits are enough.
 //!
 //! | cycle | event |
 //! |---|---|
@@ -28,7 +29,11 @@
 
 use spindle_blocks::ram::LutRam;
 use spindle_blocks::{LutFifo, RamStyle, SdpMemory};
+use spindle_contract::memory_map::HANDLE_BITS;
 use spindle_verilog::prelude::*;
+
+/// Bits of the number of puts of a packet: those of the handles of two HPUs, and of ends on their way here.
+const PUT_BITS: usize = HANDLE_BITS + 2;
 
 /// What a packet keeps.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
@@ -43,7 +48,7 @@ pub struct PacketShare {
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Hold {
     /// Puts that are not over.
-    pub puts: Bits<4>,
+    pub puts: Bits<PUT_BITS>,
     /// Nothing else needs the packet.
     pub freed: Bit,
 }
@@ -81,7 +86,7 @@ pub struct PacketHolds {
     shares: SdpMemory<PacketShare, 10>,
     holds: SdpMemory<Hold, 10>,
     /// Ends that wait; as many puts as there are handles can be under way.
-    ends: LutFifo<Bits<10>, 7>,
+    ends: LutFifo<Bits<10>, 8>,
     /// States that have been cleared.
     cleared: Reg<Bits<11>>,
     current: DFF<HoldEvent>,
@@ -159,7 +164,7 @@ impl PacketHolds {
         if self.early.q.val() {
             hold = Hold::default();
         }
-        let is_last = current.ends & (hold.puts == bits::<4>(1));
+        let is_last = current.ends & (hold.puts == 1);
         let frees = if current.ends { is_last & hold.freed } else { !current.claims & !hold.puts.any() };
         self.free.offer(acts & frees, current.pkt);
         let moves = !(acts & frees) | self.free.ready.val();

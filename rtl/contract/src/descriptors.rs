@@ -257,7 +257,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
     /// A put or get for the initiator. The payload of PUT follows on the egress stream (`egress_put`); the descriptor comes first.
     PutDesc "put_desc" {
         op: 2 "0 put, 1 get",
-        from_host: 1 "the payload is read from host memory; else, if it does not come on the egress stream, from context memory or a packet",
+        from_host: 1 "the payload is read from host memory; else, if it is not on the egress stream, from context memory or a packet",
         node: 8 "node table index",
         dst_pid: 16 "process there",
         src_pid: 16 "process here",

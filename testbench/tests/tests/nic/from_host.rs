@@ -1,5 +1,6 @@
 //! Bytes that handlers read from host memory, from the read to the strobes of L1 and the words of context memory: the reader of
-//! the RVMA engine, the writer of the array and the queues of the clusters, joined as in the NIC. Every host address and every destination within a beat.
+//! the RVMA engine, the writer of the array and the queues of the clusters, joined as in the NIC. Every host address and every
+//! destination within a beat.
 
 use hpu_core::array::host_writer::HostWriter;
 use hpu_core::array::l2_copy::L2Copy;

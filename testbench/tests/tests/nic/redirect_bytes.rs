@@ -228,7 +228,7 @@ fn ranges_of_packets_are_where_handlers_say() {
                 let mut blocks = vec![];
                 for _ in 0..count {
                     let (first, length) = bench.range(bytes);
-                    // Which buffer; it lies behind the others there.
+                    // Which buffer; it lies after the others there.
                     let which = bench.rng.random_range(0..6usize);
                     let offset = next[which] + bench.rng.random_range(0..70);
                     if offset + length as u32 + 3000 < SIZE {

@@ -941,7 +941,7 @@ fn two_threads_against_a_model() {
         assert!(bench.answers.iter().all(|count| *count > 30), "done, refused, full: {:?}", bench.answers);
         assert!(
             bench.seen.iter().all(|count| *count > 20),
-            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, redirects of bytes, completes, claims, unkept: {:?}",
+            "jobs, places, messages, far, staged, redirects, segments, combines, tasks, ranges, completes, claims, unkept: {:?}",
             bench.seen
         );
         assert!(bench.outlived > 20, "{} failures outlived their handle", bench.outlived);

@@ -70,7 +70,7 @@ fn beats_and_ends_come_in_order() {
                 offered = Some(Arrival::random(&mut rng));
             }
             dut.arrival.valid.set(offered.is_some());
-            // Without an offer, the bits say anything.
+            // Without an offer, the bits are any.
             let shown = offered.clone().unwrap_or_else(|| Arrival { last: true, ..Arrival::random(&mut rng) });
             dut.arrival.set_bytes(&shown.bytes());
             let ready = rng.random_range(0..100) < go;

@@ -5,12 +5,13 @@ use packet_engine::schedule::packet_holds::PacketHolds;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use spindle_contract::memory_map::COMMAND_HANDLES;
 use spindle_harness::{run_with_wave_on_failure, Dut, WaveContext};
 use spindle_verilog::prelude::bits;
 use std::collections::{HashMap, VecDeque};
 
-/// Puts of a packet at most: four handles of each of two handlers.
-const MOST_PUTS: usize = 8;
+/// Puts of a packet at most: all handles of each of two handlers.
+const MOST_PUTS: usize = 2 * COMMAND_HANDLES;
 /// Cycles from a change of the cells that are kept to `full` at most, with ends that wait while no packet is taken back.
 const SCAN: u64 = 120;
 

@@ -123,6 +123,10 @@ impl FromHost {
         self.copy.row.ready.next = false;
         self.copy.row_data.next = bits::<512>(0);
         self.copy.row_answered.next = false;
+        self.copy.packet_request.ready.next = false;
+        self.copy.packet_data.next = bits::<512>(0);
+        self.copy.packet_data.last.next = false;
+        self.copy.packet_data.valid.next = false;
         for i in 0..CLUSTERS {
             self.copy.request[i].offer(false, StageRequest::default());
             self.copy.lent[i].next = false;

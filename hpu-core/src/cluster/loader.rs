@@ -30,8 +30,8 @@
 //!
 //! **Tailroom.** The packet region of a context with a tailroom of n beats ends 64 n bytes after the packet, or with its
 //! slot. The beats after the last one of the packet are zeroed as a scrub is, before those of stack and scratchpad; the
-//! bytes after the packet in its last beat arrive as zeros. Two beats are zeroed before the first beat of the packet
-//! arrives, and cost nothing; with n > 2 the launch comes n - 1 cycles later.
+//! bytes after the packet in its last beat arrive as zeros. With n beats the launch comes n + 1 cycles
+//! later.
 //!
 //! One task at a time; at most the first 2048 bytes of a packet are loaded. An HPU holds one launch beside the handlers
 //! that run, so its next packet is loaded meanwhile. After reset the regions STACK, TASK and COMMAND of all banks are

@@ -5,7 +5,8 @@
 //! | placement, segments of puts | in `request[i]`; out `data[i]` |
 //! | packet buffer | out `port_request` (its `ready` is a register); in `port_data` |
 //!
-//! Requests take turns when both users have one, and cost no cycle. Beats come in the order of the requests. Up to eight requests are
+//! Requests take turns when both users have one. The turn is the first user's while no one asks, so its request costs no cycle, and one
+//! of the second user a cycle. Beats come in the order of the requests. Up to eight requests are
 //! under way. A beat that its user does not take holds up those of the other one: a user that asks takes its beats without waiting for
 //! anything that waits for a beat of the other. See `docs/decisions/0046-reliable-puts-of-packets.md`.
 
@@ -23,11 +24,8 @@ pub struct ReadShare {
     pub port_request: Source<ReadRequest>,
     /// Beat of the read port.
     pub port_data: BeatSink,
-    /// The second user is next if both ask.
+    /// It is the second user's turn, not the first one's: a register, so that no path leads from a request to the ready of the other.
     second_turn: Reg<Bit>,
-    /// A request waits: the choice stays.
-    held: Reg<Bit>,
-    held_second: DFF<Bit>,
     /// Users whose beats have not all come: 1 = the second one.
     users: LutFifo<Bits<1>, 3>,
 }
@@ -39,19 +37,15 @@ impl ReadShare {
         let ready = self.port_request.ready.val() & room;
         let first_asks = self.request[0].valid.val();
         let second_asks = self.request[1].valid.val();
-        let second = if self.held.q.val() {
-            self.held_second.q.val()
-        } else {
-            second_asks & (self.second_turn.q.val() | !first_asks)
-        };
-        let asks = first_asks | second_asks;
+        let second = self.second_turn.q.val();
+        let asks = if second { second_asks } else { first_asks };
         self.port_request.offer(asks & room, if second { self.request[1].val() } else { self.request[0].val() });
         self.users.write.offer(asks & ready, repeat::<1>(second));
         self.request[0].ready.next = ready & !second;
         self.request[1].ready.next = ready & second;
-        self.second_turn.load(asks & ready, !second);
-        self.held.d.next = asks & room & !self.port_request.ready.val();
-        self.held_second.d.next = second;
+        // A turn ends with a request that is taken, or without one.
+        let waits = asks & !ready;
+        self.second_turn.d.next = if second { waits } else { second_asks & !waits };
 
         let valid = self.port_data.valid.val() & self.users.read.valid.val();
         let of_second = self.users.read.val().get_bit(0);

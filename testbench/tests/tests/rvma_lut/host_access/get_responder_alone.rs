@@ -292,6 +292,7 @@ impl Model {
             payload_len: packet.payload_len,
             placed: answer.is_ok(),
             reason: bits(answer.as_ref().err().copied().unwrap_or(0) as u64),
+            of_bytes: packet.of_bytes,
             ..PlacementDone::default()
         };
         let silent = looked_up.silent || looked_up.silent_unbound && !source.ok;

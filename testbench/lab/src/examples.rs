@@ -407,7 +407,7 @@ fn scatter_puts_blocks_to_their_places() {
     let frames: Vec<_> = (0..120).map(&mut frame).collect();
     assert!(next + 1500 < SIZE);
     let open = |session: &mut Session| {
-        let wanted = WindowOptions { address: 0x5CA7_7E4, threshold: SIZE as u32, ..WindowOptions::default() };
+        let wanted = WindowOptions { address: 0x05CA_77E4, threshold: SIZE as u32, ..WindowOptions::default() };
         let window = session.device.open_window(0, &wanted).unwrap();
         session.device.post_buffer(window, SIZE as u32).unwrap()
     };

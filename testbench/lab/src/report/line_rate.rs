@@ -81,7 +81,7 @@ const REDIRECT: &str = "#include <spindle.h>\nuint32_t block_length = 64;\n\
     for (uint32_t at = 0; at < p->payload_len; at += block_length) { uint32_t left = p->payload_len - at; \
     spin_redirect_bytes(0x5CA77E4, 2 * (p->msg_off + at), spin_payload(p) + at, left < block_length ? left : block_length); } \
     spin_wait(); return SPIN_SUCCESS; }\n";
-const WINDOW: u64 = 0x5CA7_7E4;
+const WINDOW: u64 = 0x05CA_77E4;
 /// Lengths of blocks that are redirected, with the keys of their figures.
 const REDIRECTED: [(usize, &str); 3] =
     [(64, "throughput.redirect.64"), (256, "throughput.redirect.256"), (1024, "throughput.redirect.1024")];

@@ -37,7 +37,7 @@ pub fn command_of(words: &[u32]) -> OffClusterCommand {
         header: OffClusterHeader {
             frame: bits(words[0] & 0xFFFF),
             context: bits(words[0] >> 16 & 15),
-            handle: bits(words[0] >> HANDLE_SHIFT & (1 << HANDLE_BITS) - 1),
+            handle: bits(words[0] >> HANDLE_SHIFT & ((1 << HANDLE_BITS) - 1)),
             hpu: bits(words[0] >> HPU_SHIFT & 7),
             opcode: bits(words[0] >> OPCODE_SHIFT & 15),
             of_packet: words[0] & OF_PACKET != 0,

@@ -211,17 +211,17 @@ fn random_messages() {
             }
             // The rest of each buffer, by a message that is not pending and ends at once.
             let mut rest = vec![];
-            for buffer in 0..=WINDOWS {
-                let length = SUM - lengths[buffer];
+            for (buffer, filled) in lengths.iter_mut().enumerate() {
+                let length = SUM - *filled;
                 let id = (round * 8 + buffer as u32) << 10 | SUCCEEDS << 8 | PLAIN << 6 | (32 + buffer as u32);
                 bench.write(0, id, 1);
                 let data: Vec<u8> = (0..length).map(|_| bench.rng.random_range(1..=255)).collect();
-                let message = Message { id, buffer, offset: lengths[buffer], data, holds: false, steps: vec![] };
+                let message = Message { id, buffer, offset: *filled, data, holds: false, steps: vec![] };
                 if length > 0 {
                     frames.extend(bench.frames(&message, buffer));
                     rest.push(message);
                 }
-                lengths[buffer] = SUM;
+                *filled = SUM;
             }
             frames.shuffle(&mut bench.rng);
             bench.inject(&frames);

@@ -128,7 +128,7 @@ fn every_command_comes_out_where_it_is_done() {
                         command::DMA_FROM_HOST | command::PUT => rng.random_range(1..=2048),
                         _ => rng.random::<u32>().into(),
                     };
-                    let header = u64::from(of_packet) * u64::from(OF_PACKET)
+                    let header = (u64::from(of_packet) * u64::from(OF_PACKET))
                         | u64::from(opcode) << OPCODE_SHIFT
                         | asked.hpu << HPU_SHIFT
                         | asked.handle << HANDLE_SHIFT

@@ -355,7 +355,7 @@ impl Bench {
             | Outcome::Segment(..)
             | Outcome::Claim(..)
             | Outcome::Unkept => handles,
-            Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & map::COMMAND_HANDLES as u32 - 1),
+            Outcome::Far(words) => handles | 1 << (words[0] >> HANDLE_SHIFT & (map::COMMAND_HANDLES as u32 - 1)),
         });
         let ends = ends & !waiting;
         let probe = self.rng.random_range(0..12);

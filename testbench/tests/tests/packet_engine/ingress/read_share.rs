@@ -23,11 +23,11 @@ fn both_users_get_their_beats() {
         let mut at_once = 0;
         for cycle in 0..60_000u64 {
             let readily = cycle % 5000 < 2500;
-            for i in 0..2 {
-                if offers[i].is_none() && (readily || rng.random_range(0..8) == 0) {
-                    offers[i] = Some((rng.random_range(0..1024), rng.random_range(1..=24)));
+            for (i, offer) in offers.iter_mut().enumerate() {
+                if offer.is_none() && (readily || rng.random_range(0..8) == 0) {
+                    *offer = Some((rng.random_range(0..1024), rng.random_range(1..=24)));
                 }
-                dut.request[i].offer(offers[i].map(|(pkt, beats)| ReadRequest {
+                dut.request[i].offer(offer.map(|(pkt, beats)| ReadRequest {
                     pkt: bits(pkt),
                     length: bits(64 * beats),
                     skip: bits(0),

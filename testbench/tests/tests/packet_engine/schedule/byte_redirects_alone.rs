@@ -89,7 +89,7 @@ fn play(name: &str, config: Config) {
             if let Some(desc) = dut.placement.taken() {
                 let (name, wanted) = waiting.pop_front().expect("a command waits");
                 assert_eq!(Some(desc), wanted, "cycle {cycle}");
-                assert!(first.is_none_or(|at: u64| cycle >= at + JUDGED + 1), "cycle {cycle}: before its verdict");
+                assert!(first.is_none_or(|at: u64| cycle > at + JUDGED), "cycle {cycle}: before its verdict");
                 placing.push(name);
             }
             let moves = dut.placement_done.moves();

@@ -15,6 +15,7 @@ struct Load {
     cluster: usize,
     pkt: u64,
     length: u64,
+    skip: u64,
 }
 
 #[test]
@@ -33,12 +34,17 @@ fn beats_go_to_their_cluster_without_bytes_after_the_packet() {
             assert!(now < 300_000, "{served:?}");
             if offered.is_none() && rng.random_range(0..4) == 0 {
                 let length = [14, 63, 64, 65, 128, 2047, 2048, rng.random_range(14..2049)][rng.random_range(0..8)];
-                offered = Some(Load { cluster: rng.random_range(0..CLUSTERS), pkt: rng.random_range(0..1024), length });
+                offered = Some(Load {
+                    cluster: rng.random_range(0..CLUSTERS),
+                    pkt: rng.random_range(0..1024),
+                    length,
+                    skip: rng.random_range(0..256),
+                });
             }
             dut.request.offer(offered.map(|load| ReadRequest {
                 pkt: bits(load.pkt),
                 length: bits(load.length),
-                ..ReadRequest::default()
+                skip: bits(load.skip),
             }));
             dut.cluster.set(1 << offered.map_or(rng.random_range(0..CLUSTERS), |load| load.cluster));
             (0..CLUSTERS).for_each(|cluster| dut.ready[cluster].set(rng.random_range(0..4) > 0));
@@ -69,7 +75,8 @@ fn beats_go_to_their_cluster_without_bytes_after_the_packet() {
             }
             if let Some(request) = dut.load_request.taken() {
                 let load = taken.pop_front().expect("it was requested");
-                assert_eq!((request.pkt.to_u64(), request.length.to_u64()), (load.pkt, load.length), "cycle {now}");
+                let found = (request.pkt.to_u64(), request.length.to_u64(), request.skip.to_u64());
+                assert_eq!(found, (load.pkt, load.length, load.skip), "cycle {now}");
                 reads.push_back((load, load.length.div_ceil(64)));
             }
             if dut.request.moves() {

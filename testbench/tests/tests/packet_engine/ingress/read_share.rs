@@ -16,7 +16,7 @@ fn both_users_get_their_beats() {
         let dut = Dut::new(wave, ReadShare::default(), "read_share");
         let mut rng = wave.rng();
         // Requests on offer; beats to come at each user: packet, number, last; beats of the port, with their time.
-        let mut offers: [Option<(u64, u64)>; 2] = [None; 2];
+        let mut offers: [Option<(u64, u64, u64)>; 2] = [None; 2];
         let mut wanted: [VecDeque<(u64, u64, bool)>; 2] = Default::default();
         let mut port: VecDeque<(u64, u64, u64, bool)> = VecDeque::new();
         let (mut taken, mut waited) = ([0; 2], [0; 2]);
@@ -25,12 +25,12 @@ fn both_users_get_their_beats() {
             let readily = cycle % 5000 < 2500;
             for (i, offer) in offers.iter_mut().enumerate() {
                 if offer.is_none() && (readily || rng.random_range(0..8) == 0) {
-                    *offer = Some((rng.random_range(0..1024), rng.random_range(1..=24)));
+                    *offer = Some((rng.random_range(0..1024), rng.random_range(1..=24), rng.random_range(0..256)));
                 }
-                dut.request[i].offer(offer.map(|(pkt, beats)| ReadRequest {
+                dut.request[i].offer(offer.map(|(pkt, beats, skip)| ReadRequest {
                     pkt: bits(pkt),
                     length: bits(64 * beats),
-                    skip: bits(0),
+                    skip: bits(skip),
                 }));
                 dut.data[i].ready.set(readily || rng.random_range(0..3) > 0);
             }
@@ -48,9 +48,10 @@ fn both_users_get_their_beats() {
             assert_eq!(moves[0] || moves[1], dut.port_request.moves());
             for i in 0..2 {
                 if moves[i] {
-                    let (pkt, beats) = offers[i].take().expect("on offer");
+                    let (pkt, beats, skip) = offers[i].take().expect("on offer");
                     let request = dut.port_request.get();
-                    assert_eq!((request.pkt.to_u64(), request.length.to_u64()), (pkt, 64 * beats));
+                    let found = (request.pkt.to_u64(), request.length.to_u64(), request.skip.to_u64());
+                    assert_eq!(found, (pkt, 64 * beats, skip));
                     for number in 0..beats {
                         wanted[i].push_back((pkt, number, number + 1 == beats));
                         port.push_back((cycle + LATENCY, pkt, number, number + 1 == beats));

@@ -176,7 +176,7 @@ fn bad_wire() -> WireOptions {
 }
 
 /// The planner is up to 32 segments ahead of the wire: a hole is not one before they have had their turn.
-fn reliability(retries: u8) -> Reliability {
+pub fn reliability(retries: u8) -> Reliability {
     Reliability { timeout: 96, hole_time: 24, retries, incarnation: 0x5EED }
 }
 

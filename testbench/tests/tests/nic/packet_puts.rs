@@ -2,6 +2,7 @@
 //! reorders. The bytes arrive once and as they came, a packet keeps its cells until its puts are over, and then all cells are free.
 
 use crate::nic::bench::{compiled, nodes, Node};
+use crate::nic::context_puts::reliability;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use spindle::peer::{Peer, Responses};
@@ -263,10 +264,6 @@ fn bad_wire() -> WireOptions {
         seed: seed_of_run("packet_puts_wire"),
         ..WireOptions::default()
     }
-}
-
-fn reliability(retries: u8) -> Reliability {
-    Reliability { timeout: 96, hole_time: 24, retries, incarnation: 0x5EED }
 }
 
 /// An order about any range of a packet, or about one with an end at a boundary.

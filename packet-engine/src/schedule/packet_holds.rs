@@ -24,7 +24,7 @@
 //!
 //! **Shares.** The cells of packets with puts under way are counted, by context and all together. A context is *full* while its own cells
 //! and those of all contexts are together three quarters of the buffer or more. So one context alone keeps 3/8 of the cells, two keep
-//! a quarter each, n keep 3/4 of the buffer divided by n + 1 each: never is there no room for another one. Each context is looked at
+//! a quarter each, n keep 3/4 of the buffer divided by n + 1 each: there is always room for another one. Each context is looked at
 //! every 16 cycles, and the clusters see the result a few cycles later, so the limits are exceeded by the puts of up to 32 cycles.
 
 use spindle_blocks::ram::LutRam;

@@ -12,6 +12,7 @@ pub mod handler;
 pub mod sections;
 pub mod stack;
 pub mod toolchain;
+pub mod variables;
 
 pub use handler::{compile, load, Handler, Shipped, SHIPPED};
 pub use sections::Sections;

@@ -22,6 +22,7 @@
 
 /* Bytes of the regions of fixed size. */
 #define SPIN_PACKET_BYTES                2048         /* packet slot: longer frames are cut in it */
+#define SPIN_SEGMENT_BYTES               1408         /* payload of a full packet of a put */
 #define SPIN_TAILROOM_MAX                1984         /* most bytes of SPIN_TAILROOM */
 #define SPIN_SCRATCH_BYTES               2048         /* scratchpad, unless asked otherwise */
 #define SPIN_STACK_BYTES                 1024         /* stack with up to 4 HPUs a cluster */

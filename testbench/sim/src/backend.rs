@@ -31,6 +31,13 @@ impl SimHandle {
     }
 }
 
+impl SimHandle {
+    /// [`SimDevice::post_write32`], with the driver's error.
+    pub(crate) fn post_write32(&self, address: u32, value: u32, delay: u64) -> Result<()> {
+        self.sim().post_write32(address, value, delay).map_err(|error| bar_error("a write", address, error))
+    }
+}
+
 fn bar_error(access: &'static str, address: u32, error: anyhow::Error) -> Error {
     Error::Bar { access, address, why: format!("{error:#}") }
 }

@@ -29,6 +29,16 @@ const RESET_CYCLES: u64 = 4;
 /// Cycles after which a register access that no one answers is given up. The NIC itself gives up after 1024.
 const BAR_PATIENCE: u64 = 4096;
 
+/// Why a card does not answer.
+const STUCK: &str = "the design is stuck: record a wave with --vcd";
+
+/// What of a register write is handed over in a cycle.
+struct WriteStep {
+    address: bool,
+    data: bool,
+    response: Option<u64>,
+}
+
 /// A frame for the NIC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireFrame {
@@ -164,6 +174,18 @@ pub struct SimDevice {
     cycle: u64,
     last_rx_beat: u64,
     arrivals: Vec<u64>,
+    posted: PostedWrites,
+}
+
+/// Register writes for which nobody waits: they reach the card one after another, each after a delay of its own.
+#[derive(Default)]
+struct PostedWrites {
+    /// Cycle from which a write may begin, address, value.
+    waiting: VecDeque<(u64, u32, u32)>,
+    /// Address and data of the first one that have not been taken yet, if it has begun.
+    under_way: Option<(bool, bool)>,
+    /// The first write that the card has refused since the last access for which somebody waited.
+    refused: Option<u32>,
 }
 
 impl SimDevice {
@@ -251,6 +273,7 @@ impl SimDevice {
             cycle: 0,
             last_rx_beat: 0,
             arrivals: Vec::new(),
+            posted: PostedWrites::default(),
         })
     }
 
@@ -269,6 +292,7 @@ impl SimDevice {
         self.irq.acknowledge(&mut self.model, 0);
         self.incoming.clear();
         self.handlers = 0;
+        self.posted = PostedWrites::default();
         (self.position, self.gap, self.idle, self.tx_first) = (0, 0, true, None);
         self.model.reset(RESET_CYCLES);
         self.cycle += RESET_CYCLES;
@@ -408,7 +432,9 @@ impl SimDevice {
         self.drive_rx();
         self.tx.drive(&mut self.model);
         self.memory.drive(&mut self.model);
+        self.drive_posted();
         self.model.eval();
+        let posted = self.sample_posted();
         self.sample_tx();
         self.memory.sample(&self.model);
         if self.model.is_set(self.trace_valid) {
@@ -428,6 +454,90 @@ impl SimDevice {
         self.model.tick();
         self.irq.acknowledge(&mut self.model, requested);
         self.cycle += 1;
+        if let Some(taken) = posted {
+            self.move_posted(taken);
+        }
+    }
+
+    /// Begins the first posted write that is due.
+    fn drive_posted(&mut self) {
+        let Some((due, address, value)) = self.posted.waiting.front().copied() else { return };
+        if self.posted.under_way.is_some() || due > self.cycle {
+            return;
+        }
+        self.posted.under_way = Some((true, true));
+        self.begin_write(address, value);
+    }
+
+    fn begin_write(&mut self, address: u32, value: u32) {
+        for (port, value) in [
+            (self.bar.awaddr, address.into()),
+            (self.bar.awvalid, 1),
+            (self.bar.wdata, value.into()),
+            (self.bar.wstrb, 0xF),
+            (self.bar.wvalid, 1),
+            (self.bar.bready, 1),
+        ] {
+            self.model.set(port, value);
+        }
+    }
+
+    /// What of the posted write under way is handed over in this cycle.
+    fn sample_posted(&self) -> Option<WriteStep> {
+        self.posted.under_way.map(|parts| self.write_step(parts))
+    }
+
+    fn move_posted(&mut self, taken: WriteStep) {
+        self.posted.under_way = self.posted.under_way.map(|parts| self.end_parts(parts, &taken));
+        let Some(response) = taken.response else { return };
+        self.model.set(self.bar.bready, 0);
+        self.posted.under_way = None;
+        let write = self.posted.waiting.pop_front();
+        if response != 0 {
+            self.posted.refused = self.posted.refused.or(write.map(|(_, address, _)| address));
+        }
+    }
+
+    /// What is handed over in this cycle of a write of which address and data are wanted still or not.
+    fn write_step(&self, (addressing, writing): (bool, bool)) -> WriteStep {
+        WriteStep {
+            address: addressing && self.model.is_set(self.bar.awready),
+            data: writing && self.model.is_set(self.bar.wready),
+            response: self.model.is_set(self.bar.bvalid).then(|| self.model.get(self.bar.bresp)),
+        }
+    }
+
+    /// Lowers the valids of what was taken; what is wanted still.
+    fn end_parts(&mut self, (addressing, writing): (bool, bool), taken: &WriteStep) -> (bool, bool) {
+        if taken.address {
+            self.model.set(self.bar.awvalid, 0);
+        }
+        if taken.data {
+            self.model.set(self.bar.wvalid, 0);
+        }
+        (addressing && !taken.address, writing && !taken.data)
+    }
+
+    /// Writes a register as a host posts writes on PCIe: the call returns at once, and the write reaches the card after `delay` cycles,
+    /// and after all that were posted before. Reads and [`SimDevice::write32`] wait for all of them.
+    ///
+    /// # Errors
+    /// The address is misaligned or beyond the BAR. That the card refuses the write is the result of the next access that waits.
+    pub fn post_write32(&mut self, address: u32, value: u32, delay: u64) -> Result<()> {
+        check_address(address)?;
+        self.posted.waiting.push_back((self.cycle + delay, address, value));
+        Ok(())
+    }
+
+    /// Waits for the writes that were posted.
+    fn end_posted(&mut self) -> Result<()> {
+        let mut patience = BAR_PATIENCE * (1 + self.posted.waiting.len() as u64);
+        while !self.posted.waiting.is_empty() {
+            ensure!(patience > 0, "{STUCK}; a posted write got no answer");
+            patience -= 1;
+            self.step();
+        }
+        self.posted.refused.take().map_or(Ok(()), |address| Err(refused("writing", address)))
     }
 
     fn drive_rx(&mut self) {
@@ -513,6 +623,7 @@ impl SimDevice {
     /// The address is misaligned or beyond the BAR, the NIC answers with an error, or not at all.
     pub fn read32(&mut self, address: u32) -> Result<u32> {
         check_address(address)?;
+        self.end_posted()?;
         self.model.set(self.bar.araddr, address.into());
         self.model.set(self.bar.arvalid, 1);
         self.model.set(self.bar.rready, 1);
@@ -534,7 +645,7 @@ impl SimDevice {
                 return if response == 0 { Ok(data) } else { Err(refused("reading", address)) };
             }
         }
-        bail!("reading register {address:#07x} got no answer in {BAR_PATIENCE} cycles; the design is stuck: record a wave with --vcd")
+        bail!("reading register {address:#07x} got no answer in {BAR_PATIENCE} cycles; {STUCK}")
     }
 
     /// Writes a register; the NIC goes on meanwhile.
@@ -543,33 +654,20 @@ impl SimDevice {
     /// As for [`SimDevice::read32`].
     pub fn write32(&mut self, address: u32, value: u32) -> Result<()> {
         check_address(address)?;
-        self.model.set(self.bar.awaddr, address.into());
-        self.model.set(self.bar.awvalid, 1);
-        self.model.set(self.bar.wdata, value.into());
-        self.model.set(self.bar.wstrb, 0xF);
-        self.model.set(self.bar.wvalid, 1);
-        self.model.set(self.bar.bready, 1);
-        let (mut addressing, mut writing) = (true, true);
+        self.end_posted()?;
+        self.begin_write(address, value);
+        let mut parts = (true, true);
         for _ in 0..BAR_PATIENCE {
             self.settle();
-            let address_moves = addressing && self.model.is_set(self.bar.awready);
-            let data_moves = writing && self.model.is_set(self.bar.wready);
-            let answer = self.model.is_set(self.bar.bvalid).then(|| self.model.get(self.bar.bresp));
+            let taken = self.write_step(parts);
             self.step();
-            if address_moves {
-                addressing = false;
-                self.model.set(self.bar.awvalid, 0);
-            }
-            if data_moves {
-                writing = false;
-                self.model.set(self.bar.wvalid, 0);
-            }
-            if let Some(response) = answer {
+            parts = self.end_parts(parts, &taken);
+            if let Some(response) = taken.response {
                 self.model.set(self.bar.bready, 0);
                 return if response == 0 { Ok(()) } else { Err(refused("writing", address)) };
             }
         }
-        bail!("writing register {address:#07x} got no answer in {BAR_PATIENCE} cycles; the design is stuck: record a wave with --vcd")
+        bail!("writing register {address:#07x} got no answer in {BAR_PATIENCE} cycles; {STUCK}")
     }
 
     /// The BAR's outputs depend on registers of the NIC alone, so they may be read before the cycle's other inputs are set.

@@ -241,7 +241,7 @@ impl Network {
 
     /// The NIC at this place in the order of joining, for its driver.
     pub fn node(&self, place: usize) -> NetworkNode {
-        NetworkNode { card: self.lock().cards[place].clone(), place, network: self.clone() }
+        NetworkNode { card: self.lock().cards[place].clone(), place, network: self.clone(), posting: None }
     }
 
     /// How many NICs there are.
@@ -284,6 +284,8 @@ pub struct NetworkNode {
     card: SimHandle,
     place: usize,
     network: Network,
+    /// Cycles that register writes are under way while nobody waits for them.
+    posting: Option<u64>,
 }
 
 impl NetworkNode {
@@ -300,6 +302,12 @@ impl NetworkNode {
     /// The wire.
     pub fn network(&self) -> &Network {
         &self.network
+    }
+
+    /// From now on register writes of this handle are posted: they take no time, and reach the card after so many cycles
+    /// ([`SimDevice::post_write32`]). `None`: the caller waits for each, as at first.
+    pub fn post_writes(&mut self, delay: Option<u64>) {
+        self.posting = delay;
     }
 
     /// An access, after which the others go on as far as this one has come. No other thread moves a NIC meanwhile.
@@ -319,7 +327,10 @@ impl Bar for NetworkNode {
     }
 
     fn write32(&mut self, address: u32, value: u32) -> Result<()> {
-        self.access(|card| card.write32(address, value))
+        match self.posting {
+            Some(delay) => self.card.post_write32(address, value, delay),
+            None => self.access(|card| card.write32(address, value)),
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use crate::session::Session;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use object::{Object, ObjectSymbol};
 use serde::Serialize;
-use spindle::{ContextId, Image};
+use spindle::ContextId;
 use spindle_contract::memory_map::{base, CODE, CONTEXT};
+use spindle_sdk::variables::{variables, Variable};
 use spindle_sdk::Handler;
 use std::path::{Path, PathBuf};
 
@@ -23,15 +24,6 @@ pub struct VariableArguments {
     /// Show a variable after the run, in the report and in its JSON: NAME, NAME[3] or NAME:u8.
     #[arg(long, value_name = "NAME")]
     pub show: Vec<String>,
-}
-
-/// A variable of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Variable {
-    name: String,
-    /// Byte offset in context memory.
-    offset: usize,
-    bytes: usize,
 }
 
 /// Elements of a variable: the width in bytes, and which one if not all.
@@ -72,25 +64,6 @@ impl std::fmt::Display for Shown {
             more => write!(f, " ... ({more} more, {} in all)", self.values.len()),
         }
     }
-}
-
-/// The variables of an image, by name.
-fn variables(elf: &[u8], image: &Image) -> Result<Vec<Variable>> {
-    let file = object::File::parse(elf).context("the image cannot be read")?;
-    let context = u64::from(base(CONTEXT));
-    let mut all: Vec<Variable> = file
-        .symbols()
-        .filter(|symbol| symbol.size() > 0)
-        .filter_map(|symbol| {
-            let offset = usize::try_from(symbol.address().checked_sub(context)?).ok()?;
-            let bytes = usize::try_from(symbol.size()).ok()?;
-            let inside = offset.checked_add(bytes)? <= image.state.len();
-            inside.then(|| Some(Variable { name: symbol.name().ok()?.to_owned(), offset, bytes }))?
-        })
-        .collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name).then(a.offset.cmp(&b.offset)));
-    all.dedup();
-    Ok(all)
 }
 
 /// The name of a constant, which lies in code.

@@ -61,6 +61,7 @@ pub fn handlers() -> String {
     }
     section(&mut out, "Bytes of the regions of fixed size.");
     define(&mut out, "SPIN_PACKET_BYTES", &params::SLOT_BYTES.to_string(), "packet slot: longer frames are cut in it");
+    define(&mut out, "SPIN_SEGMENT_BYTES", &params::SEGMENT_BYTES.to_string(), "payload of a full packet of a put");
     define(&mut out, "SPIN_TAILROOM_MAX", &params::MAX_TAILROOM.to_string(), "most bytes of SPIN_TAILROOM");
     define(&mut out, "SPIN_SCRATCH_BYTES", &params::SCRATCH_BYTES.to_string(), "scratchpad, unless asked otherwise");
     let stack = params::Config::ALL.iter().map(params::Config::stack_bytes).min().unwrap_or(0);

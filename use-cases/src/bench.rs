@@ -1,0 +1,580 @@
+//! The bench of the use cases: NICs on a wire, and hosts as tasks with clocks of their own.
+//!
+//! All NICs and hosts count the same cycles. A host's program is a future: it waits for a record, for an event or for the end of its own
+//! work, and is polled once in every cycle, so that it sees a completion in the cycle in which the completion becomes visible in memory. Its
+//! register writes are posted: they arrive at the card after the latency of the bus, and the program goes on. What else a host costs is
+//! in `host-cost.toml`.
+
+use crate::cost::{Costs, HostCost, HostKind, Work};
+use anyhow::{anyhow, bail, ensure, Context, Result};
+use spindle::command_ring::CommandRing;
+use spindle::peer::Responses;
+use spindle::reliable::Reliability;
+use spindle::rule_table::Action;
+use spindle::rvma::{Completed, Posted, Window};
+use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Rule, Target};
+use spindle_contract::params::Config;
+use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
+use spindle_contract::wire::status;
+use spindle_harness::Source;
+use spindle_sdk::toolchain::Sources;
+use spindle_sdk::variables::variable;
+use spindle_sdk::{handler, Handler};
+use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
+use std::cell::{Cell, RefCell, RefMut};
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+/// The driver of a NIC on a wire.
+pub type Node = Device<NetworkNode, NetworkNode>;
+
+/// Cycles after reset within which the tables of peers are cleared.
+const CLEARING: u64 = 10_000;
+/// Cycles after which a case that has not ended is given up.
+const PATIENCE: u64 = 20_000_000;
+/// Places of a host's command ring.
+const COMMANDS: usize = 256;
+/// Process of the hosts' windows and doorbell.
+pub const PROCESS: usize = 0;
+/// Key of the hosts' windows.
+pub const KEY: u32 = 0x5EED;
+
+/// Where and how a point of a case is measured.
+#[derive(Clone)]
+pub struct Setting {
+    /// The NIC.
+    pub config: Config,
+    /// Its Verilog.
+    pub source: Source,
+    /// The hosts.
+    pub host: HostKind,
+    /// Name of the wire in `host-cost.toml`.
+    pub wire: String,
+    /// Frames choose among four paths, and overtake each other.
+    pub adaptive: bool,
+    /// All constants.
+    pub costs: Costs,
+    /// Replacements in the sources of handlers: tests break handlers by them.
+    pub changes: Vec<Change>,
+    /// Write what the NICs did here.
+    pub trace: Option<std::path::PathBuf>,
+}
+
+/// A replacement in a handler's source.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// File of the handler.
+    pub file: &'static str,
+    /// Text that occurs exactly once.
+    pub from: &'static str,
+    /// What stands there instead.
+    pub to: &'static str,
+}
+
+impl Setting {
+    /// The configuration of this name, with a PCIe host and the papers' wire.
+    ///
+    /// # Errors
+    /// The NIC cannot be emitted, or `host-cost.toml` is wrong.
+    pub fn new(config: Config) -> Result<Setting> {
+        let (source, costs) = (spindle_sim::source(&config)?, Costs::load()?);
+        Ok(Setting {
+            config,
+            source,
+            host: HostKind::Pcie,
+            wire: "paper".into(),
+            adaptive: false,
+            costs,
+            changes: Vec::new(),
+            trace: None,
+        })
+    }
+
+    /// What the wire does.
+    fn wire_options(&self) -> Result<WireOptions> {
+        let names = || self.costs.wire.keys().cloned().collect::<Vec<_>>().join(", ");
+        let wire = self.costs.wire.get(&self.wire);
+        let wire = wire.with_context(|| format!("there is no wire `{}`; there are {}", self.wire, names()))?;
+        let latency = self.cycles(wire.ns);
+        let (routing, paths) = if self.adaptive { (Routing::Adaptive, 4) } else { (Routing::Ordered, 1) };
+        // The paths of an adaptive network differ by a fifth of the shortest, as in `docs/rvma-vs-rdma.md`.
+        Ok(WireOptions { latency, routing, paths, step: latency.div_ceil(5), ..WireOptions::default() })
+    }
+
+    /// Cycles of so many nanoseconds.
+    pub fn cycles(&self, ns: f64) -> u64 {
+        (ns * f64::from(self.config.clock_mhz) / 1000.0).round() as u64
+    }
+
+    /// Nanoseconds of so many cycles.
+    pub fn ns(&self, cycles: f64) -> f64 {
+        cycles * 1000.0 / f64::from(self.config.clock_mhz)
+    }
+
+    /// NICs that know each other, number their packets and acknowledge them, with a window rule for all Spindle packets and the
+    /// receivers on.
+    ///
+    /// # Errors
+    /// A model cannot be built, or a NIC does not answer.
+    pub fn bench(&self, nodes: usize) -> Result<Bench> {
+        self.bench_on(nodes, self.wire_options()?)
+    }
+
+    /// As [`Setting::bench`], on another wire.
+    ///
+    /// # Errors
+    /// As [`Setting::bench`].
+    pub fn bench_on(&self, nodes: usize, wire: WireOptions) -> Result<Bench> {
+        ensure!((1..=16).contains(&nodes), "{nodes} nodes; this bench has 1 to 16, `spindle network` is for more");
+        let cost = HostCost::new(&self.costs, self.host, self.config.clock_mhz)?;
+        let options = |seed| Options { seed, host_latency: (cost.bus, cost.bus), ..Options::default() };
+        let card = |number: usize| -> Result<SimDevice> {
+            let mut card = SimDevice::new(&self.source, &self.config, options(number as u64 + 1))?;
+            card.set_tracing(self.trace.is_some());
+            Ok(card)
+        };
+        let network = Network::new((0..nodes).map(card).collect::<Result<_>>()?, wire);
+        let open = |number: usize| -> Result<HostState> {
+            let node = network.node(number);
+            let mut device = Device::open(node.clone(), node)?;
+            device.set_identity(number as u32, address(number).mac, address(number).ip)?;
+            for other in 0..nodes {
+                device.set_node(other, Some(address(other)))?;
+            }
+            device.set_sequence_filter(true)?;
+            device.set_responses(Some(Responses { ack_every: 8, ..Responses::default() }))?;
+            device.set_reliability(Some(Reliability { timeout: 256, hole_time: 64, retries: 15, incarnation: 0 }))?;
+            let ring = device.open_commands(PROCESS, COMMANDS)?;
+            Ok(HostState { device, ring })
+        };
+        let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>()?;
+        network.run(CLEARING);
+        let state = BenchState { network, hosts, cost, agreed: Cell::new(0) };
+        Ok(Bench { setting: self.clone(), state: Rc::new(RefCell::new(state)) })
+    }
+}
+
+struct HostState {
+    device: Node,
+    ring: CommandRing,
+}
+
+struct BenchState {
+    network: Network,
+    hosts: Vec<HostState>,
+    cost: HostCost,
+    /// Comparisons with the model that agreed.
+    agreed: Cell<u64>,
+}
+
+/// NICs, their hosts, and a wire.
+pub struct Bench {
+    setting: Setting,
+    state: Rc<RefCell<BenchState>>,
+}
+
+/// The program of a host.
+pub type Program = Pin<Box<dyn Future<Output = Result<()>>>>;
+
+impl Bench {
+    /// A host, to prepare its NIC and to write its program with.
+    pub fn host(&self, number: usize) -> Host {
+        Host { number, state: self.state.clone() }
+    }
+
+    /// Every host.
+    pub fn hosts(&self) -> Vec<Host> {
+        let nodes = self.state.borrow().hosts.len();
+        (0..nodes).map(|number| self.host(number)).collect()
+    }
+
+    /// Compiles a handler of a case.
+    ///
+    /// # Errors
+    /// The compiler is missing or refuses the source; a change of a test does not fit it.
+    pub fn compile(&self, files: &[(&'static str, &'static str)], file: &str) -> Result<Handler> {
+        let (_, source) = files.iter().find(|(name, _)| *name == file).with_context(|| format!("no handler {file}"))?;
+        let mut text = source.to_string();
+        for change in self.setting.changes.iter().filter(|change| change.file == file) {
+            let places = text.matches(change.from).count();
+            ensure!(places == 1, "`{}` occurs {places} times in {file}; a change needs exactly one place", change.from);
+            text = text.replace(change.from, change.to);
+        }
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join(file);
+        std::fs::write(&path, text)?;
+        handler::load(&Sources::one(&path)).with_context(|| format!("{file} cannot be compiled"))
+    }
+
+    /// The setting.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> u64 {
+        now(&self.state.borrow())
+    }
+
+    /// Lets all NICs go on by so many cycles, while no host does anything.
+    pub fn idle(&self, cycles: u64) {
+        self.state.borrow().network.run(cycles);
+    }
+
+    /// Runs the programs side by side until all have ended.
+    ///
+    /// # Errors
+    /// That of the first program that fails; a program does not end.
+    pub fn run(&self, programs: Vec<Program>) -> Result<()> {
+        let mut programs: Vec<Option<Program>> = programs.into_iter().map(Some).collect();
+        let mut context = TaskContext::from_waker(Waker::noop());
+        let end = self.now() + PATIENCE;
+        self.post_writes(true);
+        let result = loop {
+            let mut running = false;
+            let mut failed = None;
+            for (number, slot) in programs.iter_mut().enumerate() {
+                let Some(program) = slot else { continue };
+                match program.as_mut().poll(&mut context) {
+                    Poll::Pending => running = true,
+                    Poll::Ready(Ok(())) => *slot = None,
+                    Poll::Ready(Err(error)) => failed = failed.or(Some(error.context(format!("program {number}")))),
+                }
+            }
+            if let Some(error) = failed {
+                break Err(error);
+            }
+            if !running {
+                break Ok(());
+            }
+            if self.now() >= end {
+                break Err(anyhow!("the programs of the hosts do not end within {PATIENCE} cycles"));
+            }
+            let state = self.state.borrow();
+            state.network.run(1);
+        };
+        self.post_writes(false);
+        result
+    }
+
+    fn post_writes(&self, on: bool) {
+        let mut state = self.state.borrow_mut();
+        let delay = on.then_some(state.cost.bus);
+        for host in &mut state.hosts {
+            host.device.bar.post_writes(delay);
+        }
+    }
+
+    /// Compares bytes with those of the model. Without one comparison that agrees, a case has no result.
+    ///
+    /// # Errors
+    /// They differ: the place of the first that does.
+    pub fn expect(&self, what: &str, got: &[u8], wanted: &[u8]) -> Result<()> {
+        ensure!(got.len() == wanted.len(), "{what}: {} bytes, the model has {}", got.len(), wanted.len());
+        if let Some(at) = (0..got.len()).find(|at| got[*at] != wanted[*at]) {
+            bail!("{what}: byte {at} is {:#04x}, the model has {:#04x}", got[at], wanted[at]);
+        }
+        let state = self.state.borrow();
+        state.agreed.set(state.agreed.get() + 1);
+        Ok(())
+    }
+
+    /// Checks that no NIC has broken the protocol of the host's bus.
+    ///
+    /// # Errors
+    /// The first breach.
+    pub fn check_buses(&self) -> Result<()> {
+        for (number, host) in self.state.borrow().hosts.iter().enumerate() {
+            let mut sim = host.device.memory.card().sim();
+            if let Some(breach) = sim.memory().violations.first() {
+                bail!("NIC {number}: {breach}");
+            }
+        }
+        Ok(())
+    }
+
+    /// How often [`Bench::expect`] has agreed.
+    pub fn agreed(&self) -> u64 {
+        self.state.borrow().agreed.get()
+    }
+}
+
+fn now(state: &BenchState) -> u64 {
+    state.hosts.iter().map(|host| host.device.memory.card().sim().cycle()).max().unwrap_or(0)
+}
+
+/// A put whose arguments stand in a doorbell page already: one posted register write starts it.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// Address of its COMMAND register.
+    command: u32,
+}
+
+/// A host: its processor's time, its memory, its NIC. Clones are the same host.
+#[derive(Clone)]
+pub struct Host {
+    number: usize,
+    state: Rc<RefCell<BenchState>>,
+}
+
+impl Host {
+    /// Its number: that of its node.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    fn device(&self) -> RefMut<'_, Node> {
+        RefMut::map(self.state.borrow_mut(), |state| &mut state.hosts[self.number].device)
+    }
+
+    /// The driver, for what is prepared before a measurement, and for what has no method here. While programs run, register writes
+    /// are posted, and a read moves all NICs on until its answer has come. `Host` must not be used inside.
+    pub fn nic<T>(&self, call: impl FnOnce(&mut Node) -> T) -> T {
+        call(&mut self.device())
+    }
+
+    /// The present cycle.
+    pub fn now(&self) -> u64 {
+        now(&self.state.borrow())
+    }
+
+    /// The host's costs.
+    pub fn cost(&self) -> HostCost {
+        self.state.borrow().cost
+    }
+
+    /// Installs a handler for the messages or frames of a rule.
+    ///
+    /// # Errors
+    /// The NIC has no room, or the rule is none.
+    pub fn install(
+        &self,
+        image: &Image,
+        rule: &str,
+        options: &ContextOptions,
+        action: fn(ContextId) -> Action,
+    ) -> Result<ContextId> {
+        let mut device = self.device();
+        let context = device.install(image, options)?;
+        device.add_rule(&rule.parse::<Rule>()?, action(context))?;
+        device.activate(context)?;
+        Ok(context)
+    }
+
+    /// Sets a variable of a handler that is a 32-bit word.
+    ///
+    /// # Errors
+    /// The image has no such variable, or the NIC refuses.
+    pub fn set_word(&self, context: ContextId, handler: &Handler, name: &str, value: u32) -> Result<()> {
+        self.set_words(context, handler, name, &[value])
+    }
+
+    /// Sets the first words of a variable.
+    ///
+    /// # Errors
+    /// The image has no such variable, the variable is shorter, or the NIC refuses.
+    pub fn set_words(&self, context: ContextId, handler: &Handler, name: &str, values: &[u32]) -> Result<()> {
+        let variable = variable(&handler.elf, &handler.image, name)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        ensure!(bytes.len() <= variable.bytes, "`{name}` has {} bytes, {} are set", variable.bytes, bytes.len());
+        Ok(self.device().write_state(context, variable.offset, &bytes)?)
+    }
+
+    /// The words of a variable.
+    ///
+    /// # Errors
+    /// The image has no such variable, or the NIC refuses.
+    pub fn words(&self, context: ContextId, handler: &Handler, name: &str) -> Result<Vec<u32>> {
+        let variable = variable(&handler.elf, &handler.image, name)?;
+        let mut bytes = vec![0; variable.bytes];
+        self.device().read_state(context, variable.offset, &mut bytes)?;
+        Ok(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
+    }
+
+    /// Spindle packets that no handler takes go to windows from now on, and the receiver is on. Call it after all rules are there.
+    ///
+    /// # Errors
+    /// The NIC has no rule left.
+    pub fn listen(&self) -> Result<()> {
+        let mut device = self.device();
+        device.add_rule(&"spindle".parse::<Rule>()?, Action::Mailbox)?;
+        Ok(device.set_receive(true)?)
+    }
+
+    /// Zeroed memory.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn alloc(&self, bytes: usize) -> Result<u64> {
+        Ok(self.device().memory.alloc(bytes.max(1), 64)?)
+    }
+
+    /// Writes memory; takes no time: see [`Host::work`].
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        Ok(self.device().memory.write(address, bytes)?)
+    }
+
+    /// Reads memory; takes no time.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>> {
+        let mut got = vec![0; bytes];
+        self.device().memory.read(address, &mut got)?;
+        Ok(got)
+    }
+
+    /// Opens a window that completes after `threshold` bytes, and posts a buffer.
+    ///
+    /// # Errors
+    /// The NIC refuses.
+    pub fn window(&self, address: u64, bytes: usize) -> Result<(Window, Posted)> {
+        let mut device = self.device();
+        let window = device.init_window(PROCESS, address, KEY, bytes as u32)?;
+        let posted = device.post_buffer(window, bytes as u32)?;
+        Ok((window, posted))
+    }
+
+    /// Prepares a put on the doorbell page of a process, before the clock runs.
+    ///
+    /// # Errors
+    /// The NIC does not answer.
+    pub fn prepare(&self, process: usize, from: u64, bytes: usize, target: &Target) -> Result<Prepared> {
+        let page = doorbell::BASE + process as u32 * PAGE;
+        let mut device = self.device();
+        for (register, value) in [
+            (doorbell::BUFFER_LO, from as u32),
+            (doorbell::BUFFER_HI, (from >> 32) as u32),
+            (doorbell::LENGTH, bytes as u32),
+            (doorbell::NODE, target.node.into()),
+            (doorbell::TARGET_PID, target.process.into()),
+            (doorbell::ADDR_LO, target.address as u32),
+            (doorbell::ADDR_HI, (target.address >> 32) as u32),
+            (doorbell::KEY, target.key),
+            (doorbell::OFFSET, target.offset),
+            (doorbell::MODE, 0),
+        ] {
+            device.bar.write32(page + register, value)?;
+        }
+        Ok(Prepared { command: page + doorbell::COMMAND })
+    }
+
+    /// Starts a prepared put: the overhead of a message, then one register write that nobody waits for.
+    ///
+    /// # Errors
+    /// The NIC refused an earlier write.
+    pub async fn fire(&self, put: &Prepared) -> Result<()> {
+        self.overhead().await;
+        Ok(self.device().bar.write32(put.command, doorbell_command::PUT)?)
+    }
+
+    /// Puts bytes of memory: the overhead of a message, a command in the ring, one register write that nobody waits for.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn put(&self, from: u64, bytes: usize, target: &Target) -> Result<()> {
+        self.overhead().await;
+        self.put_now(&[(from, bytes, *target)])
+    }
+
+    /// Puts several ranges with one register write; the overhead is that of each.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn put_all(&self, puts: &[(u64, usize, Target)]) -> Result<()> {
+        self.busy(self.cost().overhead * puts.len() as u64).await;
+        self.put_now(puts)
+    }
+
+    fn put_now(&self, puts: &[(u64, usize, Target)]) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let HostState { device, ring } = &mut state.hosts[self.number];
+        for (from, bytes, target) in puts {
+            ensure!(device.add_put(ring, *from, *bytes as u32, target, 0)?, "the command ring is full");
+        }
+        Ok(device.write_commands(ring)?)
+    }
+
+    /// Posts a buffer again, through the command ring; its record is zeroed. Takes the overhead of a message.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn post(&self, window: Window, posted: Posted) -> Result<()> {
+        self.overhead().await;
+        let mut state = self.state.borrow_mut();
+        let HostState { device, ring } = &mut state.hosts[self.number];
+        ensure!(device.post_many(ring, window, &[posted])? == 1, "the command ring is full");
+        Ok(())
+    }
+
+    /// Waits until the record of a buffer can be seen; the overhead of a message follows.
+    ///
+    /// # Errors
+    /// The buffer ended otherwise than by its threshold.
+    pub async fn record(&self, posted: &Posted) -> Result<Completed> {
+        let completed = self.until(|device| Ok(device.poll(posted)?)).await?;
+        ensure!(completed.status == status::DONE, "a buffer ended as {completed:?}");
+        self.overhead().await;
+        Ok(completed)
+    }
+
+    /// Waits until these bytes of memory are there, as a program that polls memory does; the overhead of a message follows.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub async fn bytes(&self, address: u64, wanted: &[u8]) -> Result<()> {
+        let mut got = vec![0; wanted.len()];
+        self.until(|device| {
+            device.memory.read(address, &mut got)?;
+            Ok((got == wanted).then_some(()))
+        })
+        .await?;
+        self.overhead().await;
+        Ok(())
+    }
+
+    /// Polls every cycle until there is a result.
+    ///
+    /// # Errors
+    /// That of the poll.
+    pub async fn until<T>(&self, mut poll: impl FnMut(&mut Node) -> Result<Option<T>>) -> Result<T> {
+        poll_fn(move |_| match poll(&mut self.device()) {
+            Ok(None) => Poll::Pending,
+            Ok(Some(value)) => Poll::Ready(Ok(value)),
+            Err(error) => Poll::Ready(Err(error)),
+        })
+        .await
+    }
+
+    /// Lets so many cycles pass in which the processor does something else.
+    pub async fn busy(&self, cycles: u64) {
+        let end = self.now() + cycles;
+        poll_fn(move |_| if self.now() >= end { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
+    /// The processor time of a message.
+    pub async fn overhead(&self) {
+        self.busy(self.cost().overhead).await;
+    }
+
+    /// The processor time of work on so many bytes; the bytes themselves are the caller's.
+    pub async fn work(&self, work: Work, bytes: usize) {
+        self.busy(self.cost().work(work, bytes)).await;
+    }
+
+    /// The processor time of a strided copy.
+    pub async fn blocks(&self, blocks: usize, bytes: usize) {
+        self.busy(self.cost().blocks(blocks, bytes)).await;
+    }
+}
+
+/// A window of another node.
+pub fn window_of(node: usize, address: u64, offset: usize) -> Target {
+    let kind = spindle::Kind::Bound;
+    Target { node: node as u8, process: PROCESS as u16, address, key: KEY, offset: offset as u32, kind }
+}

@@ -1,0 +1,127 @@
+//! What a use case is, and the list of all.
+
+use crate::bench::{Bench, Change, Setting};
+use anyhow::{bail, ensure, Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a point of a case gave, by name: times in nanoseconds, rates in Gb/s or per second, shares.
+pub type Values = BTreeMap<String, f64>;
+
+/// A way in which a case runs: the NIC's, or a baseline.
+#[derive(Clone, Copy, Debug)]
+pub struct Mode {
+    /// Name on command lines and in figures.
+    pub name: &'static str,
+    /// Who does what, in a sentence.
+    pub about: &'static str,
+}
+
+/// A broken handler that the model must catch.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Mode that uses the handler.
+    pub mode: &'static str,
+    /// What is wrong, for the report of the test.
+    pub what: &'static str,
+    /// How the handler is broken.
+    pub change: Change,
+}
+
+/// A use case.
+pub trait Case: Sync {
+    /// Name: that of its folder.
+    fn name(&self) -> &'static str;
+    /// Its `figure.toml`.
+    fn figure(&self) -> &'static str;
+    /// Its handlers: file and source.
+    fn handlers(&self) -> &'static [(&'static str, &'static str)];
+    /// Its own source, which results depend on.
+    fn source(&self) -> &'static str;
+    /// The ways in which it runs.
+    fn modes(&self) -> &'static [Mode];
+    /// Measures a point of a mode, and compares every byte with the model by [`Bench::expect`].
+    ///
+    /// # Errors
+    /// The model disagrees, a NIC refuses, or a program does not end.
+    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured>;
+    /// The figures by which the case is judged, from all rows of a measurement: key after `use_cases.NAME.` and value. A figure whose rows
+    /// are absent is left out.
+    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)>;
+    /// Handlers that the model must catch.
+    fn broken(&self) -> Vec<Broken>;
+}
+
+/// Values on which the model agrees.
+#[derive(Debug)]
+pub struct Measured {
+    values: Values,
+}
+
+impl Measured {
+    /// Values of a bench whose results the model has seen.
+    ///
+    /// # Errors
+    /// Nothing was compared, or a host's NIC broke the bus protocol.
+    pub fn new(bench: &Bench, values: impl IntoIterator<Item = (&'static str, f64)>) -> Result<Measured> {
+        ensure!(bench.agreed() > 0, "the case has compared nothing with its model");
+        bench.check_buses()?;
+        Ok(Measured { values: values.into_iter().map(|(name, value)| (name.to_string(), value)).collect() })
+    }
+
+    /// The values.
+    pub fn values(self) -> Values {
+        self.values
+    }
+}
+
+/// A measured point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Mode.
+    pub mode: String,
+    /// Host.
+    pub host: String,
+    /// Place on the x axis.
+    pub point: u64,
+    /// What was measured there.
+    pub values: Values,
+}
+
+/// The value of a row, if that row is there.
+pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Option<f64> {
+    let row = rows.iter().find(|row| row.mode == mode && row.host == host && row.point == point)?;
+    row.values.get(name).copied()
+}
+
+/// All cases, in the order of the gallery.
+pub const ALL: &[&dyn Case] = &[&crate::ping_pong::PingPong];
+
+/// The case of this name.
+///
+/// # Errors
+/// There is none.
+pub fn by_name(name: &str) -> Result<&'static dyn Case> {
+    match ALL.iter().find(|case| case.name() == name) {
+        Some(case) => Ok(*case),
+        None => {
+            let names: Vec<_> = ALL.iter().map(|case| case.name()).collect();
+            bail!("there is no use case `{name}`; there are {}", names.join(", "))
+        }
+    }
+}
+
+/// Measures a point.
+///
+/// # Errors
+/// The case has no such mode, or [`Case::run`] fails.
+pub fn measure(case: &dyn Case, setting: &Setting, mode: &str, point: u64) -> Result<Row> {
+    if !case.modes().iter().any(|known| known.name == mode) {
+        let names: Vec<_> = case.modes().iter().map(|mode| mode.name).collect();
+        bail!("{} has no mode `{mode}`; there are {}", case.name(), names.join(", "));
+    }
+    let measured = case
+        .run(setting, mode, point)
+        .with_context(|| format!("{} in mode {mode} at {point}, host {}", case.name(), setting.host.name()))?;
+    Ok(Row { mode: mode.into(), host: setting.host.name().into(), point, values: measured.values() })
+}

@@ -1,0 +1,15 @@
+//! Use cases of the papers on the emitted NIC.
+//!
+//! Each case has a folder: handlers in C, the hosts' programs (`case.rs`), an independent model of what must be in the hosts' memories
+//! (`model.rs`), `figure.toml` and a README with source, baseline and what is unfair. `docs/use-cases.md` has the gallery and says how a
+//! case is added.
+
+pub mod bench;
+pub mod case;
+pub mod cost;
+pub mod figure;
+pub mod plot;
+pub mod rates;
+
+#[path = "../ping-pong/case.rs"]
+pub mod ping_pong;

@@ -170,7 +170,8 @@ pub struct HpuArray {
     /// Collected from the clusters. Ends of tasks wait for the scheduler here, which must not keep an HPU from its next
     /// task; the others may wait at their source.
     ending_fifo: LutFifo<TaskDone, 4>,
-    place_slice: Slice<Command>,
+    /// Commands for the packet engine, which knows late in a cycle whether it takes one.
+    place_skid: Skid<Command>,
     fault_slice: Slice<Fault>,
     message_slice: Slice<Message>,
     reports: Reports,
@@ -255,14 +256,14 @@ impl HpuArray {
         self.ending_mux.read.join(&mut self.ending_fifo.write);
         let ends = self.ending_mux.read.valid.val() & self.ending_fifo.write.ready.val();
         self.context_counts.ended.offer(ends, self.ending_mux.read.val());
-        self.place_mux.read.join(&mut self.place_slice.write);
+        self.place_mux.read.join(&mut self.place_skid.write);
         self.task_done.next = self.ending_fifo.read.val();
         // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back
         // likewise.
-        let places_done = !self.place_slice.read.valid.val();
+        let places_done = !self.place_skid.read.valid.val();
         self.task_done.valid.next = self.ending_fifo.read.valid.val() & places_done;
         self.ending_fifo.read.ready.next = self.task_done.ready.val() & places_done;
-        self.place_slice.read.join(&mut self.place);
+        self.place_skid.read.join(&mut self.place);
         self.dma_done_register.d.next = self.dma_done.val();
         self.dma_done_pulse.d.next = self.dma_done.valid.val();
 

@@ -9,6 +9,7 @@ use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextOptions, Target};
+use spindle_contract::params::SEGMENT_BYTES;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -31,8 +32,10 @@ const MODES: &[Mode] = &[
 ];
 /// Address of the windows of both hosts.
 const WINDOW: u64 = 0x70;
-/// Rounds; the first warms the NIC and is not counted.
-const ROUNDS: usize = 3;
+/// Rounds that are counted.
+const COUNTED: usize = 2;
+/// Messages of at least so many packets warm several processors each.
+const LONG: usize = 64 << 10;
 
 impl Case for PingPong {
     fn name(&self) -> &'static str {
@@ -123,7 +126,7 @@ fn by_hosts(bench: &Bench, bytes: usize) -> Result<f64> {
     let pings = hosts[0].prepare(PROCESS, from, bytes, &target(1))?;
     let pongs = hosts[1].prepare(PROCESS, buffers[1], bytes, &target(0))?;
     let last = bytes as u64 - 1;
-    measure(bench, |round| {
+    measure(bench, bytes, |round| {
         let message = model::message(bytes, round);
         hosts[0].write(from, &message)?;
         let (start, end) = (bench.now(), Rc::new(Cell::new(0)));
@@ -144,7 +147,8 @@ fn by_hosts(bench: &Bench, bytes: usize) -> Result<f64> {
     })
 }
 
-/// The second NIC answers. Its packets may arrive in any order, so the record of the buffer ends a round.
+/// The second NIC answers. Packets of its answer may arrive in any order, so the record of the buffer ends a round; an answer of one packet
+/// is there with its last byte, as with RDMA.
 fn by_nic(bench: &Bench, mode: &str, bytes: usize) -> Result<f64> {
     let (a, b) = (bench.host(0), bench.host(1));
     let file = HANDLERS.iter().map(|(file, _)| *file).find(|file| file.strip_suffix(".c") == Some(mode));
@@ -161,14 +165,18 @@ fn by_nic(bench: &Bench, mode: &str, bytes: usize) -> Result<f64> {
     a.listen()?;
     let from = a.alloc(bytes)?;
     let pings = a.prepare(PROCESS, from, bytes, &target(1))?;
-    measure(bench, |round| {
+    measure(bench, bytes, |round| {
         let message = model::message(bytes, round);
         a.write(from, &message)?;
         let (start, end) = (bench.now(), Rc::new(Cell::new(0)));
-        let (host, reply, seen) = (a.clone(), replies[round], end.clone());
+        let (host, reply, seen, tail) = (a.clone(), replies[round], end.clone(), message[bytes - 1]);
         let first: Program = Box::pin(async move {
             host.fire(&pings).await?;
-            host.record(&reply).await?;
+            if bytes <= SEGMENT_BYTES {
+                host.bytes(reply.buffer + bytes as u64 - 1, &[tail]).await?;
+            } else {
+                host.record(&reply).await?;
+            }
             seen.set(host.now());
             Ok(())
         });
@@ -184,17 +192,24 @@ fn posted(host: &Host, window: Window, memory: u64, bytes: usize) -> Result<Vec<
         let record = host.alloc(64)?;
         Ok(host.nic(|nic| nic.post(window, Posted { buffer: memory, size: bytes as u32, record }))?)
     };
-    (0..ROUNDS).map(post).collect()
+    (0..rounds(host, bytes)).map(post).collect()
 }
 
-/// Mean cycles of the rounds after the first. Between rounds the NICs become idle.
-fn measure(bench: &Bench, mut round: impl FnMut(usize) -> Result<u64>) -> Result<f64> {
+/// Rounds in all. Those that are not counted have every handler processor run the handlers once, since the first run on a processor waits
+/// for instructions.
+fn rounds(host: &Host, bytes: usize) -> usize {
+    let processors = host.nic(|nic| nic.info().total_hpus());
+    COUNTED + if bytes < LONG { processors + 2 } else { 4 }
+}
+
+/// Mean cycles of the counted rounds. Between rounds the NICs become idle.
+fn measure(bench: &Bench, bytes: usize, mut round: impl FnMut(usize) -> Result<u64>) -> Result<f64> {
     const QUIET: u64 = 2000;
-    let mut cycles = 0;
-    for number in 0..ROUNDS {
-        let taken = round(number)?;
-        cycles += if number == 0 { 0 } else { taken };
+    let mut cycles = Vec::new();
+    for number in 0..rounds(&bench.host(0), bytes) {
+        cycles.push(round(number)?);
         bench.idle(QUIET);
     }
-    Ok(cycles as f64 / (ROUNDS - 1) as f64)
+    let counted = &cycles[cycles.len() - COUNTED..];
+    Ok(counted.iter().sum::<u64>() as f64 / COUNTED as f64)
 }

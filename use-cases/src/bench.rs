@@ -1,9 +1,9 @@
 //! The bench of the use cases: NICs on a wire, and hosts as tasks with clocks of their own.
 //!
 //! All NICs and hosts count the same cycles. A host's program is a future: it waits for a record, for an event or for the end of its own
-//! work, and is polled once in every cycle, so that it sees a completion in the cycle in which the completion becomes visible in memory. Its
-//! register writes are posted: they arrive at the card after the latency of the bus, and the program goes on. What else a host costs is
-//! in `host-cost.toml`.
+//! work, and is polled once in every cycle, so that it sees a completion in the cycle in which the completion becomes visible in memory.
+//! Its register writes are posted: they arrive at the card after the latency of the bus, and the program goes on. What else a host costs
+//! is in `host-cost.toml`.
 
 use crate::cost::{Costs, HostCost, HostKind, Work};
 use anyhow::{anyhow, bail, ensure, Context, Result};
@@ -464,7 +464,7 @@ impl Host {
         Ok(Prepared { command: page + doorbell::COMMAND })
     }
 
-    /// Starts a prepared put: the overhead of a message, then one register write that nobody waits for.
+    /// Starts a prepared put: the overhead of a message, then one register write that the program does not wait for.
     ///
     /// # Errors
     /// The NIC refused an earlier write.
@@ -473,7 +473,7 @@ impl Host {
         Ok(self.device().bar.write32(put.command, doorbell_command::PUT)?)
     }
 
-    /// Puts bytes of memory: the overhead of a message, a command in the ring, one register write that nobody waits for.
+    /// Puts bytes of memory: the overhead of a message, a command in the ring, one register write that the program does not wait for.
     ///
     /// # Errors
     /// The command ring is full.

@@ -12,6 +12,8 @@ use spindle_use_cases::figure::{inputs, Declared, Results, FOLDER};
 use spindle_use_cases::rates;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Use cases of the papers on the emitted NIC, against baselines on the same NIC.
 #[derive(Parser)]
@@ -127,20 +129,48 @@ fn measure(case: &dyn Case, declared: &Declared, setting: &Setting, arguments: &
     let style = ProgressStyle::with_template("{prefix} {pos} of {len} {wide_bar} {msg}, {eta} left")?;
     let progress = ProgressBar::new((modes.len() * points.len() * hosts.len()) as u64).with_style(style);
     progress.set_prefix(case.name().to_string());
-    let mut rows = Vec::new();
+    let wire = arguments.wire.clone().unwrap_or_else(|| declared.wire.clone());
+    let mut jobs = Vec::new();
     for host in hosts {
-        let wire = arguments.wire.clone().unwrap_or_else(|| declared.wire.clone());
-        let setting = Setting { host, wire, ..setting.clone() };
         for mode in &modes {
-            for point in &points {
-                progress.set_message(format!("{mode} at {point}, host {}", host.name()));
-                rows.push(case::measure(case, &setting, mode, *point)?);
-                progress.inc(1);
-            }
+            jobs.extend(points.iter().map(|point| (host, *mode, *point)));
         }
     }
+    let rows = in_parallel(&jobs, |(host, mode, point)| {
+        progress.set_message(format!("{mode} at {point}, host {}", host.name()));
+        let row = case::measure(case, &Setting { host: *host, wire: wire.clone(), ..setting.clone() }, mode, *point);
+        progress.inc(1);
+        row
+    });
     progress.finish_and_clear();
-    Ok(rows)
+    rows
+}
+
+/// The results of all jobs in their order, or the first error; as many at a time as there are processors.
+fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new((0..jobs.len()).map(|_| None).collect::<Vec<Option<Result<R>>>>());
+    let worker = || loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let Some(job) = jobs.get(number) else { return };
+        let result = work(job);
+        if result.is_err() {
+            // Nothing new begins after an error.
+            next.store(jobs.len(), Ordering::Relaxed);
+        }
+        results.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(result);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(worker);
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (done, failed): (Vec<_>, Vec<_>) = results.into_iter().flatten().partition(Result::is_ok);
+    match failed.into_iter().next() {
+        Some(failure) => Err(failure.err().context("an error without a reason")?),
+        None => done.into_iter().collect(),
+    }
 }
 
 /// All rows, and what they say of the targets.

@@ -66,7 +66,7 @@ fn range(axis: &crate::figure::Axis, values: impl Iterator<Item = f64>) -> Optio
 /// A number of an axis, short: 65536 as 64 Ki where powers of two are usual.
 fn label(value: f64) -> String {
     let rounded = value.round();
-    if (value - rounded).abs() < 1e-9 && rounded >= 1024.0 && rounded as u64 % 1024 == 0 {
+    if (value - rounded).abs() < 1e-9 && rounded >= 1024.0 && (rounded as u64).is_multiple_of(1024) {
         let kibi = rounded as u64 / 1024;
         return if kibi.is_multiple_of(1024) { format!("{} Mi", kibi / 1024) } else { format!("{kibi} Ki") };
     }

@@ -17,6 +17,7 @@
 //! row of the sum, `all`, is the last.
 
 use crate::fuzz;
+use crate::process::program;
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -45,17 +46,28 @@ pub struct Options {
     /// Change nothing; fail if a page differs from what it would be.
     #[arg(long, conflicts_with = "from")]
     check: bool,
+    /// Run every use case instead, on one or two points of each mode and configuration `sim`: each is compared with its model.
+    #[arg(long, conflicts_with_all = ["from", "check", "measure"])]
+    quick: bool,
+    /// Measure every figure of the use cases instead, and write docs/figures (up to 2 hours).
+    #[arg(long, conflicts_with_all = ["from", "check"])]
+    measure: bool,
 }
 
 impl Options {
     /// Fills the tables from the figures that are there.
     pub fn fill() -> Self {
-        Self { check: false, from: None, commit: None }
+        Self { check: false, from: None, commit: None, quick: false, measure: false }
+    }
+
+    /// The use cases, as `cargo xtask test` runs them.
+    pub fn quick() -> Self {
+        Self { quick: true, ..Self::fill() }
     }
 
     /// What `cargo xtask test` asks for.
     pub fn check() -> Self {
-        Self { check: true, from: None, commit: None }
+        Self { check: true, ..Self::fill() }
     }
 }
 
@@ -91,6 +103,11 @@ struct Figures {
 
 /// Fills the tables. `false` if a page is out of date (`--check`).
 pub fn run(options: &Options) -> Result<bool> {
+    if options.quick || options.measure {
+        let arguments: &[&str] =
+            if options.quick { &["all", "--quick", "--config", "sim"] } else { &["all", "--figure"] };
+        return Ok(program("spindle-use-cases", "spindle-use-cases").args(arguments).status()?.success());
+    }
     let read = |path: &str| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
     let declarations: Declarations = toml::from_str(&read(TABLES)?).with_context(|| format!("{TABLES} is wrong"))?;
     let budgets: toml::Table = toml::from_str(&read(BUDGETS)?).with_context(|| format!("{BUDGETS} is wrong"))?;

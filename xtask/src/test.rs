@@ -75,6 +75,7 @@ pub fn run(options: &Options) -> Result<bool> {
     mutants::forget_designs();
     // After the tests: the model of the simulated cards is there.
     sum.outcome("install", install::check());
+    sum.outcome("use cases", figures::run(&figures::Options::quick()));
     // With what was installed.
     match python::pytest() {
         Ok(mut pytest) => sum.suite("Python module", &mut pytest)?,

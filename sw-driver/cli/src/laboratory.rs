@@ -1,4 +1,5 @@
-//! Commands that other programs of the project carry out: `demo`, `report` and `compat` of `spindle-lab`, and `spindle-hart`.
+//! Commands that other programs of the project carry out: `demo`, `report` and `compat` of `spindle-lab`,
+//! `spindle-hart`, and `spindle-use-cases`.
 
 use anyhow::{bail, Context, Result};
 use std::ffi::OsString;

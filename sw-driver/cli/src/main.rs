@@ -45,6 +45,8 @@ enum Command {
     Hart(Passed),
     /// Measure cycles, throughput, size and speed of the emitted NIC.
     Report(Passed),
+    /// Run a use case of the papers against its baselines, and draw its figure: `list` shows all.
+    UseCase(Passed),
     /// Show a card, if --card or SPINDLE_CARD names one; else list the configurations, the fields of the rule language and the
     /// drop reasons.
     Info(info::InfoArguments),
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Command::Compat(passed) => laboratory::start("spindle-lab", &["compat"], &passed),
         Command::Hart(passed) => laboratory::start("spindle-hart", &[], &passed),
         Command::Report(passed) => laboratory::start("spindle-lab", &["report"], &passed),
+        Command::UseCase(passed) => laboratory::start("spindle-use-cases", &[], &passed),
         Command::Info(arguments) => info::info(&arguments, card).map(|()| ExitCode::SUCCESS),
         Command::Flash { .. } => Err(anyhow::anyhow!(FLASH)),
         Command::Handlers => info::handlers().map(|()| ExitCode::SUCCESS),

@@ -177,14 +177,14 @@ pub struct SimDevice {
     posted: PostedWrites,
 }
 
-/// Register writes for which nobody waits: they reach the card one after another, each after a delay of its own.
+/// Register writes that no caller waits for: they reach the card one after another, each after a delay of its own.
 #[derive(Default)]
 struct PostedWrites {
     /// Cycle from which a write may begin, address, value.
     waiting: VecDeque<(u64, u32, u32)>,
     /// Address and data of the first one that have not been taken yet, if it has begun.
     under_way: Option<(bool, bool)>,
-    /// The first write that the card has refused since the last access for which somebody waited.
+    /// The first write that the card has refused since the last access that a caller waited for.
     refused: Option<u32>,
 }
 

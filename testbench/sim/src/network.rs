@@ -284,7 +284,7 @@ pub struct NetworkNode {
     card: SimHandle,
     place: usize,
     network: Network,
-    /// Cycles that register writes are under way while nobody waits for them.
+    /// Cycles that register writes are under way while no caller waits for them.
     posting: Option<u64>,
 }
 

@@ -239,9 +239,21 @@ fn variants(main: &Source) -> BTreeSet<String> {
     let body = lines.skip_while(|code| !is_commands(code)).skip(1).take_while(|code| !code.starts_with('}'));
     let name = |code: &str| {
         let word: String = code.trim().chars().take_while(char::is_ascii_alphanumeric).collect();
-        word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| word.to_lowercase())
+        word.starts_with(|c: char| c.is_ascii_uppercase()).then(|| kebab(&word))
     };
     body.filter_map(name).chain(["help".to_owned()]).collect()
+}
+
+/// A variant as clap names it on the command line: `use-case` of `UseCase`.
+fn kebab(variant: &str) -> String {
+    let mut name = String::new();
+    for letter in variant.chars() {
+        if letter.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }
 
 /// Whether the enum of a program's commands, or of its commands on cards, begins here.

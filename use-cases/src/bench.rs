@@ -32,7 +32,7 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 
 /// Cycles after reset within which the tables of peers are cleared.
 const CLEARING: u64 = 10_000;
-/// Cycles after which a case that has not ended is given up.
+/// Cycles after which programs that have not ended are given up.
 const PATIENCE: u64 = 20_000_000;
 /// Places of a host's command ring.
 const COMMANDS: usize = 256;
@@ -56,6 +56,8 @@ pub struct Setting {
     pub adaptive: bool,
     /// All constants.
     pub costs: Costs,
+    /// Cycles after which programs that have not ended are given up.
+    pub patience: u64,
     /// Replacements in the sources of handlers: tests break handlers by them.
     pub changes: Vec<Change>,
     /// Write what the NICs did here.
@@ -87,6 +89,7 @@ impl Setting {
             wire: "paper".into(),
             adaptive: false,
             costs,
+            patience: PATIENCE,
             changes: Vec::new(),
             trace: None,
         })
@@ -230,7 +233,7 @@ impl Bench {
     pub fn run(&self, programs: Vec<Program>) -> Result<()> {
         let mut programs: Vec<Option<Program>> = programs.into_iter().map(Some).collect();
         let mut context = TaskContext::from_waker(Waker::noop());
-        let end = self.now() + PATIENCE;
+        let end = self.now() + self.setting.patience;
         self.post_writes(true);
         let result = loop {
             let mut running = false;
@@ -250,7 +253,7 @@ impl Bench {
                 break Ok(());
             }
             if self.now() >= end {
-                break Err(anyhow!("the programs of the hosts do not end within {PATIENCE} cycles"));
+                break Err(anyhow!("the programs of the hosts do not end within {} cycles", self.setting.patience));
             }
             let state = self.state.borrow();
             state.network.run(1);

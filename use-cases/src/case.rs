@@ -66,13 +66,18 @@ impl Measured {
     pub fn new(bench: &Bench, values: impl IntoIterator<Item = (&'static str, f64)>) -> Result<Measured> {
         ensure!(bench.agreed() > 0, "the case has compared nothing with its model");
         bench.check_buses()?;
-        Ok(Measured { values: values.into_iter().map(|(name, value)| (name.to_string(), value)).collect() })
+        Ok(Measured { values: values.into_iter().map(|(name, value)| (name.to_string(), rounded(value))).collect() })
     }
 
     /// The values.
     pub fn values(self) -> Values {
         self.values
     }
+}
+
+/// A value with four decimals: what is printed is what is kept, and is read again as the same number.
+pub fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
 }
 
 /// A measured point.

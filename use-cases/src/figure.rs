@@ -1,6 +1,6 @@
 //! Figures: what `figure.toml` declares, and the results that are kept as JSON, CSV and SVG.
 
-use crate::case::{Case, Row};
+use crate::case::{rounded, Case, Row};
 use crate::cost::Costs;
 use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
@@ -214,6 +214,11 @@ impl Results {
         }
         Ok(String::from_utf8(writer.into_inner()?)?)
     }
+}
+
+/// The figures of a case by key.
+pub fn summary(case: &dyn Case, rows: &[Row]) -> BTreeMap<String, f64> {
+    case.summary(rows).into_iter().map(|(key, value)| (key, rounded(value))).collect()
 }
 
 /// Digest of what the values of a case depend on.

@@ -8,7 +8,7 @@ use spindle_contract::params::Config;
 use spindle_use_cases::bench::Setting;
 use spindle_use_cases::case::{self, by_name, Case, Row, ALL};
 use spindle_use_cases::cost::HostKind;
-use spindle_use_cases::figure::{inputs, Declared, Results, FOLDER};
+use spindle_use_cases::figure::{inputs, summary, Declared, Results, FOLDER};
 use spindle_use_cases::rates;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -94,7 +94,7 @@ fn run(arguments: &Arguments) -> Result<()> {
                 commit: commit(),
                 inputs: inputs(case, &setting.source.files, &setting.costs),
                 wire: declared.wire.clone(),
-                summary: case.summary(&rows).into_iter().collect(),
+                summary: summary(case, &rows),
                 rows,
             };
             results.write(&declared, &arguments.out)?;

@@ -25,6 +25,7 @@ const ABSENT: &[&str] = &[
     "rtl/nic",
     "boards",
     "sw-driver/rvma-sim",
+    "use-cases",
     "xtask",
 ];
 

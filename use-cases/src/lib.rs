@@ -11,5 +11,7 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../invocation/case.rs"]
+pub mod invocation;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;

@@ -1,7 +1,7 @@
 //! What invocations must leave: each request with a valid lease in the next buffer of the idle worker with the lowest number, and nothing
 //! anywhere else.
 
-/// Bytes of a request before its payload: lease, secret, function, number.
+/// Bytes of a request before its payload: lease, function, number, and a word that is not used.
 pub const HEADER: usize = 16;
 
 /// What is wrong with a request.
@@ -11,32 +11,33 @@ pub enum Fault {
     None,
     /// The lease's time is over.
     Expired,
-    /// There are fewer leases.
+    /// Nobody was given a lease of this place.
     Unknown,
-    /// It shows another secret.
-    Secret,
-    /// The lease was given back.
-    GivenBack,
+    /// Another lease has this place.
+    Other,
+    /// A word of zeros.
+    Zero,
 }
 
 /// Faults in the order in which they are tried.
-pub const FAULTS: [Fault; 4] = [Fault::Expired, Fault::Unknown, Fault::Secret, Fault::GivenBack];
+pub const FAULTS: [Fault; 4] = [Fault::Expired, Fault::Unknown, Fault::Other, Fault::Zero];
 
-/// The leases: number, secret, and whether the deadline is still ahead.
-pub const LEASES: [(u32, u32, bool); 3] = [(5, 0x7357_C0DE, true), (6, 0x0DD_BA11, false), (7, 0, true)];
+/// The places of leases in the table.
+pub const PLACES: u32 = 64;
+/// The leases, and whether the deadline is still ahead. The last one is no lease, however long it would be valid.
+pub const LEASES: [(u32, bool); 3] = [(0x7357_C0C5, true), (0x0DDB_A106, false), (0, true)];
 
 /// A request with payload of so many bytes.
 pub fn request(fault: Fault, number: usize, payload: usize) -> Vec<u8> {
-    let [(good, secret, _), (expired, old, _), (free, _, _)] = LEASES;
-    let (lease, secret) = match fault {
-        Fault::None => (good, secret),
-        Fault::Expired => (expired, old),
-        Fault::Unknown => (64 + good, secret),
-        Fault::Secret => (good, secret ^ 0x8000_0000),
-        Fault::GivenBack => (free, 0),
+    let [(good, _), (old, _), (zero, _)] = LEASES;
+    let lease = match fault {
+        Fault::None => good,
+        Fault::Expired => old,
+        Fault::Unknown => good ^ 8,
+        Fault::Other => good ^ 0x8000_0000,
+        Fault::Zero => zero,
     };
-    let mut bytes: Vec<u8> =
-        [lease, secret, 0xF00, number as u32].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = [lease, 0xF00, number as u32, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend((0..payload).map(|i| (i * 5 + i / 199 + number * 37 + 3) as u8));
     bytes
 }

@@ -491,11 +491,24 @@ impl Host {
         self.put_now(puts)
     }
 
+    /// As [`Host::put_all`]; the events of the puts have these numbers.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn put_numbered(&self, puts: &[(u64, usize, Target, u16)]) -> Result<()> {
+        self.busy(self.cost().overhead * puts.len() as u64).await;
+        self.add_puts(puts.iter().copied())
+    }
+
     fn put_now(&self, puts: &[(u64, usize, Target)]) -> Result<()> {
+        self.add_puts(puts.iter().map(|(from, bytes, target)| (*from, *bytes, *target, 0)))
+    }
+
+    fn add_puts(&self, puts: impl Iterator<Item = (u64, usize, Target, u16)>) -> Result<()> {
         let mut state = self.state.borrow_mut();
         let HostState { device, ring } = &mut state.hosts[self.number];
-        for (from, bytes, target) in puts {
-            ensure!(device.add_put(ring, *from, *bytes as u32, target, 0)?, "the command ring is full");
+        for (from, bytes, target, number) in puts {
+            ensure!(device.add_put(ring, from, bytes as u32, &target, number)?, "the command ring is full");
         }
         Ok(device.write_commands(ring)?)
     }

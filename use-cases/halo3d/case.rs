@@ -50,16 +50,16 @@ impl Case for Halo {
         let bench = setting.bench(GRID.nodes())?;
         let bytes = point as usize;
         let shape = Shape { bytes, messages: ITERATIONS, lanes: LANES };
-        let mut endpoints = Vec::new();
-        for host in bench.hosts() {
+        let endpoint = |host| -> Result<_> {
             let mut endpoint = Endpoint::new(host, way)?;
             for face in 0..FACES {
                 endpoint.send_to(GRID.neighbour(endpoint.host().number(), face), face ^ 1, shape)?;
                 endpoint.receive_from(shape)?;
             }
             endpoint.host().listen()?;
-            endpoints.push(Rc::new(RefCell::new(endpoint)));
-        }
+            Ok(Rc::new(RefCell::new(endpoint)))
+        };
+        let endpoints = bench.set_up(|| bench.hosts().into_iter().map(endpoint).collect::<Result<Vec<_>>>())?;
         // When the last host has ended each iteration.
         let ends = Rc::new(RefCell::new(vec![0; ITERATIONS]));
         let programs = endpoints.iter().map(|endpoint| program(endpoint.clone(), bytes, ends.clone())).collect();

@@ -149,7 +149,10 @@ impl Setting {
             let ring = device.open_commands(PROCESS, COMMANDS)?;
             Ok(HostState { device, ring })
         };
-        let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>()?;
+        network.set_apart(true);
+        let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>();
+        network.set_apart(false);
+        let hosts = hosts?;
         network.run(CLEARING);
         let state = BenchState { network, hosts, cost, agreed: Cell::new(0) };
         Ok(Bench { setting: self.clone(), state: Rc::new(RefCell::new(state)) })
@@ -221,6 +224,18 @@ impl Bench {
     /// Lets all NICs go on by so many cycles, while no host does anything.
     pub fn idle(&self, cycles: u64) {
         self.state.borrow().network.run(cycles);
+    }
+
+    /// Prepares NICs while no frame is under way: each goes on by what its own registers take, so that many take the time of one.
+    ///
+    /// # Errors
+    /// That of the call.
+    pub fn set_up<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let network = self.state.borrow().network.clone();
+        network.set_apart(true);
+        let result = call();
+        network.set_apart(false);
+        result
     }
 
     /// Runs the programs side by side until all have ended.

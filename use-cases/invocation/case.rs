@@ -19,7 +19,7 @@ pub struct Invocation;
 
 const HANDLERS: &[(&str, &str)] = &[("invoke.c", include_str!("handlers/invoke.c"))];
 const MODES: &[Mode] = &[
-    Mode { name: "raw", about: "the client puts into the window of a worker of its choice; nobody checks anything" },
+    Mode { name: "raw", about: "the client puts into the window of a worker of its choice; no lease is checked" },
     Mode {
         name: "spin",
         about: "a handler checks the lease, takes an idle worker and redirects the request to its window",
@@ -112,7 +112,7 @@ impl Case for Invocation {
 #[derive(Clone, Copy)]
 enum Dispatcher {
     /// The client chooses the worker.
-    Nobody,
+    Client,
     /// Handlers of this context.
     Nic(ContextId),
     /// A process with its window.
@@ -139,7 +139,7 @@ fn invocations(bench: &Bench, mode: &str, payload: usize) -> Result<f64> {
     let dispatcher = match mode {
         "spin" => Dispatcher::Nic(install(bench, &server)?),
         "host" => Dispatcher::Host,
-        _ => Dispatcher::Nobody,
+        _ => Dispatcher::Client,
     };
     let workers = Workers::new(bench, server, dispatcher, bytes)?;
     client.listen()?;
@@ -178,7 +178,7 @@ fn invocations(bench: &Bench, mode: &str, payload: usize) -> Result<f64> {
         let put = client.prepare(PROCESS, good, bytes, &target(dispatcher, place.0))?;
         let (start, seen) = (bench.now(), Rc::new(Cell::new(0)));
         // Whoever may refuse requests also gets one that is to be refused.
-        let guarded = !matches!(dispatcher, Dispatcher::Nobody);
+        let guarded = !matches!(dispatcher, Dispatcher::Client);
         let mut programs = workers.dispatch(dispatcher, 1 + usize::from(guarded), bytes);
         programs.push(workers.wait(dispatcher, place, bytes, seen.clone()));
         let (host, to, seen_by_worker) = (client.clone(), target(dispatcher, 0), seen.clone());
@@ -207,7 +207,7 @@ fn invocations(bench: &Bench, mode: &str, payload: usize) -> Result<f64> {
 /// Where the client puts a request that this worker is to have.
 fn target(dispatcher: Dispatcher, worker: usize) -> Target {
     match dispatcher {
-        Dispatcher::Nobody => window_of(1, INVOKE | 1 << worker, 0),
+        Dispatcher::Client => window_of(1, INVOKE | 1 << worker, 0),
         Dispatcher::Nic(_) | Dispatcher::Host => window_of(1, INVOKE, 0),
     }
 }
@@ -307,14 +307,14 @@ impl Workers {
                 ensure!(nic.memory.card().sim().cycle() < late, "worker {worker} got no request in {ARRIVES} cycles");
                 Ok(match dispatcher {
                     Dispatcher::Host => given.borrow()[worker] > number,
-                    Dispatcher::Nobody | Dispatcher::Nic(_) => nic.poll(&posted)?.is_some(),
+                    Dispatcher::Client | Dispatcher::Nic(_) => nic.poll(&posted)?.is_some(),
                 }
                 .then_some(()))
             };
             host.until(there).await?;
             match dispatcher {
                 Dispatcher::Host => host.overhead().await,
-                Dispatcher::Nobody | Dispatcher::Nic(_) => {
+                Dispatcher::Client | Dispatcher::Nic(_) => {
                     let completed = host.record(&posted).await?;
                     ensure!(completed.length as usize == bytes, "a request ended as {completed:?}");
                 }

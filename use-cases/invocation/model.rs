@@ -11,7 +11,7 @@ pub enum Fault {
     None,
     /// The lease's time is over.
     Expired,
-    /// Nobody was given a lease of this place.
+    /// No client was given a lease of this place.
     Unknown,
     /// Another lease has this place.
     Other,

@@ -152,7 +152,10 @@ impl Setting {
             let ring = device.open_commands(PROCESS, COMMANDS)?;
             Ok(HostState { device, ring })
         };
-        let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>()?;
+        network.set_apart(true);
+        let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>();
+        network.set_apart(false);
+        let hosts = hosts?;
         network.run(CLEARING);
         let state = BenchState { network, hosts, cost, agreed: Cell::new(0) };
         Ok(Bench { setting: self.clone(), state: Rc::new(RefCell::new(state)) })
@@ -224,6 +227,18 @@ impl Bench {
     /// Lets all NICs go on by so many cycles, while no host does anything.
     pub fn idle(&self, cycles: u64) {
         self.state.borrow().network.run(cycles);
+    }
+
+    /// Prepares NICs while no frame is under way: each goes on by what its own registers take, so that many take the time of one.
+    ///
+    /// # Errors
+    /// That of the call.
+    pub fn set_up<T>(&self, call: impl FnOnce() -> Result<T>) -> Result<T> {
+        let network = self.state.borrow().network.clone();
+        network.set_apart(true);
+        let result = call();
+        network.set_apart(false);
+        result
     }
 
     /// Runs the programs side by side until all have ended.
@@ -494,11 +509,24 @@ impl Host {
         self.put_now(puts)
     }
 
+    /// As [`Host::put_all`]; the events of the puts have these numbers.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn put_numbered(&self, puts: &[(u64, usize, Target, u16)]) -> Result<()> {
+        self.busy(self.cost().overhead * puts.len() as u64).await;
+        self.add_puts(puts.iter().copied())
+    }
+
     fn put_now(&self, puts: &[(u64, usize, Target)]) -> Result<()> {
+        self.add_puts(puts.iter().map(|(from, bytes, target)| (*from, *bytes, *target, 0)))
+    }
+
+    fn add_puts(&self, puts: impl Iterator<Item = (u64, usize, Target, u16)>) -> Result<()> {
         let mut state = self.state.borrow_mut();
         let HostState { device, ring } = &mut state.hosts[self.number];
-        for (from, bytes, target) in puts {
-            ensure!(device.add_put(ring, *from, *bytes as u32, target, 0)?, "the command ring is full");
+        for (from, bytes, target, number) in puts {
+            ensure!(device.add_put(ring, from, bytes as u32, &target, number)?, "the command ring is full");
         }
         Ok(device.write_commands(ring)?)
     }

@@ -6,10 +6,17 @@
 
 pub mod bench;
 pub mod case;
+pub mod channel;
 pub mod cost;
 pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../halo3d/case.rs"]
+pub mod halo3d;
+#[path = "../invocation/case.rs"]
+pub mod invocation;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
+#[path = "../sweep3d/case.rs"]
+pub mod sweep3d;

@@ -132,6 +132,8 @@ struct Cards {
     wire: Wire,
     /// Frames that each NIC got, in their order, if they are kept.
     received: Option<Vec<Vec<Vec<u8>>>>,
+    /// An access moves its own NIC on, and not the others.
+    apart: bool,
 }
 
 impl Cards {
@@ -203,7 +205,7 @@ impl Network {
         let wire = Wire { options, random, flying: BTreeMap::new(), counts: WireCounts::default() };
         let cards: Vec<_> = cards.into_iter().map(SimHandle::new).collect();
         let (numbers, starts) = ((0..cards.len()).collect(), vec![0; cards.len()]);
-        Network(Arc::new(Mutex::new(Cards { cards, numbers, starts, wire, received: None })))
+        Network(Arc::new(Mutex::new(Cards { cards, numbers, starts, wire, received: None, apart: false })))
     }
 
     /// Adds a NIC after reset, whose cycle 0 is the present cycle of the others; its number is the next one.
@@ -270,6 +272,17 @@ impl Network {
         self.lock().received.as_mut().map(|frames| std::mem::take(&mut frames[number])).unwrap_or_default()
     }
 
+    /// Whether an access to a register moves its own NIC on alone, as is right while NICs are set up and no frame is under way: sixteen
+    /// then take the time of one. The others catch up when this ends, and with [`Network::run`].
+    pub fn set_apart(&self, apart: bool) {
+        let mut cards = self.lock();
+        cards.apart = apart;
+        if !apart {
+            let now = cards.now();
+            cards.catch_up(now);
+        }
+    }
+
     /// Moves all NICs on by so many cycles.
     pub fn run(&self, cycles: u64) {
         let mut cards = self.lock();
@@ -316,7 +329,9 @@ impl NetworkNode {
         let result = access(&mut self.card);
         let now = cards.time(self.place);
         cards.collect(self.place);
-        cards.catch_up(now);
+        if !cards.apart {
+            cards.catch_up(now);
+        }
         result
     }
 }

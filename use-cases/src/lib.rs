@@ -11,5 +11,7 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../broadcast/case.rs"]
+pub mod broadcast;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;

@@ -30,12 +30,12 @@ const SIZES: [usize; 2] = [8, 64 << 10];
 /// Addresses of the windows of these messages, the same at all nodes, and of that of the messages that warm the NICs.
 const WINDOWS: [u64; 2] = [0x70, 0x71];
 const WARM: u64 = 0x72;
-/// Messages that warm the NICs: three for each HPU, so that each has run each handler.
-const WARM_MESSAGES: usize = 48;
+/// Messages that warm the NICs: two for each HPU, so that each has run the handlers.
+const WARM_MESSAGES: usize = 32;
 /// Rounds of a size; the first is not counted.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Cycles after which the NICs are idle: the last acknowledgements have come.
-const QUIET: u64 = 800;
+const QUIET: u64 = 400;
 
 impl Case for Broadcast {
     fn name(&self) -> &'static str {
@@ -216,7 +216,7 @@ fn warm(bench: &Bench, nodes: &[Node]) -> Result<()> {
         for _ in 0..WARM_MESSAGES {
             let puts: Vec<_> = children.iter().map(|child| (memory, SIZES[0], window_of(*child, WARM, 0))).collect();
             root.put_all(&puts).await?;
-            root.busy(20 * children.len() as u64).await;
+            root.busy(10 * children.len() as u64).await;
         }
         Ok(())
     })])?;

@@ -95,7 +95,8 @@ pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Op
 }
 
 /// All cases, in the order of the gallery.
-pub const ALL: &[&dyn Case] = &[&crate::ping_pong::PingPong, &crate::broadcast::Broadcast];
+pub const ALL: &[&dyn Case] =
+    &[&crate::ping_pong::PingPong, &crate::broadcast::Broadcast, &crate::datatypes::Datatypes];
 
 /// The case of this name.
 ///

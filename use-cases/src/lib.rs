@@ -13,5 +13,7 @@ pub mod rates;
 
 #[path = "../broadcast/case.rs"]
 pub mod broadcast;
+#[path = "../datatypes/case.rs"]
+pub mod datatypes;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;

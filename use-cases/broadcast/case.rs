@@ -106,7 +106,7 @@ impl Case for Broadcast {
                 "task->buf_off, task->msg_len",
                 "8, task->msg_len",
             ),
-            broken("stream", "the payload begins a byte late", "stream.c", "spin_payload(p),", "spin_payload(p) + 1,"),
+            broken("stream", "the payload begins a byte early", "stream.c", "spin_payload(p),", "spin_payload(p) - 1,"),
         ]
     }
 }

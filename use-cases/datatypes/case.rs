@@ -21,16 +21,16 @@ const HANDLERS: &[(&str, &str)] = &[
 ];
 const MODES: &[Mode] = &[
     Mode { name: "rdma", about: "the message lands in one piece, and the host unpacks it" },
-    Mode { name: "chunks", about: "the message lands in pieces; the host unpacks one while the next ones arrive" },
+    Mode { name: "chunks", about: "the host unpacks each piece of the message while the next ones arrive" },
     Mode { name: "spin", about: "handlers write each block to its place" },
     Mode { name: "redirect", about: "handlers have each block placed from the packet buffer; the window counts bytes" },
 ];
 /// Bytes of the message, and of the one that warms the NICs: more packets than HPUs have threads.
 const BYTES: usize = 1 << 20;
 const WARM_BYTES: usize = 64 << 10;
-/// Bytes of a piece in mode `chunks`.
+/// Bytes of a piece in mode `chunks`; a multiple of all blocks.
 const CHUNK: usize = 64 << 10;
-/// Address of the window of the message, or of its first piece, and of that of the message that warms the NICs.
+/// Addresses of the windows of the message and of the one that warms the NICs.
 const WINDOW: u64 = 0x70;
 const WARM: u64 = 0x6F;
 /// Cycles after which the NICs are idle.
@@ -136,23 +136,17 @@ impl Ends {
 
     /// Sends the message that warms the NICs, then the one that is measured, and compares the array. `done` is the receiver's program:
     /// it ends when the host knows that the message of so many bytes has been unpacked. Returns cycles.
-    fn measure(&self, bench: &Bench, block: usize, chunk: usize, done: impl Fn(usize) -> Program) -> Result<u64> {
+    fn measure(&self, bench: &Bench, block: usize, done: impl Fn(usize) -> Program) -> Result<u64> {
         let from = self.from;
         let prepare = |page, bytes, address| self.sender.prepare(page, from, bytes, &window_of(1, address, 0));
-        let first = prepare(0, chunk, WINDOW)?;
+        let message = prepare(0, BYTES, WINDOW)?;
         let warm = prepare(1, WARM_BYTES, WARM)?;
         let host = self.sender.clone();
         bench.run(vec![Box::pin(async move { host.fire(&warm).await }), done(WARM_BYTES)])?;
         bench.idle(QUIET);
         let (start, end) = (bench.now(), Rc::new(Cell::new(0)));
         let (host, seen, receiver, taken) = (self.sender.clone(), end.clone(), self.receiver.clone(), done(BYTES));
-        let sends: Program = Box::pin(async move {
-            host.fire(&first).await?;
-            for at in (chunk..BYTES).step_by(chunk) {
-                host.put(from + at as u64, chunk, &window_of(1, WINDOW + (at / chunk) as u64, 0)).await?;
-            }
-            Ok(())
-        });
+        let sends: Program = Box::pin(async move { host.fire(&message).await });
         let takes: Program = Box::pin(async move {
             taken.await?;
             seen.set(receiver.now());
@@ -165,30 +159,35 @@ impl Ends {
     }
 }
 
-/// The host unpacks each piece when its record is there.
+/// The host unpacks the message in pieces. Packets arrive in order, so a piece is there when its last byte is; of the last piece the host
+/// takes the record.
 fn by_host(bench: &Bench, block: usize, chunk: usize) -> Result<u64> {
     let ends = Ends::new(bench)?;
     let landing = ends.receiver.alloc(BYTES)?;
-    // Each piece has a window of its own: it does not wait for the completion of the piece before.
-    let piece = |number: usize| ends.window(WINDOW + number as u64, chunk, landing + (number * chunk) as u64, chunk);
-    let pieces: Vec<Posted> = (0..BYTES / chunk).map(piece).collect::<Result<_>>()?;
-    let warm = vec![ends.window(WARM, WARM_BYTES, ends.receiver.alloc(WARM_BYTES)?, WARM_BYTES)?];
+    let message = model::message(BYTES);
+    // The last byte of a piece is another one until the piece is there.
+    ends.receiver.write(landing, &message.iter().map(|byte| !byte).collect::<Vec<_>>())?;
+    let posted = ends.window(WINDOW, BYTES, landing, BYTES)?;
+    let warm = ends.window(WARM, WARM_BYTES, ends.receiver.alloc(WARM_BYTES)?, WARM_BYTES)?;
     ends.receiver.listen()?;
-    let (receiver, array) = (ends.receiver.clone(), ends.array);
-    ends.measure(bench, block, chunk, |bytes| {
-        let (host, posted) = (receiver.clone(), if bytes == BYTES { pieces.clone() } else { warm.clone() });
+    let (receiver, array, tails) = (ends.receiver.clone(), ends.array, message);
+    ends.measure(bench, block, |bytes| {
+        let (host, tails) = (receiver.clone(), tails.clone());
         Box::pin(async move {
-            for piece in &posted {
-                host.record(piece).await?;
-                if bytes < BYTES {
-                    continue;
+            if bytes < BYTES {
+                host.record(&warm).await?;
+                return Ok(());
+            }
+            for from in (0..BYTES).step_by(chunk) {
+                let last = from + chunk - 1;
+                if last + 1 < BYTES {
+                    host.bytes(landing + last as u64, &[tails[last]]).await?;
+                } else {
+                    host.record(&posted).await?;
                 }
-                let from = (piece.buffer - landing) as usize;
-                let size = piece.size as usize;
-                host.blocks(size.div_ceil(block), size).await;
-                for at in (0..size).step_by(block) {
-                    let block_at = array + 2 * (from + at) as u64;
-                    host.write(block_at, &host.read(piece.buffer + at as u64, block.min(size - at))?)?;
+                host.blocks(chunk.div_ceil(block), chunk).await;
+                for at in (from..from + chunk).step_by(block) {
+                    host.write(array + 2 * at as u64, &host.read(landing + at as u64, block)?)?;
                 }
             }
             Ok(())
@@ -211,7 +210,7 @@ fn by_nic(bench: &Bench, mode: &str, block: usize) -> Result<u64> {
     host.listen()?;
     let events = Rc::new(std::cell::RefCell::new(events));
     let by_event = mode == "spin";
-    ends.measure(bench, block, BYTES, |bytes| {
+    ends.measure(bench, block, |bytes| {
         let (host, events) = (ends.receiver.clone(), events.clone());
         let posted = if bytes == BYTES { posted } else { warm };
         Box::pin(async move {

@@ -139,6 +139,8 @@ impl Setting {
         let open = |number: usize| -> Result<HostState> {
             let node = network.node(number);
             let mut device = Device::open(node.clone(), node)?;
+            // Each write that is waited for would move all NICs on.
+            device.bar.post_writes(Some(0));
             device.set_identity(number as u32, address(number).mac, address(number).ip)?;
             for other in 0..nodes {
                 device.set_node(other, Some(address(other)))?;
@@ -259,11 +261,12 @@ impl Bench {
         result
     }
 
+    /// What a posted write takes: nothing while no program runs.
     fn post_writes(&self, on: bool) {
         let mut state = self.state.borrow_mut();
-        let delay = on.then_some(state.cost.bus);
+        let delay = if on { state.cost.bus } else { 0 };
         for host in &mut state.hosts {
-            host.device.bar.post_writes(delay);
+            host.device.bar.post_writes(Some(delay));
         }
     }
 

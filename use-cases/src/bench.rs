@@ -330,6 +330,13 @@ pub struct Prepared {
     command: u32,
 }
 
+impl Prepared {
+    /// The put that [`Host::prepare`] has prepared on the page of this process.
+    pub fn of(process: usize) -> Prepared {
+        Prepared { command: doorbell::BASE + process as u32 * PAGE + doorbell::COMMAND }
+    }
+}
+
 /// A host: its processor's time, its memory, its NIC. Clones are the same host.
 #[derive(Clone)]
 pub struct Host {
@@ -479,7 +486,7 @@ impl Host {
         ] {
             device.bar.write32(page + register, value)?;
         }
-        Ok(Prepared { command: page + doorbell::COMMAND })
+        Ok(Prepared::of(process))
     }
 
     /// Starts a prepared put: the overhead of a message, then one register write that the program does not wait for.

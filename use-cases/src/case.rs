@@ -100,8 +100,14 @@ pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Op
 }
 
 /// All cases, in the order of the gallery.
-pub const ALL: &[&dyn Case] =
-    &[&crate::ping_pong::PingPong, &crate::invocation::Invocation, &crate::halo3d::Halo, &crate::sweep3d::Sweep];
+pub const ALL: &[&dyn Case] = &[
+    &crate::ping_pong::PingPong,
+    &crate::broadcast::Broadcast,
+    &crate::datatypes::Datatypes,
+    &crate::invocation::Invocation,
+    &crate::halo3d::Halo,
+    &crate::sweep3d::Sweep,
+];
 
 /// The case of this name.
 ///

@@ -12,6 +12,10 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../broadcast/case.rs"]
+pub mod broadcast;
+#[path = "../datatypes/case.rs"]
+pub mod datatypes;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

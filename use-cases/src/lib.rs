@@ -13,3 +13,5 @@ pub mod rates;
 
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
+#[path = "../raid/case.rs"]
+pub mod raid;

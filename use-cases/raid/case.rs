@@ -2,14 +2,12 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Program, Setting, KEY, PROCESS};
+use crate::bench::{window_of, Bench, Change, Host, Landing, Program, Setting};
 use crate::case::{value, Broken, Case, Measured, Mode, Row};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
-use spindle::rvma::{Posted, Window};
-use spindle::{ContextId, ContextOptions, Target};
-use spindle_sdk::Handler;
+use spindle::{ContextOptions, Target};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -120,26 +118,6 @@ impl Case for Raid {
     }
 }
 
-/// A window and the buffer that is posted there again for each round.
-#[derive(Clone, Copy)]
-struct Landing {
-    window: Window,
-    posted: Posted,
-}
-
-impl Landing {
-    fn new(host: &Host, address: u64, bytes: usize) -> Result<Landing> {
-        let window = host.nic(|nic| nic.init_window(PROCESS, address, KEY, bytes as u32))?;
-        let posted = Posted { buffer: host.alloc(bytes)?, size: bytes as u32, record: host.alloc(64)? };
-        Ok(Landing { window, posted })
-    }
-
-    fn post(&self, host: &Host) -> Result<()> {
-        host.nic(|nic| nic.post(self.window, self.posted))?;
-        Ok(())
-    }
-}
-
 /// The hosts, their memories and what the model knows of them.
 struct Array<'a> {
     bench: &'a Bench,
@@ -205,10 +183,10 @@ impl<'a> Array<'a> {
             let region = Some((self.chunks[node], (WRITES * self.chunk) as u32));
             let options = ContextOptions { host_region: region, ..ContextOptions::default() };
             let context = host.install(&handler.image, "spindle", &options, Action::ContextPerMessage)?;
-            set_target(host, context, &handler, "client", &window_of(0, ACKS, (node - 1) * ACK))?;
+            host.set_target(context, &handler, "client", &window_of(0, ACKS, (node - 1) * ACK))?;
             host.set_word(context, &handler, "chunk_log", self.chunk.ilog2())?;
             if node != PARITY {
-                set_target(host, context, &handler, "parity", &window_of(PARITY, DIFFERENCES, 0))?;
+                host.set_target(context, &handler, "parity", &window_of(PARITY, DIFFERENCES, 0))?;
             }
         }
         Ok(())
@@ -351,11 +329,4 @@ impl<'a> Array<'a> {
         }
         Ok(())
     }
-}
-
-/// Sets a variable of a handler that is a `spin_target_t`.
-fn set_target(host: &Host, context: ContextId, handler: &Handler, name: &str, to: &Target) -> Result<()> {
-    let address = [to.address as u32, (to.address >> 32) as u32];
-    let words = [to.node.into(), to.process.into(), address[0], address[1], to.key, to.offset];
-    host.set_words(context, handler, name, &words)
 }

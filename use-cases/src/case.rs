@@ -95,7 +95,7 @@ pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Op
 }
 
 /// All cases, in the order of the gallery.
-pub const ALL: &[&dyn Case] = &[&crate::ping_pong::PingPong, &crate::raid::Raid];
+pub const ALL: &[&dyn Case] = &[&crate::ping_pong::PingPong, &crate::raid::Raid, &crate::storage::Storage];
 
 /// The case of this name.
 ///

@@ -15,3 +15,5 @@ pub mod rates;
 pub mod ping_pong;
 #[path = "../raid/case.rs"]
 pub mod raid;
+#[path = "../storage/case.rs"]
+pub mod storage;

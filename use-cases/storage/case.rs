@@ -242,7 +242,7 @@ impl<'a> Store<'a> {
     }
 
     /// So many writes at once, one of them perhaps with a forged capability: cycles from the client's first put to its last completion.
-    /// All memories are compared.
+    /// All memories are compared. The buffer for a forged write's acknowledgement stays posted: such a round is the last.
     fn round(&mut self, writes: usize, forged: Option<usize>) -> Result<u64> {
         const QUIET: u64 = 600;
         self.round += 1;
@@ -303,7 +303,6 @@ impl<'a> Store<'a> {
             let got = self.hosts[0].read(self.acks[write].posted.buffer, wanted.len())?;
             self.bench.expect("the acknowledgements", &got, &wanted)?;
         }
-        // A buffer that a forged write has not used must not take the next one's acknowledgement: such a round is the last.
         Ok(end.get() - start)
     }
 

@@ -18,7 +18,8 @@ pub fn tag(key: [u32; 4], capability: &[u8]) -> [u8; 8] {
     hasher.finish().to_le_bytes()
 }
 
-/// The header of a write: 32 bytes of capability (client, right to write, offset, length of the message, serial number), 8 of tag, 24 of zeros.
+/// The header of a write: 32 bytes of capability (client, right to write, offset, length of the message, serial number), 8 of tag, 24 of
+/// zeros.
 /// A forged one has a bit of its tag changed.
 pub fn header(key: [u32; 4], offset: usize, length: usize, serial: usize, forged: bool) -> Vec<u8> {
     let words = [0, 2, offset as u32, length as u32, serial as u32, 0, 0, 0];

@@ -1,5 +1,5 @@
-/* Data node of a RAID 4. Every message writes a part of a chunk: each packet reads the old bytes from host memory, puts their difference from
- * the new ones to the parity node, and writes the new ones, packet by packet, in any order. The handler that writes the last byte of a chunk
+/* Data node of a RAID 4. Every message writes a part of a chunk: each packet, in any order, reads the old bytes from host memory, puts
+ * their difference from the new ones to the parity node, and writes the new ones. The handler that writes the last byte of a chunk
  * acknowledges it to the client. Writes of the same bytes at the same time are the clients' to order. */
 #include "spin_buffers.h"
 

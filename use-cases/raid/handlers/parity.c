@@ -1,6 +1,6 @@
-/* Parity node of a RAID 4: handlers/examples/parity.c with an acknowledgement. Every message is the difference of old and new bytes of a data
- * node and is added to the parity block in host memory. The handler that adds the last byte of a write, which has a chunk on each of four
- * data nodes, acknowledges the write to the client. */
+/* Parity node of a RAID 4: handlers/examples/parity.c with an acknowledgement. Every message is the difference of old and new bytes of a
+ * data node and is added to the parity block in host memory. The handler that adds the last byte of a write, which has a chunk on each
+ * of four data nodes, acknowledges the write to the client. */
 #include "spin_update.h"
 
 enum {

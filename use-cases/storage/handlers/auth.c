@@ -1,6 +1,6 @@
-/* Storage node that checks capabilities. A write begins with a capability and its tag, SipHash-2-4 under a key that the client does not know.
- * A message whose capability is genuine and allows this write is placed in its mailbox, header and data, by the NIC; of any other no byte
- * is. The write is acknowledged when it is in host memory. */
+/* Storage node that checks capabilities. A write begins with a capability and its tag, SipHash-2-4 under a key that the client does not
+ * know. A message whose capability is genuine and allows this write is placed in its mailbox, header and data, by the NIC; of any other
+ * no byte is. The write is acknowledged when it is in host memory. */
 #include "spindle.h"
 
 enum {

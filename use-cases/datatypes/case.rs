@@ -8,22 +8,18 @@ use anyhow::{bail, Result};
 use spindle::events::EventKind;
 use spindle::rule_table::Action;
 use spindle::rvma::Posted;
-use spindle::ContextOptions;
+use spindle::{ContextOptions, Overload};
 use std::cell::Cell;
 use std::rc::Rc;
 
 /// The case.
 pub struct Datatypes;
 
-const HANDLERS: &[(&str, &str)] = &[
-    ("unpack.c", include_str!("../../handlers/examples/unpack.c")),
-    ("redirect.c", include_str!("handlers/redirect.c")),
-];
+const HANDLERS: &[(&str, &str)] = &[("unpack.c", include_str!("../../handlers/examples/unpack.c"))];
 const MODES: &[Mode] = &[
     Mode { name: "rdma", about: "the message lands in one piece, and the host unpacks it" },
     Mode { name: "chunks", about: "the host unpacks each piece of the message while the next ones arrive" },
     Mode { name: "spin", about: "handlers write each block to its place" },
-    Mode { name: "redirect", about: "handlers have each block placed from the packet buffer; the window counts bytes" },
 ];
 /// Bytes of the message, and of the one that warms the NICs: more packets than HPUs have threads.
 const BYTES: usize = 1 << 20;
@@ -62,7 +58,7 @@ impl Case for Datatypes {
         let cycles = match mode {
             "rdma" => by_host(&bench, point as usize, BYTES)?,
             "chunks" => by_host(&bench, point as usize, CHUNK)?,
-            _ => by_nic(&bench, mode, point as usize)?,
+            _ => by_nic(&bench, point as usize)?,
         } as f64;
         let (bits, time) = (8.0 * BYTES as f64, setting.ns(cycles));
         Measured::new(
@@ -87,22 +83,13 @@ impl Case for Datatypes {
 
     fn broken(&self) -> Vec<Broken> {
         let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
-        vec![
-            broken(
-                "spin",
-                "a block is as far from the next as it is long",
-                "unpack.c",
-                "offset += length + step - block;",
-                "offset += length;",
-            ),
-            broken(
-                "redirect",
-                "the rest of a block begins at the block's place",
-                "redirect.c",
-                "offset = number * step + from,",
-                "offset = number * step,",
-            ),
-        ]
+        vec![broken(
+            "spin",
+            "a block is as far from the next as it is long",
+            "unpack.c",
+            "offset += length + step - block;",
+            "offset += length;",
+        )]
     }
 }
 
@@ -195,29 +182,27 @@ fn by_host(bench: &Bench, block: usize, chunk: usize) -> Result<u64> {
     })
 }
 
-/// Handlers unpack. The host learns of the end by the event of the message, or by the record of the window.
-fn by_nic(bench: &Bench, mode: &str, block: usize) -> Result<u64> {
+/// Handlers unpack. The host learns of the end by the event of the message.
+fn by_nic(bench: &Bench, block: usize) -> Result<u64> {
     let ends = Ends::new(bench)?;
-    let handler = bench.compile(HANDLERS, if mode == "spin" { "unpack.c" } else { "redirect.c" })?;
+    let handler = bench.compile(HANDLERS, "unpack.c")?;
     let host = &ends.receiver;
     let events = host.nic(|nic| nic.open_ring(PROCESS, 64))?;
-    let options = ContextOptions { host_region: Some((ends.array, ARRAY as u32)), ..ContextOptions::default() };
+    let options = ContextOptions {
+        host_region: Some((ends.array, ARRAY as u32)),
+        overload: Overload::Pause,
+        ..ContextOptions::default()
+    };
     let context = host.install(&handler.image, "spindle", &options, Action::ContextPerMessage)?;
     host.set_word(context, &handler, "block_length", block as u32)?;
     host.set_word(context, &handler, "stride", 2 * block as u32)?;
-    let posted = ends.window(WINDOW, BYTES, ends.array, ARRAY)?;
-    let warm = ends.window(WARM, WARM_BYTES, host.alloc(2 * WARM_BYTES)?, 2 * WARM_BYTES)?;
+    ends.window(WINDOW, BYTES, ends.array, ARRAY)?;
+    ends.window(WARM, WARM_BYTES, host.alloc(2 * WARM_BYTES)?, 2 * WARM_BYTES)?;
     host.listen()?;
     let events = Rc::new(std::cell::RefCell::new(events));
-    let by_event = mode == "spin";
-    ends.measure(bench, block, |bytes| {
+    ends.measure(bench, block, |_| {
         let (host, events) = (ends.receiver.clone(), events.clone());
-        let posted = if bytes == BYTES { posted } else { warm };
         Box::pin(async move {
-            if !by_event {
-                host.record(&posted).await?;
-                return Ok(());
-            }
             let event = host.until(|nic| Ok(nic.poll_event(&mut events.borrow_mut())?)).await?;
             match event.kind {
                 EventKind::Message { dropped: 0, .. } => {}

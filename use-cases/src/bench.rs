@@ -337,6 +337,36 @@ impl Prepared {
     }
 }
 
+/// A window and the buffer that is posted there again for each round.
+#[derive(Clone, Copy, Debug)]
+pub struct Landing {
+    /// The window.
+    pub window: Window,
+    /// Its buffer and record.
+    pub posted: Posted,
+}
+
+impl Landing {
+    /// A window of this address that is complete after so many bytes, with memory for them. Nothing is posted yet.
+    ///
+    /// # Errors
+    /// The NIC refuses.
+    pub fn new(host: &Host, address: u64, bytes: usize) -> Result<Landing> {
+        let window = host.nic(|nic| nic.init_window(PROCESS, address, KEY, bytes as u32))?;
+        let posted = Posted { buffer: host.alloc(bytes)?, size: bytes as u32, record: host.alloc(64)? };
+        Ok(Landing { window, posted })
+    }
+
+    /// Posts the buffer, before programs run: no time of theirs passes.
+    ///
+    /// # Errors
+    /// The NIC refuses.
+    pub fn post(&self, host: &Host) -> Result<()> {
+        host.nic(|nic| nic.post(self.window, self.posted))?;
+        Ok(())
+    }
+}
+
 /// A host: its processor's time, its memory, its NIC. Clones are the same host.
 #[derive(Clone)]
 pub struct Host {
@@ -405,6 +435,16 @@ impl Host {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         ensure!(bytes.len() <= variable.bytes, "`{name}` has {} bytes, {} are set", variable.bytes, bytes.len());
         Ok(self.device().write_state(context, variable.offset, &bytes)?)
+    }
+
+    /// Sets a variable of a handler that is a `spin_target_t`.
+    ///
+    /// # Errors
+    /// As [`Host::set_words`].
+    pub fn set_target(&self, context: ContextId, handler: &Handler, name: &str, to: &Target) -> Result<()> {
+        let (low, high) = (to.address as u32, (to.address >> 32) as u32);
+        let words = [to.node.into(), to.process.into(), low, high, to.key, to.offset];
+        self.set_words(context, handler, name, &words)
     }
 
     /// The words of a variable.

@@ -104,6 +104,8 @@ pub const ALL: &[&dyn Case] = &[
     &crate::ping_pong::PingPong,
     &crate::broadcast::Broadcast,
     &crate::datatypes::Datatypes,
+    &crate::raid::Raid,
+    &crate::storage::Storage,
     &crate::invocation::Invocation,
     &crate::halo3d::Halo,
     &crate::sweep3d::Sweep,

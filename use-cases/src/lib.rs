@@ -22,5 +22,9 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
+#[path = "../raid/case.rs"]
+pub mod raid;
+#[path = "../storage/case.rs"]
+pub mod storage;
 #[path = "../sweep3d/case.rs"]
 pub mod sweep3d;

@@ -1,0 +1,339 @@
+//! Writes to storage nodes with a policy: a capability that is checked, or copies on three nodes.
+
+mod model;
+
+use crate::bench::{window_of, Bench, Change, Host, Landing, Program, Setting, KEY, PROCESS};
+use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::cost::Work;
+use anyhow::Result;
+use spindle::rule_table::Action;
+use spindle::window::{Counting, WindowOptions};
+use spindle::ContextOptions;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The case.
+pub struct Storage;
+
+const HANDLERS: &[(&str, &str)] =
+    &[("auth.c", include_str!("handlers/auth.c")), ("ring.c", include_str!("handlers/ring.c"))];
+const MODES: &[Mode] = &[
+    Mode { name: "auth-host", about: "the storage node's host checks the capability of a write and copies its data" },
+    Mode { name: "auth", about: "a header handler checks the capability; the NIC places the write" },
+    Mode { name: "ring-host", about: "hosts put a write that is complete to the next of three nodes" },
+    Mode { name: "ring", about: "handlers put each packet to the next of three nodes" },
+];
+/// Writes that the client has outstanding when bandwidth is measured.
+const WRITES: usize = 8;
+/// Copies of a ring.
+const COPIES: usize = 3;
+/// Bytes of a capability with its tag, in front of the data.
+const HEADER: usize = 64;
+/// Bytes of an acknowledgement.
+const ACK: usize = 8;
+/// Address of the client's window for write 0, and of the storage nodes'.
+const ACKS: u64 = 0x100;
+const STORE: u64 = 0x200;
+/// Key of the tags.
+const SECRET: [u32; 4] = [0x0123_4567, 0x89ab_cdef, 0x0246_8ace, 0x1357_9bdf];
+
+impl Case for Storage {
+    fn name(&self) -> &'static str {
+        "storage"
+    }
+
+    fn figure(&self) -> &'static str {
+        include_str!("figure.toml")
+    }
+
+    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
+        HANDLERS
+    }
+
+    fn source(&self) -> &'static str {
+        include_str!("case.rs")
+    }
+
+    fn modes(&self) -> &'static [Mode] {
+        MODES
+    }
+
+    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+        let policy = Policy { auth: mode.starts_with("auth"), by_host: mode.ends_with("-host") };
+        let bench = setting.bench(1 + policy.copies())?;
+        let mut store = Store::new(&bench, policy, point as usize)?;
+        // Handlers run on cold processors at first: four rounds reach each of the 16, also with one packet per write.
+        for _ in 0..4 {
+            store.round(WRITES, None)?;
+        }
+        let together = store.round(WRITES, None)?;
+        let single = store.round(1, None)?;
+        if policy.auth {
+            store.round(2, Some(0))?;
+        }
+        let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
+        Measured::new(&bench, [("latency_ns", setting.ns(single as f64)), ("gb_per_s", rate)])
+    }
+
+    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
+        let mut figures = Vec::new();
+        for (host, name) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
+            for (size, text) in [(1024, "1k"), (16384, "16k")] {
+                for (nic, by_host) in [("auth", "auth-host"), ("ring", "ring-host")] {
+                    let get = |mode, what| value(rows, mode, host, size, what);
+                    if let (Some(own), Some(base)) = (get(nic, "latency_ns"), get(by_host, "latency_ns")) {
+                        figures.push((format!("{nic}_latency_{text}{name}"), base / own));
+                    }
+                    if let (Some(own), Some(base)) = (get(nic, "gb_per_s"), get(by_host, "gb_per_s")) {
+                        figures.push((format!("{nic}_bandwidth_{text}{name}"), own / base));
+                    }
+                }
+            }
+        }
+        figures
+    }
+
+    fn broken(&self) -> Vec<Broken> {
+        let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
+        vec![
+            broken("auth", "half of the tag is not compared", "auth.c", "((uint32_t)tag ^ request->tag[0]) | ", ""),
+            broken(
+                "auth",
+                "a write is acknowledged as another",
+                "auth.c",
+                "acks[write][0] = write;",
+                "acks[write][0] = 9;",
+            ),
+            broken(
+                "ring",
+                "a byte is not written",
+                "ring.c",
+                "spin_dma_to_host(offset, spin_payload(p), length);",
+                "spin_dma_to_host(offset, spin_payload(p), length - 1);",
+            ),
+        ]
+    }
+}
+
+/// What is done with a write, and by whom.
+#[derive(Clone, Copy)]
+struct Policy {
+    auth: bool,
+    by_host: bool,
+}
+
+impl Policy {
+    fn copies(self) -> usize {
+        if self.auth {
+            1
+        } else {
+            COPIES
+        }
+    }
+
+    /// Copies that are acknowledged: handlers acknowledge each, the last host all.
+    fn acks(self) -> usize {
+        if self.by_host {
+            1
+        } else {
+            self.copies()
+        }
+    }
+
+    fn header(self) -> usize {
+        if self.auth {
+            HEADER
+        } else {
+            0
+        }
+    }
+}
+
+/// Client, storage nodes, and what the model knows of them.
+struct Store<'a> {
+    bench: &'a Bench,
+    hosts: Vec<Host>,
+    policy: Policy,
+    /// Bytes of data of a write.
+    bytes: usize,
+    /// Bytes from a place to the next in a node's memory, a power of two.
+    place: usize,
+    round: usize,
+    /// Messages of the client.
+    from: u64,
+    /// Address of the places of each storage node.
+    places: Vec<u64>,
+    acks: Vec<Landing>,
+    /// Storage nodes and writes: messages that the hosts take. Empty if handlers do.
+    arrived: Vec<Vec<Landing>>,
+    /// The model's memory of each storage node.
+    stored: Vec<u8>,
+}
+
+impl<'a> Store<'a> {
+    fn new(bench: &'a Bench, policy: Policy, bytes: usize) -> Result<Self> {
+        let hosts = bench.hosts();
+        let place = (policy.header() + bytes).next_power_of_two();
+        let from = hosts[0].alloc(WRITES * place)?;
+        let places: Vec<u64> = hosts[1..].iter().map(|host| host.alloc(WRITES * place)).collect::<Result<_>>()?;
+        let acks = (0..WRITES)
+            .map(|write| Landing::new(&hosts[0], ACKS + write as u64, policy.acks() * ACK))
+            .collect::<Result<_>>()?;
+        let stored = vec![0; WRITES * place];
+        let mut store =
+            Store { bench, hosts, policy, bytes, place, round: 0, from, places, acks, arrived: Vec::new(), stored };
+        for node in 1..store.hosts.len() {
+            match policy.by_host {
+                true => store.open(node)?,
+                false => store.install(node)?,
+            }
+        }
+        store.hosts.iter().try_for_each(Host::listen)?;
+        Ok(store)
+    }
+
+    /// Windows in which a host takes writes: of a ring where they stay.
+    fn open(&mut self, node: usize) -> Result<()> {
+        let (host, size) = (&self.hosts[node], self.policy.header() + self.bytes);
+        let landings = (0..WRITES).map(|write| {
+            let mut landing = Landing::new(host, STORE + write as u64, size)?;
+            if !self.policy.auth {
+                landing.posted.buffer = self.at(node, write);
+            }
+            Ok(landing)
+        });
+        let landings = landings.collect::<Result<_>>()?;
+        self.arrived.push(landings);
+        Ok(())
+    }
+
+    fn install(&self, node: usize) -> Result<()> {
+        let (host, auth) = (&self.hosts[node], self.policy.auth);
+        let handler = self.bench.compile(HANDLERS, if auth { "auth.c" } else { "ring.c" })?;
+        let size = (WRITES * self.place) as u32;
+        let options = ContextOptions { host_region: Some((self.places[node - 1], size)), ..ContextOptions::default() };
+        let context = host.install(&handler.image, "spindle", &options, Action::ContextPerMessage)?;
+        host.set_target(context, &handler, "client", &window_of(0, ACKS, (node - 1) * ACK))?;
+        host.set_word(context, &handler, "place_log", self.place.ilog2())?;
+        if auth {
+            host.set_words(context, &handler, "key", &SECRET)?;
+            // More operations than are ever done: memory that never completes.
+            let options = WindowOptions {
+                address: STORE,
+                key: KEY,
+                threshold: u32::MAX,
+                counting: Counting::Operations,
+                ..WindowOptions::default()
+            };
+            let posted = spindle::rvma::Posted { buffer: self.places[0], size, record: host.alloc(64)? };
+            host.nic(|nic| {
+                let window = nic.open_window(PROCESS, &options)?;
+                nic.post(window, posted)
+            })?;
+        } else if node < COPIES {
+            host.set_target(context, &handler, "next", &window_of(node + 1, STORE, 0))?;
+        }
+        Ok(())
+    }
+
+    /// Address of a write in a storage node.
+    fn at(&self, node: usize, write: usize) -> u64 {
+        self.places[node - 1] + (write * self.place) as u64
+    }
+
+    /// So many writes at once, one of them perhaps with a forged capability: cycles from the client's first put to its last completion.
+    /// All memories are compared. The buffer for a forged write's acknowledgement stays posted: such a round is the last.
+    fn round(&mut self, writes: usize, forged: Option<usize>) -> Result<u64> {
+        const QUIET: u64 = 600;
+        self.round += 1;
+        let (client, size) = (self.hosts[0].clone(), self.policy.header() + self.bytes);
+        let mut puts = Vec::new();
+        for write in 0..writes {
+            self.acks[write].post(&client)?;
+            client.write(self.acks[write].posted.buffer, &vec![0; self.policy.acks() * ACK])?;
+            let offset = write * self.place;
+            let mut message = match self.policy.auth {
+                true => model::header(SECRET, offset, size, write + self.round * WRITES, forged == Some(write)),
+                false => Vec::new(),
+            };
+            message.extend(model::data(self.bytes, write, self.round));
+            client.write(self.from + offset as u64, &message)?;
+            if forged != Some(write) {
+                // The host keeps the data alone; the NIC places what has arrived.
+                let kept = if self.policy.by_host { &message[self.policy.header()..] } else { &message[..] };
+                self.stored[offset..offset + kept.len()].copy_from_slice(kept);
+            }
+            let target = match self.policy.by_host {
+                true => window_of(1, STORE + write as u64, 0),
+                false => window_of(1, STORE, offset),
+            };
+            puts.push((self.from + offset as u64, size, target));
+        }
+        for (node, landings) in self.arrived.iter().enumerate() {
+            landings[..writes].iter().try_for_each(|landing| landing.post(&self.hosts[node + 1]))?;
+        }
+        self.bench.idle(QUIET);
+        let (start, end) = (self.bench.now(), Rc::new(Cell::new(0)));
+        let (acks, seen) = (self.acks.clone(), end.clone());
+        let mut programs: Vec<Program> = vec![Box::pin(async move {
+            // One doorbell for all: a host that has eight writes ready.
+            client.put_all(&puts).await?;
+            for (write, ack) in acks[..puts.len()].iter().enumerate() {
+                if forged != Some(write) {
+                    client.record(&ack.posted).await?;
+                }
+            }
+            seen.set(client.now());
+            Ok(())
+        })];
+        if self.policy.by_host {
+            programs.extend((1..self.hosts.len()).map(|node| self.server(node, writes)));
+        }
+        self.bench.run(programs)?;
+        self.bench.idle(QUIET);
+        for node in 1..self.hosts.len() {
+            let got = self.hosts[node].read(self.places[node - 1], WRITES * self.place)?;
+            self.bench.expect(&format!("storage node {node}"), &got, &self.stored)?;
+        }
+        for write in 0..writes {
+            let wanted = match forged == Some(write) {
+                true => vec![0; self.policy.acks() * ACK],
+                false => model::acknowledgement(write, size).repeat(self.policy.acks()),
+            };
+            let got = self.hosts[0].read(self.acks[write].posted.buffer, wanted.len())?;
+            self.bench.expect("the acknowledgements", &got, &wanted)?;
+        }
+        Ok(end.get() - start)
+    }
+
+    /// The program of a storage node's host. With capabilities it checks and copies each write; in a ring it puts it on, or, at the end,
+    /// acknowledges it.
+    fn server(&self, node: usize, writes: usize) -> Program {
+        let (host, policy, bytes) = (self.hosts[node].clone(), self.policy, self.bytes);
+        let landings = self.arrived[node - 1].clone();
+        let places: Vec<u64> = (0..WRITES).map(|write| self.at(node, write)).collect();
+        Box::pin(async move {
+            let acks = host.alloc(WRITES * ACK)?;
+            for (write, landing) in landings[..writes].iter().enumerate() {
+                host.record(&landing.posted).await?;
+                if policy.auth {
+                    let message = host.read(landing.posted.buffer, HEADER + bytes)?;
+                    // The time of the check is not counted.
+                    if model::tag(SECRET, &message[..32]) != message[32..40] {
+                        continue;
+                    }
+                    host.work(Work::Copy, bytes).await;
+                    host.write(places[write], &message[HEADER..])?;
+                } else if node < COPIES {
+                    host.put(places[write], bytes, &window_of(node + 1, STORE + write as u64, 0)).await?;
+                    continue;
+                }
+                let from = acks + (write * ACK) as u64;
+                let size = (policy.header() + bytes) as u32;
+                host.write(from, &[(write as u32).to_le_bytes(), size.to_le_bytes()].concat())?;
+                host.put(from, ACK, &window_of(0, ACKS + write as u64, 0)).await?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,6 +1,6 @@
 //! Figures: what `figure.toml` declares, and the results that are kept as JSON, CSV and SVG.
 
-use crate::case::{rounded, Case, Row};
+use crate::case::{rounded, Case, Row, ALL};
 use crate::cost::Costs;
 use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
@@ -219,6 +219,37 @@ impl Results {
 /// The figures of a case by key.
 pub fn summary(case: &dyn Case, rows: &[Row]) -> BTreeMap<String, f64> {
     case.summary(rows).into_iter().map(|(key, value)| (key, rounded(value))).collect()
+}
+
+/// The page of the gallery, from the root of the checkout.
+pub const GALLERY: &str = "docs/use-cases.md";
+const BEGIN: &str = "<!-- use cases -->\n";
+const END: &str = "<!-- end of use cases -->\n";
+
+/// The gallery with the table of all targets, from the results that are kept.
+///
+/// # Errors
+/// The page has no place for the table, or a result is wrong.
+pub fn gallery(page: &str, folder: &Path) -> Result<String> {
+    let (before, rest) = page.split_once(BEGIN).with_context(|| format!("{GALLERY} has no line {BEGIN}"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("{GALLERY} has no line {END}"))?;
+    let mut table = String::from(
+        "\n| case | figure | paper | target | limit | measured | commit |\n|---|---|---|---|---|---|---|\n",
+    );
+    for case in ALL {
+        let Some(results) = Results::load(folder, case.name())? else { continue };
+        for target in Declared::of(*case)?.target {
+            let Some(value) = results.summary.get(&target.key) else { continue };
+            let verdict = match target.reached(*value) {
+                Some(false) => ", missed",
+                Some(true) | None => "",
+            };
+            let (what, paper, limit, bound) = (&target.what, &target.paper, &target.limit, target.text());
+            let (name, commit) = (case.name(), &results.commit);
+            table += &format!("| {name} | {what} | {paper} | {bound} | {limit} | {value}{verdict} | {commit} |\n");
+        }
+    }
+    Ok(format!("{before}{BEGIN}{table}\n{END}{after}"))
 }
 
 /// Digest of what the values of a case depend on.

@@ -8,7 +8,7 @@ use spindle_contract::params::Config;
 use spindle_use_cases::bench::Setting;
 use spindle_use_cases::case::{self, by_name, Case, Row, ALL};
 use spindle_use_cases::cost::HostKind;
-use spindle_use_cases::figure::{inputs, summary, Declared, Results, FOLDER};
+use spindle_use_cases::figure::{gallery, inputs, summary, Declared, Results, FOLDER, GALLERY};
 use spindle_use_cases::rates;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -76,7 +76,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let cases = if name == "all" { ALL.to_vec() } else { vec![by_name(name)?] };
     if arguments.draw {
-        return cases.into_iter().try_for_each(|case| draw(case, &arguments.out));
+        cases.into_iter().try_for_each(|case| draw(case, &arguments.out))?;
+        return fill_gallery(&arguments.out);
     }
     let config = Config::by_name(&arguments.config).with_context(|| {
         let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
@@ -101,7 +102,19 @@ fn run(arguments: &Arguments) -> Result<()> {
             println!("{}: written to {}", case.name(), arguments.out.display());
         }
     }
+    if arguments.figure {
+        fill_gallery(&arguments.out)?;
+    }
     Ok(())
+}
+
+/// Writes the table of the gallery, if this is a checkout and these are its figures.
+fn fill_gallery(folder: &Path) -> Result<()> {
+    if folder != Path::new(FOLDER) || !Path::new(GALLERY).exists() {
+        return Ok(());
+    }
+    let page = std::fs::read_to_string(GALLERY).with_context(|| format!("cannot read {GALLERY}"))?;
+    std::fs::write(GALLERY, gallery(&page, folder)?).with_context(|| format!("cannot write {GALLERY}"))
 }
 
 /// Measures the points that are asked for.
@@ -228,10 +241,11 @@ fn list(folder: &Path) -> Result<()> {
 /// Draws a figure from its JSON.
 fn draw(case: &dyn Case, folder: &Path) -> Result<()> {
     let results = Results::load(folder, case.name())?;
-    let results = results.with_context(|| {
+    let mut results = results.with_context(|| {
         format!("{} has no figure; `spindle use-case {} --figure` measures one", case.name(), case.name())
     })?;
     ensure!(results.case == case.name(), "{} holds results of {}", folder.display(), results.case);
+    results.summary = summary(case, &results.rows);
     results.write(&Declared::of(case)?, folder)
 }
 

@@ -4,7 +4,7 @@
 use spindle_contract::params::Config;
 use spindle_use_cases::bench::Setting;
 use spindle_use_cases::case::{self, by_name, ALL};
-use spindle_use_cases::figure::{summary, Declared, Results, FOLDER};
+use spindle_use_cases::figure::{gallery, summary, Declared, Results, FOLDER, GALLERY};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +79,13 @@ fn figures_are_those_of_their_results() {
             assert!(results.summary.contains_key(&target.key), "{}: no value of {}", case.name(), target.key);
         }
     }
+}
+
+#[test]
+fn the_gallery_has_the_kept_figures() {
+    let page = std::fs::read_to_string(repository().join(GALLERY)).unwrap();
+    let fresh = gallery(&page, &repository().join(FOLDER)).unwrap();
+    assert!(page == fresh, "{GALLERY} is out of date; run `spindle use-case all --draw`");
 }
 
 #[test]

@@ -110,6 +110,8 @@ impl Ends {
         let (from, array) = (sender.alloc(BYTES)?, receiver.alloc(ARRAY)?);
         receiver.write(array, &model::before(ARRAY))?;
         sender.write(from, &model::message(BYTES))?;
+        // The sender takes acknowledgements.
+        sender.listen()?;
         Ok(Ends { sender, receiver, from, array })
     }
 

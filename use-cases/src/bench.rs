@@ -33,7 +33,7 @@ pub type Node = Device<NetworkNode, NetworkNode>;
 /// Cycles after reset within which the tables of peers are cleared.
 const CLEARING: u64 = 10_000;
 /// Cycles after which programs that have not ended are given up.
-const PATIENCE: u64 = 20_000_000;
+const PATIENCE: u64 = 2_000_000;
 /// Places of a host's command ring.
 const COMMANDS: usize = 256;
 /// Process of the hosts' windows and doorbell.
@@ -268,13 +268,44 @@ impl Bench {
                 break Ok(());
             }
             if self.now() >= end {
-                break Err(anyhow!("the programs of the hosts do not end within {} cycles", self.setting.patience));
+                let patience = self.setting.patience;
+                break Err(anyhow!(
+                    "the programs of the hosts do not end within {patience} cycles; {}",
+                    self.state_of_nics()
+                ));
             }
             let state = self.state.borrow();
             state.network.run(1);
         };
         self.post_writes(false);
         result
+    }
+
+    /// What the NICs have to say of programs that do not end.
+    fn state_of_nics(&self) -> String {
+        let state_of = |number: usize, host: &mut HostState| -> Result<String> {
+            let stats = host.device.stats()?;
+            let drops: Vec<String> = stats.drop_reasons().map(|(reason, count)| format!("{reason} {count}")).collect();
+            let (resent, failed) = (host.device.segments_resent()?, host.device.failed_puts()?);
+            let fault =
+                host.device.pop_fault()?.map_or(String::new(), |fault| format!(", fault: {}", fault.cause_text().0));
+            Ok(format!(
+                "NIC {number}: {} frames in, {} inside, dropped: [{}], {} messages open, {} failed, {} cells free, {resent} segments sent \
+                 again, {failed} puts given up{fault}",
+                stats.frames_in,
+                stats.inside(),
+                drops.join(", "),
+                stats.messages_open,
+                stats.messages_failed,
+                stats.cells_free,
+            ))
+        };
+        let mut state = self.state.borrow_mut();
+        let states =
+            state.hosts.iter_mut().enumerate().map(|(number, host)| {
+                state_of(number, host).unwrap_or_else(|error| format!("NIC {number}: {error:#}"))
+            });
+        states.collect::<Vec<_>>().join("; ")
     }
 
     fn post_writes(&self, on: bool) {

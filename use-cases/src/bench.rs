@@ -60,8 +60,6 @@ pub struct Setting {
     pub patience: u64,
     /// Replacements in the sources of handlers: tests break handlers by them.
     pub changes: Vec<Change>,
-    /// Write what the NICs did here.
-    pub trace: Option<std::path::PathBuf>,
 }
 
 /// A replacement in a handler's source.
@@ -91,7 +89,6 @@ impl Setting {
             costs,
             patience: PATIENCE,
             changes: Vec::new(),
-            trace: None,
         })
     }
 
@@ -135,7 +132,7 @@ impl Setting {
         let options = |seed| Options { seed, host_latency: (cost.bus, cost.bus), ..Options::default() };
         let card = |number: usize| -> Result<SimDevice> {
             let mut card = SimDevice::new(&self.source, &self.config, options(number as u64 + 1))?;
-            card.set_tracing(self.trace.is_some());
+            card.set_tracing(false);
             Ok(card)
         };
         let network = Network::new((0..nodes).map(card).collect::<Result<_>>()?, wire);

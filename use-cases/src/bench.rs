@@ -119,15 +119,7 @@ impl Setting {
     /// # Errors
     /// A model cannot be built, or a NIC does not answer.
     pub fn bench(&self, nodes: usize) -> Result<Bench> {
-        self.bench_on(nodes, self.wire_options()?)
-    }
-
-    /// As [`Setting::bench`], on another wire.
-    ///
-    /// # Errors
-    /// As [`Setting::bench`].
-    pub fn bench_on(&self, nodes: usize, wire: WireOptions) -> Result<Bench> {
-        ensure!((1..=16).contains(&nodes), "{nodes} nodes; this bench has 1 to 16, `spindle network` is for more");
+        ensure!((1..=16).contains(&nodes), "{nodes} nodes; the bench has 1 to 16: choose so many");
         let cost = HostCost::new(&self.costs, self.host, self.config.clock_mhz)?;
         let options = |seed| Options { seed, host_latency: (cost.bus, cost.bus), ..Options::default() };
         let card = |number: usize| -> Result<SimDevice> {
@@ -135,7 +127,7 @@ impl Setting {
             card.set_tracing(false);
             Ok(card)
         };
-        let network = Network::new((0..nodes).map(card).collect::<Result<_>>()?, wire);
+        let network = Network::new((0..nodes).map(card).collect::<Result<_>>()?, self.wire_options()?);
         let open = |number: usize| -> Result<HostState> {
             let node = network.node(number);
             let mut device = Device::open(node.clone(), node)?;
@@ -473,17 +465,6 @@ impl Host {
         let (low, high) = (to.address as u32, (to.address >> 32) as u32);
         let words = [to.node.into(), to.process.into(), low, high, to.key, to.offset];
         self.set_words(context, handler, name, &words)
-    }
-
-    /// The words of a variable.
-    ///
-    /// # Errors
-    /// The image has no such variable, or the NIC refuses.
-    pub fn words(&self, context: ContextId, handler: &Handler, name: &str) -> Result<Vec<u32>> {
-        let variable = variable(&handler.elf, &handler.image, name)?;
-        let mut bytes = vec![0; variable.bytes];
-        self.device().read_state(context, variable.offset, &mut bytes)?;
-        Ok(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
     }
 
     /// Spindle packets that no handler takes go to windows from now on, and the receiver is on. Call it after all rules are there.

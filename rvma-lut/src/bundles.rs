@@ -224,4 +224,6 @@ pub struct BatchSource {
     pub halt_pid: Signal<In, Bits<6>>,
     /// Number of the command that failed.
     pub halt_at: Signal<In, Bits<16>>,
+    /// With `halt`: the ring begins again with that command by itself.
+    pub halt_again: Signal<In, Bit>,
 }

@@ -13,7 +13,8 @@
 //! search. No register changes while no ring has commands.
 //!
 //! A ring whose command failed is **stopped**: the commands fetched after that command are discarded. RING_TAIL
-//! restarts the ring with the failed command when no batch of any ring is under way. An opened ring starts in the same
+//! restarts the ring with the failed command when no batch of any ring is under way. A ring that stops with `halt_again`
+//! restarts in the same way without RING_TAIL, after the other rings that have commands. An opened ring starts in the same
 //! way with command 0, so commands left from the previous ring do no harm. A ring is opened or closed when no read is
 //! under way, so that the process may reuse the memory of a closed ring.
 
@@ -314,7 +315,8 @@ impl CommandRings {
         let halted = repeat::<64>(self.batch.halt.val()) & (bits::<64>(1) << self.batch.halt_pid.val());
         let written = repeat::<64>(self.tail.valid.val()) & (bits::<64>(1) << self.tail.pid.val());
         let kept = (self.pending.q.val() & !(own & repeat::<64>(forgets))) | (own & repeat::<64>(remembers));
-        self.pending.d.next = (kept & !halted) | written;
+        let begins_again = halted & repeat::<64>(self.batch.halt_again.val());
+        self.pending.d.next = (kept & !halted) | begins_again | written;
         let closed = repeat::<64>(set_anew) & (bits::<64>(1) << self.ring.val().pid);
         self.stops.d.next = (self.stops.q.val() & !(own & repeat::<64>(resumed))) | closed | halted;
     }

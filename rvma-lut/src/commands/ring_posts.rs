@@ -20,11 +20,11 @@
 //! between.
 //!
 //! A put, get or frame takes 2 cycles, or as long as its receiver takes: RING_DONE counts it when it has been handed on. One that
-//! is not taken for [`PATIENCE`] cycles stops its ring with NO_SLOT, so that the other rings go on.
+//! is not taken for [`PATIENCE`] cycles leaves its ring, which is fetched again from there on, so that the other rings go on.
 //!
 //! Commands of the doorbell and of rings do not mix: while `pause` is high no command begins, and `idle` is high when
 //! none is under way. A command that fails stops its ring; the commands after it are discarded. RING_DONE is written at
-//! the end of a batch (16 commands at most) and after a failure.
+//! the end of a batch (16 commands at most) and after a failure; a put or frame that was not taken is none.
 
 use crate::commands::put_arbiter::{put_of_process, ProcessPut};
 use crate::host_access::frame_sends::FrameSend;
@@ -378,21 +378,22 @@ impl RingPosts {
         self.error.next = job.error;
         if posts {
             self.error.next = bits::<4>(doorbell_error::NONE);
-            if !to_queue {
-                self.error.next = bits::<4>(doorbell_error::NO_SLOT) & repeat::<4>(!hands_on);
-            } else if self.queue_command.small.val() {
+            if to_queue & self.queue_command.small.val() {
                 self.error.next = bits::<4>(doorbell_error::BAD_ARGUMENT);
-            } else if !self.queue_command.ok.val() {
+            } else if to_queue & !self.queue_command.ok.val() {
                 self.error.next = bits::<4>(doorbell_error::NO_SLOT);
             }
         }
         let counts = posted | (starts & needs_no_post & !discarded);
-        let fails = counts & self.error.val().any();
+        // A put or frame that was not taken ends nothing: its ring begins again with that command.
+        let leaves = posted & !to_queue & !hands_on;
+        let fails = (counts & self.error.val().any()) | leaves;
         self.buffer_posted.next = posted & to_queue & !self.error.val().any();
         self.batch.done.next = ends & ended.last;
         self.batch.halt.next = fails;
         self.batch.halt_pid.next = ended.pid;
         self.batch.halt_at.next = ended.number;
+        self.batch.halt_again.next = leaves;
         self.report_out_valid.d.next = fails | (counts & ended.last);
         if counts {
             let done = if fails { ended.number } else { ended.number + 1 };

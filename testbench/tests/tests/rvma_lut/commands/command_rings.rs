@@ -83,7 +83,8 @@ impl Ring {
     }
 
     /// RING_DONE: commands carried out, and why the next one is not.
-    fn done(&self, bench: &mut Bench) -> (u32, u32) {
+    /// RING_DONE: commands done, and the reason why the ring stands still.
+    pub fn done(&self, bench: &mut Bench) -> (u32, u32) {
         let (word, error) = bench.csr(false, doorbell::BASE + u32::from(self.pid) * PAGE + doorbell::RING_DONE, 0);
         assert!(!error && word >> 24 == 0);
         (word & 0xFFFF, word >> 16)

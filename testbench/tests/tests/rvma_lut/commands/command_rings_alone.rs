@@ -65,6 +65,8 @@ struct Taken {
     last: bool,
     /// It fails: an overrun, an error of the host, or a command that cannot be carried out.
     fails: bool,
+    /// If it fails, its ring begins again with this command by itself.
+    again: bool,
     /// The line is the one of process, generation, number. None after an overrun or an error.
     line: Option<Source>,
 }
@@ -91,13 +93,16 @@ struct Bench {
     latency: u64,
     /// Of a thousand commands.
     failures: u32,
+    /// Percent of the failures after which the ring begins again by itself.
+    agains: u32,
     errors: u32,
     /// Percent of the cycles in which the consumer takes and ends commands, and the host takes reads.
     pace: [u32; 3],
-    /// Commands carried out, discarded, failed; reads; overruns.
+    /// Commands carried out, discarded, failed, failed with a ring that begins again by itself; overruns.
     done: u64,
     discarded: u64,
     failed: u64,
+    again: u64,
     overruns: u64,
     most_under_way: usize,
 }
@@ -121,6 +126,7 @@ impl Bench {
         dut.batch.line_ready.set(false);
         dut.batch.done.set(false);
         dut.batch.halt.set(false);
+        dut.batch.halt_again.set(false);
         dut.reset();
         dut.ticks(PROCESSES + 1);
         Bench {
@@ -139,11 +145,13 @@ impl Bench {
             jump: None,
             latency: 1,
             failures: 0,
+            agains: 0,
             errors: 0,
             pace: [100; 3],
             done: 0,
             discarded: 0,
             failed: 0,
+            again: 0,
             overruns: 0,
             most_under_way: 0,
         }
@@ -249,7 +257,8 @@ impl Bench {
                 );
                 if halts {
                     self.failed += 1;
-                    ring.stopped = true;
+                    ring.stopped = !command.again;
+                    self.again += u64::from(command.again);
                 } else {
                     self.done += 1;
                     ring.done = ring.done.wrapping_add(1);
@@ -260,6 +269,7 @@ impl Bench {
                 (ring.done, ring.tail) = (at, at);
             }
             self.dut.batch.halt.set(halts);
+            self.dut.batch.halt_again.set(command.again);
             self.dut.batch.halt_pid.set(bits(command.pid));
             self.dut.batch.halt_at.set(bits(u64::from(at.unwrap_or(command.number))));
             self.dut.batch.done.set(command.last);
@@ -289,7 +299,8 @@ impl Bench {
                 }
             }
             let fails = source.is_none() || self.rng.random_range(0..1000) < self.failures;
-            self.taken.push_back(Taken { pid, number, last, fails, line: source });
+            let again = self.rng.random_range(0..100) < self.agains;
+            self.taken.push_back(Taken { pid, number, last, fails, again, line: source });
             self.dut.batch.line_ready.set(!batch.overrun);
             self.dut.batch.ready.set(last);
             self.lines -= usize::from(!batch.overrun);
@@ -379,6 +390,7 @@ fn every_command_is_carried_out_once_and_in_order() {
             bench.latency = [1, 30, 400][round % 3];
             // In the last rounds most rings are stopped most of the time.
             bench.failures = [0, 10, 60, 400][round / 3];
+            bench.agains = [0, 30, 100][round % 3];
             bench.errors = [20, 0, 100][round / 2 % 3];
             bench.pace = [[100, 100, 100], [90, 30, 50], [20, 90, 100], [70, 70, 20]][round % 4];
             for _ in 0..share(4000) {
@@ -404,8 +416,8 @@ fn every_command_is_carried_out_once_and_in_order() {
             }
             bench.drain();
         }
-        let seen = [bench.done, bench.discarded, bench.failed];
-        assert!(seen.iter().all(|count| *count > 5), "{seen:?} carried out, discarded, failed");
+        let seen = [bench.done, bench.discarded, bench.failed - bench.again, bench.again];
+        assert!(seen.iter().all(|count| *count > 5), "{seen:?} carried out, discarded, failed, begun again");
         assert!(bench.most_under_way == UNDER_WAY, "{} commands under way at most", bench.most_under_way);
     });
 }

@@ -225,13 +225,13 @@ struct Pace {
 }
 
 const PACES: [Pace; 6] = [
-    Pace { offers: 100, region: 100, table: 100, answers: 100, queue: 100, receivers: 100, refuses: 1, bad: 1 },
+    Pace { offers: 100, region: 100, table: 100, answers: 100, queue: 100, receivers: 100, refuses: 4, bad: 1 },
     Pace { offers: 70, region: 30, table: 50, answers: 40, queue: 20, receivers: 50, refuses: 10, bad: 30 },
     // The table answers late: commands wait for it.
-    Pace { offers: 100, region: 100, table: 90, answers: 10, queue: 90, receivers: 90, refuses: 2, bad: 2 },
+    Pace { offers: 100, region: 100, table: 90, answers: 10, queue: 90, receivers: 90, refuses: 4, bad: 2 },
     // Receivers that take a word in 200 or 300 cycles.
     Pace { offers: 100, region: 90, table: 90, answers: 90, queue: 90, receivers: 0, refuses: 2, bad: 2 },
-    Pace { offers: 100, region: 100, table: 100, answers: 100, queue: 5, receivers: 80, refuses: 2, bad: 5 },
+    Pace { offers: 100, region: 100, table: 100, answers: 100, queue: 5, receivers: 80, refuses: 4, bad: 5 },
     Pace { offers: 20, region: 100, table: 20, answers: 100, queue: 100, receivers: 100, refuses: 5, bad: 60 },
 ];
 
@@ -520,6 +520,8 @@ impl Bench {
 
         // The command that is with its receiver.
         let mut ends: Option<(Command, u32)> = None;
+        // A put or frame is given up: its ring begins again with that command.
+        let mut leaves = false;
         let mut posted = false;
         let (mut post, mut put, mut frame) = (None, None, None);
         if let Some((command, waits)) = stages.posting {
@@ -542,8 +544,9 @@ impl Bench {
                         put = Some(command.put());
                     }
                     let late = waits + 1 == PATIENCE;
-                    self.seen.given_up += u32::from(late && !taken);
-                    (taken || late, if taken { doorbell_error::NONE } else { doorbell_error::NO_SLOT })
+                    leaves = late && !taken;
+                    self.seen.given_up += u32::from(leaves);
+                    (taken || late, doorbell_error::NONE)
                 }
             };
             if taken {
@@ -554,7 +557,7 @@ impl Bench {
                     SEND_FRAME => &mut self.seen.sent,
                     _ => &mut self.seen.put,
                 };
-                *count += u32::from(error == doorbell_error::NONE);
+                *count += u32::from(error == doorbell_error::NONE && !leaves);
             }
         }
         let found = dut.queue_command.valid.is_high().then(|| dut.queue_command.payload.get());
@@ -592,20 +595,22 @@ impl Bench {
                 }
             }
         }
-        let failed = ends.filter(|(_, error)| *error != 0).map(|(command, _)| command);
+        let failed = ends.filter(|(_, error)| *error != 0 || leaves).map(|(command, _)| command);
         let found = dut.batch.halt.is_high().then(|| (dut.batch.halt_pid.number(), dut.batch.halt_at.number()));
         assert_eq!(found, failed.map(|command| (command.pid, u64::from(command.number))), "{at}");
+        assert_eq!(dut.batch.halt_again.is_high(), leaves, "{at}");
         let over = ends.map(|(command, _)| command).or(discarded);
         assert_eq!(dut.batch.done.is_high(), over.is_some_and(|command| command.last), "{at}");
 
         // The stages move.
         if let Some((command, error)) = ends {
             self.seen.errors[error as usize] += 1;
-            let done = if error == 0 { command.number.wrapping_add(1) } else { command.number };
-            if error != 0 || command.last {
+            let fails = failed.is_some();
+            let done = if fails { command.number } else { command.number.wrapping_add(1) };
+            if fails || command.last {
                 stages.report = Some((command.pid, u64::from(error) << 16 | u64::from(done)));
             }
-            if error != 0 {
+            if fails {
                 self.stopped |= 1 << command.pid;
             }
         }
@@ -711,7 +716,7 @@ fn cycles_of_a_command() {
     });
 }
 
-/// A command that its receiver takes in the last cycle of its patience is carried out; a cycle later its ring has stopped.
+/// A command that its receiver takes in the last cycle of its patience is carried out; a cycle later its ring is left.
 #[test]
 fn the_last_cycle_of_patience_counts() {
     run_with_wave_on_failure("ring_posts_patience", |wave| {

@@ -2,18 +2,14 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Prepared, Program, Setting, KEY, PROCESS};
+use crate::bench::{window_of, Bench, Host, Prepared, Program, Setting, KEY, PROCESS};
 use crate::case::{value, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use spindle::rule_table::{Action, Delivery, Message};
 use spindle::rvma::{Posted, Window};
-use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextId, ContextOptions};
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Broadcast;
 
 const HANDLERS: &[(&str, &str)] =
     &[("p4.c", include_str!("handlers/p4.c")), ("stream.c", include_str!("handlers/stream.c"))];
@@ -37,81 +33,67 @@ const ROUNDS: usize = 2;
 /// Cycles after which the NICs are idle: the last acknowledgements have come.
 const QUIET: u64 = 400;
 
-impl Case for Broadcast {
-    fn name(&self) -> &'static str {
-        "broadcast"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "broadcast",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
-
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
-    }
-
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let bench = setting.bench(point as usize)?;
-        let nodes = bench.set_up(|| {
-            let nodes: Vec<Node> =
-                bench.hosts().into_iter().map(|host| Node::new(host, mode)).collect::<Result<_>>()?;
-            if mode != "rdma" {
-                install(&bench, &nodes, mode)?;
-            }
-            nodes.iter().try_for_each(|node| node.host.listen())?;
-            Ok(nodes)
-        })?;
-        prepare(&bench, &nodes, mode)?;
-        warm(&bench, &nodes)?;
-        let mut times = [0.0; 2];
-        for (size, time) in times.iter_mut().enumerate() {
-            let mut cycles = 0;
-            for round in 0..ROUNDS {
-                let taken = broadcast(&bench, &nodes, mode, size, round)?;
-                cycles += if round == 0 { 0 } else { taken };
-            }
-            *time = setting.ns(cycles as f64 / (ROUNDS - 1) as f64);
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let bench = setting.bench(point as usize)?;
+    let nodes = bench.set_up(|| {
+        let nodes: Vec<Node> = bench.hosts().into_iter().map(|host| Node::new(host, mode)).collect::<Result<_>>()?;
+        if mode != "rdma" {
+            install(&bench, &nodes, mode)?;
         }
-        Measured::new(&bench, [("time_8_ns", times[0]), ("time_64k_ns", times[1])])
+        nodes.iter().try_for_each(|node| node.host.listen())?;
+        Ok(nodes)
+    })?;
+    prepare(&bench, &nodes, mode)?;
+    warm(&bench, &nodes)?;
+    let mut times = [0.0; 2];
+    for (size, time) in times.iter_mut().enumerate() {
+        let mut cycles = 0;
+        for round in 0..ROUNDS {
+            let taken = broadcast(&bench, &nodes, mode, size, round)?;
+            cycles += if round == 0 { 0 } else { taken };
+        }
+        *time = setting.ns(cycles as f64 / (ROUNDS - 1) as f64);
     }
+    Measured::new(&bench, [("time_8_ns", times[0]), ("time_64k_ns", times[1])])
+}
 
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for (host, name) in [("pcie", ""), ("integrated", "_integrated")] {
-            for size in ["8", "64k"] {
-                let time = |mode| value(rows, mode, host, 16, &format!("time_{size}_ns"));
-                for mode in ["rdma", "p4"] {
-                    if let (Some(stream), Some(other)) = (time("stream"), time(mode)) {
-                        figures.push((format!("{mode}_{size}{name}"), other / stream));
-                    }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, name) in [("pcie", ""), ("integrated", "_integrated")] {
+        for size in ["8", "64k"] {
+            let time = |mode| value(rows, mode, host, 16, &format!("time_{size}_ns"));
+            for mode in ["rdma", "p4"] {
+                if let (Some(stream), Some(other)) = (time("stream"), time(mode)) {
+                    figures.push((format!("{mode}_{size}{name}"), other / stream));
                 }
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
-        vec![
-            broken(
-                "p4",
-                "the children get their bytes from another place",
-                "p4.c",
-                "task->buf_off, task->msg_len",
-                "8, task->msg_len",
-            ),
-            broken("stream", "the payload begins a byte early", "stream.c", "spin_payload(p),", "spin_payload(p) - 1,"),
-        ]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[
+    Broken::new(
+        "p4",
+        "the children get their bytes from another place",
+        "p4.c",
+        "task->buf_off, task->msg_len",
+        "8, task->msg_len",
+    ),
+    Broken::new("stream", "the payload begins a byte early", "stream.c", "spin_payload(p),", "spin_payload(p) - 1,"),
+];
 
 /// A host and what it needs for its part. Both windows of a node have the same memory, which a handler can name by an offset.
 struct Node {
@@ -125,31 +107,10 @@ struct Node {
 impl Node {
     fn new(host: Host, mode: &str) -> Result<Node> {
         let memory = host.alloc(SIZES[1])?;
-        // Memory that takes any number of messages: without records, for hosts that poll the last byte.
-        let endless = |address| WindowOptions {
-            address,
-            key: KEY,
-            threshold: u32::MAX,
-            counting: Counting::Operations,
-            ..WindowOptions::default()
-        };
-        let open = |options: &WindowOptions, bytes: usize| -> Result<Window> {
-            let window = host.nic(|nic| nic.open_window(PROCESS, options))?;
-            if options.threshold == u32::MAX {
-                let posted = Posted { buffer: memory, size: bytes as u32, record: host.alloc(64)? };
-                host.nic(|nic| nic.post(window, posted))?;
-            }
-            Ok(window)
-        };
-        open(&endless(WARM), SIZES[0])?;
-        let of_size = |size: usize| {
-            let counted = WindowOptions {
-                address: WINDOWS[size],
-                key: KEY,
-                threshold: SIZES[size] as u32,
-                ..WindowOptions::default()
-            };
-            open(&if mode == "rdma" { endless(WINDOWS[size]) } else { counted }, SIZES[size])
+        host.endless_window(WARM, memory, SIZES[0])?;
+        let of_size = |size: usize| match mode {
+            "rdma" => host.endless_window(WINDOWS[size], memory, SIZES[size]),
+            _ => Ok(host.nic(|nic| nic.init_window(PROCESS, WINDOWS[size], KEY, SIZES[size] as u32))?),
         };
         let windows = [of_size(0)?, of_size(1)?];
         let records = [host.alloc(64)?, host.alloc(64)?];

@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Program, Setting, KEY, PROCESS};
+use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
 use crate::case::{value, Broken, Case, Measured, Mode, Row};
 use anyhow::{bail, Result};
 use spindle::events::EventKind;
@@ -11,9 +11,6 @@ use spindle::rvma::Posted;
 use spindle::{ContextOptions, Overload};
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Datatypes;
 
 const HANDLERS: &[(&str, &str)] = &[("unpack.c", include_str!("../../handlers/examples/unpack.c"))];
 const MODES: &[Mode] = &[
@@ -32,66 +29,53 @@ const WARM: u64 = 0x6F;
 /// Cycles after which the NICs are idle.
 const QUIET: u64 = 2000;
 
-impl Case for Datatypes {
-    fn name(&self) -> &'static str {
-        "datatypes"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "datatypes",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let bench = setting.bench(2)?;
+    let cycles = match mode {
+        "rdma" => by_host(&bench, point as usize, BYTES)?,
+        "chunks" => by_host(&bench, point as usize, CHUNK)?,
+        _ => by_nic(&bench, point as usize)?,
+    } as f64;
+    let (bits, time) = (8.0 * BYTES as f64, setting.ns(cycles));
+    Measured::new(
+        &bench,
+        [("completion_ns", time), ("unpack_bits_per_cycle", bits / cycles), ("gb_per_s", bits / time)],
+    )
+}
 
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
-    }
-
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let bench = setting.bench(2)?;
-        let cycles = match mode {
-            "rdma" => by_host(&bench, point as usize, BYTES)?,
-            "chunks" => by_host(&bench, point as usize, CHUNK)?,
-            _ => by_nic(&bench, point as usize)?,
-        } as f64;
-        let (bits, time) = (8.0 * BYTES as f64, setting.ns(cycles));
-        Measured::new(
-            &bench,
-            [("completion_ns", time), ("unpack_bits_per_cycle", bits / cycles), ("gb_per_s", bits / time)],
-        )
-    }
-
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for block in [64, 256, 1024, 4096] {
-            let row = |mode, name| value(rows, mode, "pcie", block, name);
-            figures.extend(row("spin", "unpack_bits_per_cycle").map(|rate| (format!("unpack_{block}"), rate)));
-            for mode in ["rdma", "chunks"] {
-                if let (Some(spin), Some(other)) = (row("spin", "completion_ns"), row(mode, "completion_ns")) {
-                    figures.push((format!("over_{mode}_{block}"), other / spin));
-                }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for block in [64, 256, 1024, 4096] {
+        let row = |mode, name| value(rows, mode, "pcie", block, name);
+        figures.extend(row("spin", "unpack_bits_per_cycle").map(|rate| (format!("unpack_{block}"), rate)));
+        for mode in ["rdma", "chunks"] {
+            if let (Some(spin), Some(other)) = (row("spin", "completion_ns"), row(mode, "completion_ns")) {
+                figures.push((format!("over_{mode}_{block}"), other / spin));
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
-        vec![broken(
-            "spin",
-            "a block is as far from the next as it is long",
-            "unpack.c",
-            "offset += length + step - block;",
-            "offset += length;",
-        )]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[Broken::new(
+    "spin",
+    "a block is as far from the next as it is long",
+    "unpack.c",
+    "offset += length + step - block;",
+    "offset += length;",
+)];
 
 /// What both ends share: the sender with two prepared puts, the receiver with an array.
 struct Ends {

@@ -3,15 +3,12 @@
 mod model;
 
 use crate::bench::{Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::case::{value, Case, Measured, Mode, Row, HOSTS};
 use crate::channel::{Endpoint, Shape, Way};
 use anyhow::Result;
 use model::{Grid, FACES};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Halo;
 
 const MODES: &[Mode] = &[
     Mode { name: "rvma", about: "a put into the mailbox of each face; its record is the completion" },
@@ -24,70 +21,56 @@ const ITERATIONS: usize = 4;
 /// Faces of two iterations may be under way at a time: a neighbour is at most one iteration ahead.
 const LANES: usize = 2;
 
-impl Case for Halo {
-    fn name(&self) -> &'static str {
-        "halo3d"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "halo3d",
+    figure: include_str!("figure.toml"),
+    handlers: &[],
+    source: concat!(include_str!("case.rs"), include_str!("../src/channel.rs")),
+    modes: MODES,
+    run,
+    summary,
+    broken: &[],
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
-
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    fn source(&self) -> &'static str {
-        concat!(include_str!("case.rs"), include_str!("../src/channel.rs"))
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let (way, setting) = Way::of(mode, setting)?;
-        let bench = setting.bench(GRID.nodes())?;
-        let bytes = point as usize;
-        let shape = Shape { bytes, messages: ITERATIONS, lanes: LANES };
-        let endpoint = |host| -> Result<_> {
-            let mut endpoint = Endpoint::new(host, way)?;
-            for face in 0..FACES {
-                endpoint.send_to(GRID.neighbour(endpoint.host().number(), face), face ^ 1, shape)?;
-                endpoint.receive_from(shape)?;
-            }
-            endpoint.host().listen()?;
-            Ok(Rc::new(RefCell::new(endpoint)))
-        };
-        let endpoints = bench.set_up(|| bench.hosts().into_iter().map(endpoint).collect::<Result<Vec<_>>>())?;
-        // When the last host has ended each iteration.
-        let ends = Rc::new(RefCell::new(vec![0; ITERATIONS]));
-        let programs = endpoints.iter().map(|endpoint| program(endpoint.clone(), bytes, ends.clone())).collect();
-        bench.run(programs)?;
-        let wanted = model::received(GRID, bytes, ITERATIONS);
-        for (node, endpoint) in endpoints.iter().enumerate() {
-            for (face, wanted) in wanted[node].iter().enumerate() {
-                bench.expect(&format!("face {face} of node {node}"), &endpoint.borrow().received(face)?, wanted)?;
-            }
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let (way, setting) = Way::of(mode, setting)?;
+    let bench = setting.bench(GRID.nodes())?;
+    let bytes = point as usize;
+    let shape = Shape { bytes, messages: ITERATIONS, lanes: LANES };
+    let endpoint = |host| -> Result<_> {
+        let mut endpoint = Endpoint::new(host, way)?;
+        for face in 0..FACES {
+            endpoint.send_to(GRID.neighbour(endpoint.host().number(), face), face ^ 1, shape)?;
+            endpoint.receive_from(shape)?;
         }
-        let ends = ends.borrow();
-        let cycles = (ends[ITERATIONS - 1] - ends[0]) as f64 / (ITERATIONS - 1) as f64;
-        Measured::new(&bench, [("iteration_ns", setting.ns(cycles))])
+        endpoint.host().listen()?;
+        Ok(Rc::new(RefCell::new(endpoint)))
+    };
+    let endpoints = bench.set_up(|| bench.hosts().into_iter().map(endpoint).collect::<Result<Vec<_>>>())?;
+    // When the last host has ended each iteration.
+    let ends = Rc::new(RefCell::new(vec![0; ITERATIONS]));
+    let programs = endpoints.iter().map(|endpoint| program(endpoint.clone(), bytes, ends.clone())).collect();
+    bench.run(programs)?;
+    let wanted = model::received(GRID, bytes, ITERATIONS);
+    for (node, endpoint) in endpoints.iter().enumerate() {
+        for (face, wanted) in wanted[node].iter().enumerate() {
+            bench.expect(&format!("face {face} of node {node}"), &endpoint.borrow().received(face)?, wanted)?;
+        }
     }
+    let ends = ends.borrow();
+    let cycles = (ends[ITERATIONS - 1] - ends[0]) as f64 / (ITERATIONS - 1) as f64;
+    Measured::new(&bench, [("iteration_ns", setting.ns(cycles))])
+}
 
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        speedups(rows, "iteration_ns", &[(64, "64"), (1024, "1k"), (16384, "16k")])
-    }
-
-    fn broken(&self) -> Vec<Broken> {
-        Vec::new()
-    }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    speedups(rows, "iteration_ns", &[(64, "64"), (1024, "1k"), (16384, "16k")])
 }
 
 /// How many times as fast RVMA is as RDMA.
 pub fn speedups(rows: &[Row], name: &str, points: &[(u64, &str)]) -> Vec<(String, f64)> {
     let mut figures = Vec::new();
-    for (host, ending) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
+    for (host, ending) in HOSTS {
         for (point, text) in points {
             let time = |mode| value(rows, mode, host, *point, name);
             for (mode, what) in [("rdma", "speedup"), ("rdma-imm", "speedup_imm")] {

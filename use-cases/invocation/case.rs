@@ -2,8 +2,8 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
+use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::{ensure, Context, Result};
 use model::{Fault, Server, FAULTS, HEADER, LEASES, PLACES};
@@ -13,9 +13,6 @@ use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextId, ContextOptions, Target};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// The case.
-pub struct Invocation;
 
 const HANDLERS: &[(&str, &str)] = &[("invoke.c", include_str!("handlers/invoke.c"))];
 const MODES: &[Mode] = &[
@@ -50,63 +47,52 @@ const REQUESTS: usize = BURSTS * WORKERS + 2 * ROUNDS;
 const ARRIVES: u64 = 20_000;
 const QUIET: u64 = 1500;
 
-impl Case for Invocation {
-    fn name(&self) -> &'static str {
-        "invocation"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "invocation",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let bench = setting.bench(2)?;
+    let cycles = invocations(&bench, mode, point as usize)?;
+    Measured::new(&bench, [("latency_ns", setting.ns(cycles)), ("cycles", cycles)])
+}
 
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
-    }
-
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let bench = setting.bench(2)?;
-        let cycles = invocations(&bench, mode, point as usize)?;
-        Measured::new(&bench, [("latency_ns", setting.ns(cycles)), ("cycles", cycles)])
-    }
-
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for (host, name) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
-            for point in [8, 1024] {
-                let cycles = |mode| value(rows, mode, host, point, "cycles");
-                for mode in ["spin", "host"] {
-                    if let (Some(taken), Some(raw)) = (cycles(mode), cycles("raw")) {
-                        figures.push((format!("added_cycles_{mode}_{point}{name}"), taken - raw));
-                    }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, name) in HOSTS {
+        for point in [8, 1024] {
+            let cycles = |mode| value(rows, mode, host, point, "cycles");
+            for mode in ["spin", "host"] {
+                if let (Some(taken), Some(raw)) = (cycles(mode), cycles("raw")) {
+                    figures.push((format!("added_cycles_{mode}_{point}{name}"), taken - raw));
                 }
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |what, from, to| Broken { mode: "spin", what, change: Change { file: "invoke.c", from, to } };
-        vec![
-            broken("a lease never expires", "deadline - now) <= 0", "deadline - now) == 1"),
-            broken("any lease will do", "word != shown", "word == 1"),
-            broken("a word of zeros is a lease", "shown == 0", "false"),
-            broken(
-                "a busy worker gets a request",
-                "idle = spin_amo_and(&shared->idle, ~worker);",
-                "idle = shared->idle;",
-            ),
-            broken("the request is a byte late", "mailboxes | worker, 0", "mailboxes | worker, 1"),
-        ]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[
+    Broken::new("spin", "a lease never expires", "invoke.c", "deadline - now) <= 0", "deadline - now) == 1"),
+    Broken::new("spin", "any lease will do", "invoke.c", "word != shown", "word == 1"),
+    Broken::new("spin", "a word of zeros is a lease", "invoke.c", "shown == 0", "false"),
+    Broken::new(
+        "spin",
+        "a busy worker gets a request",
+        "invoke.c",
+        "idle = spin_amo_and(&shared->idle, ~worker);",
+        "idle = shared->idle;",
+    ),
+    Broken::new("spin", "the request is a byte late", "invoke.c", "mailboxes | worker, 0", "mailboxes | worker, 1"),
+];
 
 /// Who dispatches, at the server.
 #[derive(Clone, Copy)]

@@ -2,19 +2,15 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
+use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
-use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextOptions, Target};
 use spindle_contract::params::SEGMENT_BYTES;
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The case.
-pub struct PingPong;
 
 const HANDLERS: &[(&str, &str)] = &[
     ("p4.c", include_str!("handlers/p4.c")),
@@ -37,69 +33,56 @@ const COUNTED: usize = 2;
 /// Messages of at least so many packets warm several processors each.
 const LONG: usize = 64 << 10;
 
-impl Case for PingPong {
-    fn name(&self) -> &'static str {
-        "ping-pong"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "ping-pong",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let bench = setting.bench(2)?;
+    let bytes = point as usize;
+    let cycles = if mode == "rdma" { by_hosts(&bench, bytes)? } else { by_nic(&bench, mode, bytes)? };
+    let half = setting.ns(cycles / 2.0);
+    Measured::new(&bench, [("half_rtt_ns", half), ("gb_per_s", 8.0 * bytes as f64 / half)])
+}
 
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
-    }
-
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let bench = setting.bench(2)?;
-        let bytes = point as usize;
-        let cycles = if mode == "rdma" { by_hosts(&bench, bytes)? } else { by_nic(&bench, mode, bytes)? };
-        let half = setting.ns(cycles / 2.0);
-        Measured::new(&bench, [("half_rtt_ns", half), ("gb_per_s", 8.0 * bytes as f64 / half)])
-    }
-
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for (host, name) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
-            for (size, text) in [(8, "8"), (65536, "64k")] {
-                let half = |mode| value(rows, mode, host, size, "half_rtt_ns");
-                if let (Some(stream), Some(rdma)) = (half("stream"), half("rdma")) {
-                    figures.push((format!("reduction_{text}{name}"), 1.0 - stream / rdma));
-                }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, name) in HOSTS {
+        for (size, text) in [(8, "8"), (65536, "64k")] {
+            let half = |mode| value(rows, mode, host, size, "half_rtt_ns");
+            if let (Some(stream), Some(rdma)) = (half("stream"), half("rdma")) {
+                figures.push((format!("reduction_{text}{name}"), 1.0 - stream / rdma));
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
-        vec![
-            broken("p4", "a byte is missing", "p4.c", "task->msg_len);", "task->msg_len - 1);"),
-            broken(
-                "store",
-                "the payload begins a byte late",
-                "store.c",
-                "&sender, spin_payload(p),",
-                "&sender, spin_payload(p) + 1,",
-            ),
-            broken(
-                "stream",
-                "the offset is one too high",
-                "stream.c",
-                "p->buf_off + p->msg_off,",
-                "p->buf_off + p->msg_off + 1,",
-            ),
-        ]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[
+    Broken::new("p4", "a byte is missing", "p4.c", "task->msg_len);", "task->msg_len - 1);"),
+    Broken::new(
+        "store",
+        "the payload begins a byte late",
+        "store.c",
+        "&sender, spin_payload(p),",
+        "&sender, spin_payload(p) + 1,",
+    ),
+    Broken::new(
+        "stream",
+        "the offset is one too high",
+        "stream.c",
+        "p->buf_off + p->msg_off,",
+        "p->buf_off + p->msg_off + 1,",
+    ),
+];
 
 fn target(node: usize) -> Target {
     window_of(node, WINDOW, 0)
@@ -110,16 +93,8 @@ fn by_hosts(bench: &Bench, bytes: usize) -> Result<f64> {
     let hosts = [bench.host(0), bench.host(1)];
     let mut buffers = [0; 2];
     for (host, buffer) in hosts.iter().zip(&mut buffers) {
-        // More operations than are ever done: memory that never completes.
-        let options = WindowOptions {
-            address: WINDOW,
-            key: KEY,
-            threshold: u32::MAX,
-            counting: Counting::Operations,
-            ..WindowOptions::default()
-        };
-        let window = host.nic(|nic| nic.open_window(PROCESS, &options))?;
-        *buffer = host.nic(|nic| nic.post_buffer(window, bytes as u32))?.buffer;
+        *buffer = host.alloc(bytes)?;
+        host.endless_window(WINDOW, *buffer, bytes)?;
         host.listen()?;
     }
     let from = hosts[0].alloc(bytes)?;

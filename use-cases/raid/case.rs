@@ -2,17 +2,14 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Landing, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
+use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::{ContextOptions, Target};
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Raid;
 
 const HANDLERS: &[(&str, &str)] =
     &[("data.c", include_str!("handlers/data.c")), ("parity.c", include_str!("handlers/parity.c"))];
@@ -37,86 +34,76 @@ const ACK: usize = 8;
 /// Rounds in which latency is measured.
 const SINGLE: usize = 1;
 
-impl Case for Raid {
-    fn name(&self) -> &'static str {
-        "raid"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "raid",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let bench = setting.bench(DATA + 2)?;
+    let chunk = point as usize / DATA;
+    let mut array = Array::new(&bench, mode == "spin", chunk)?;
+    // Handlers run on cold processors at first: two packets for each, or two rounds.
+    let packets = WRITES * chunk.div_ceil(1024);
+    for _ in 0..32usize.div_ceil(packets).min(2) {
+        array.round(WRITES)?;
     }
-
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
+    let together = array.round(WRITES)?;
+    let mut single = 0;
+    for _ in 0..SINGLE {
+        single += array.round(1)?;
     }
+    let latency = setting.ns(single as f64 / SINGLE as f64);
+    let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
+    Measured::new(&bench, [("latency_ns", latency), ("gb_per_s", rate)])
+}
 
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let bench = setting.bench(DATA + 2)?;
-        let chunk = point as usize / DATA;
-        let mut array = Array::new(&bench, mode == "spin", chunk)?;
-        // Handlers run on cold processors at first: two packets for each, or two rounds.
-        let packets = WRITES * chunk.div_ceil(1024);
-        for _ in 0..32usize.div_ceil(packets).min(2) {
-            array.round(WRITES)?;
-        }
-        let together = array.round(WRITES)?;
-        let mut single = 0;
-        for _ in 0..SINGLE {
-            single += array.round(1)?;
-        }
-        let latency = setting.ns(single as f64 / SINGLE as f64);
-        let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
-        Measured::new(&bench, [("latency_ns", latency), ("gb_per_s", rate)])
-    }
-
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for (host, name) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
-            for (size, text) in [(4096, "4k"), (16384, "16k")] {
-                let get = |mode, what| value(rows, mode, host, size, what);
-                if let (Some(spin), Some(rdma)) = (get("spin", "latency_ns"), get("rdma", "latency_ns")) {
-                    figures.push((format!("latency_reduction_{text}{name}"), 1.0 - spin / rdma));
-                }
-                if let (Some(spin), Some(rdma)) = (get("spin", "gb_per_s"), get("rdma", "gb_per_s")) {
-                    figures.push((format!("bandwidth_{text}{name}"), spin / rdma));
-                }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, name) in HOSTS {
+        for (size, text) in [(4096, "4k"), (16384, "16k")] {
+            let get = |mode, what| value(rows, mode, host, size, what);
+            if let (Some(spin), Some(rdma)) = (get("spin", "latency_ns"), get("rdma", "latency_ns")) {
+                figures.push((format!("latency_reduction_{text}{name}"), 1.0 - spin / rdma));
+            }
+            if let (Some(spin), Some(rdma)) = (get("spin", "gb_per_s"), get("rdma", "gb_per_s")) {
+                figures.push((format!("bandwidth_{text}{name}"), spin / rdma));
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |what, file, from, to| Broken { mode: "spin", what, change: Change { file, from, to } };
-        vec![
-            broken(
-                "the new bytes go to the parity node instead of the difference",
-                "data.c",
-                "spin_put(&to, difference, length);",
-                "spin_put(&to, spin_payload(p), length);",
-            ),
-            broken(
-                "a byte is not written",
-                "data.c",
-                "spin_dma_to_host(offset, spin_payload(p), length);",
-                "spin_dma_to_host(offset, spin_payload(p), length - 1);",
-            ),
-            broken(
-                "the difference is added, not xored",
-                "parity.c",
-                "spin_update_host(&update, SPIN_XOR,",
-                "spin_update_host(&update, SPIN_ADD8,",
-            ),
-        ]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[
+    Broken::new(
+        "spin",
+        "the new bytes go to the parity node instead of the difference",
+        "data.c",
+        "spin_put(&to, difference, length);",
+        "spin_put(&to, spin_payload(p), length);",
+    ),
+    Broken::new(
+        "spin",
+        "a byte is not written",
+        "data.c",
+        "spin_dma_to_host(offset, spin_payload(p), length);",
+        "spin_dma_to_host(offset, spin_payload(p), length - 1);",
+    ),
+    Broken::new(
+        "spin",
+        "the difference is added, not xored",
+        "parity.c",
+        "spin_update_host(&update, SPIN_XOR,",
+        "spin_update_host(&update, SPIN_ADD8,",
+    ),
+];
 
 /// The hosts, their memories and what the model knows of them.
 struct Array<'a> {

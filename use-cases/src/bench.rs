@@ -12,6 +12,7 @@ use spindle::peer::Responses;
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Completed, Posted, Window};
+use spindle::window::{Counting, WindowOptions};
 use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Rule, Target};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
@@ -63,7 +64,7 @@ pub struct Setting {
 }
 
 /// A replacement in a handler's source.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Change {
     /// File of the handler.
     pub file: &'static str,
@@ -512,6 +513,22 @@ impl Host {
         let window = device.init_window(PROCESS, address, KEY, bytes as u32)?;
         let posted = device.post_buffer(window, bytes as u32)?;
         Ok((window, posted))
+    }
+
+    /// Opens a window of this memory that takes any number of messages and never completes, for programs that poll the memory and for
+    /// handlers that write to it.
+    ///
+    /// # Errors
+    /// The NIC refuses.
+    pub fn endless_window(&self, address: u64, buffer: u64, bytes: usize) -> Result<Window> {
+        // More operations than are ever done.
+        let (threshold, counting) = (u32::MAX, Counting::Operations);
+        let options = WindowOptions { address, key: KEY, threshold, counting, ..WindowOptions::default() };
+        let posted = Posted { buffer, size: bytes as u32, record: self.alloc(64)? };
+        let mut device = self.device();
+        let window = device.open_window(PROCESS, &options)?;
+        device.post(window, posted)?;
+        Ok(window)
     }
 
     /// Prepares a put on the doorbell page of a process, before the clock runs.

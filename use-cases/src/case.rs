@@ -18,7 +18,7 @@ pub struct Mode {
 }
 
 /// A broken handler that the model must catch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Broken {
     /// Mode that uses the handler.
     pub mode: &'static str,
@@ -28,28 +28,42 @@ pub struct Broken {
     pub change: Change,
 }
 
+impl Broken {
+    /// The handler `file` of a mode with `to` in the place of `from`, which occurs there exactly once.
+    pub const fn new(
+        mode: &'static str,
+        what: &'static str,
+        file: &'static str,
+        from: &'static str,
+        to: &'static str,
+    ) -> Broken {
+        Broken { mode, what, change: Change { file, from, to } }
+    }
+}
+
 /// A use case.
-pub trait Case: Sync {
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
     /// Name: that of its folder.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// Its `figure.toml`.
-    fn figure(&self) -> &'static str;
+    pub figure: &'static str,
     /// Its handlers: file and source.
-    fn handlers(&self) -> &'static [(&'static str, &'static str)];
+    pub handlers: &'static [(&'static str, &'static str)],
     /// Its own source, which results depend on.
-    fn source(&self) -> &'static str;
+    pub source: &'static str,
     /// The ways in which it runs.
-    fn modes(&self) -> &'static [Mode];
+    pub modes: &'static [Mode],
     /// Measures a point of a mode, and compares every byte with the model by [`Bench::expect`].
     ///
     /// # Errors
     /// The model disagrees, a NIC refuses, or a program does not end.
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured>;
-    /// The figures by which the case is judged, from all rows of a measurement: key after `use_cases.NAME.` and value. A figure whose rows
-    /// are absent is left out.
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)>;
+    pub run: fn(&Setting, mode: &str, point: u64) -> Result<Measured>,
+    /// The figures by which the case is judged, from all rows of a measurement: key after `use_cases.NAME.` and value. A figure whose
+    /// rows are absent is left out.
+    pub summary: fn(&[Row]) -> Vec<(String, f64)>,
     /// Handlers that the model must catch.
-    fn broken(&self) -> Vec<Broken>;
+    pub broken: &'static [Broken],
 }
 
 /// Values on which the model agrees.
@@ -93,6 +107,9 @@ pub struct Row {
     pub values: Values,
 }
 
+/// The hosts, each with the ending of its keys in a summary.
+pub const HOSTS: [(&str, &str); 3] = [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")];
+
 /// The value of a row, if that row is there.
 pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Option<f64> {
     let row = rows.iter().find(|row| row.mode == mode && row.host == host && row.point == point)?;
@@ -100,26 +117,26 @@ pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Op
 }
 
 /// All cases, in the order of the gallery.
-pub const ALL: &[&dyn Case] = &[
-    &crate::ping_pong::PingPong,
-    &crate::broadcast::Broadcast,
-    &crate::datatypes::Datatypes,
-    &crate::raid::Raid,
-    &crate::storage::Storage,
-    &crate::invocation::Invocation,
-    &crate::halo3d::Halo,
-    &crate::sweep3d::Sweep,
+pub const ALL: &[Case] = &[
+    crate::ping_pong::CASE,
+    crate::broadcast::CASE,
+    crate::datatypes::CASE,
+    crate::raid::CASE,
+    crate::storage::CASE,
+    crate::invocation::CASE,
+    crate::halo3d::CASE,
+    crate::sweep3d::CASE,
 ];
 
 /// The case of this name.
 ///
 /// # Errors
 /// There is none.
-pub fn by_name(name: &str) -> Result<&'static dyn Case> {
-    match ALL.iter().find(|case| case.name() == name) {
-        Some(case) => Ok(*case),
+pub fn by_name(name: &str) -> Result<&'static Case> {
+    match ALL.iter().find(|case| case.name == name) {
+        Some(case) => Ok(case),
         None => {
-            let names: Vec<_> = ALL.iter().map(|case| case.name()).collect();
+            let names: Vec<_> = ALL.iter().map(|case| case.name).collect();
             bail!("there is no use case `{name}`; there are {}", names.join(", "))
         }
     }
@@ -129,13 +146,12 @@ pub fn by_name(name: &str) -> Result<&'static dyn Case> {
 ///
 /// # Errors
 /// The case has no such mode, or [`Case::run`] fails.
-pub fn measure(case: &dyn Case, setting: &Setting, mode: &str, point: u64) -> Result<Row> {
-    if !case.modes().iter().any(|known| known.name == mode) {
-        let names: Vec<_> = case.modes().iter().map(|mode| mode.name).collect();
-        bail!("{} has no mode `{mode}`; there are {}", case.name(), names.join(", "));
+pub fn measure(case: &Case, setting: &Setting, mode: &str, point: u64) -> Result<Row> {
+    if !case.modes.iter().any(|known| known.name == mode) {
+        let names: Vec<_> = case.modes.iter().map(|mode| mode.name).collect();
+        bail!("{} has no mode `{mode}`; there are {}", case.name, names.join(", "));
     }
-    let measured = case
-        .run(setting, mode, point)
-        .with_context(|| format!("{} in mode {mode} at {point}, host {}", case.name(), setting.host.name()))?;
+    let measured = (case.run)(setting, mode, point)
+        .with_context(|| format!("{} in mode {mode} at {point}, host {}", case.name, setting.host.name()))?;
     Ok(Row { mode: mode.into(), host: setting.host.name().into(), point, values: measured.values() })
 }

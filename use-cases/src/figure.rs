@@ -123,10 +123,10 @@ impl Declared {
     ///
     /// # Errors
     /// It is wrong, or names a host that does not exist.
-    pub fn of(case: &dyn Case) -> Result<Declared> {
+    pub fn of(case: &Case) -> Result<Declared> {
         let declared: Declared =
-            toml::from_str(case.figure()).with_context(|| format!("use-cases/{}/figure.toml is wrong", case.name()))?;
-        let file = format!("use-cases/{}/figure.toml", case.name());
+            toml::from_str(case.figure).with_context(|| format!("use-cases/{}/figure.toml is wrong", case.name))?;
+        let file = format!("use-cases/{}/figure.toml", case.name);
         ensure!(!declared.points.is_empty() && !declared.quick.is_empty(), "{file} has no points");
         for host in declared.hosts.iter().chain([&declared.drawn]) {
             crate::cost::HostKind::by_name(host).with_context(|| file.clone())?;
@@ -217,8 +217,8 @@ impl Results {
 }
 
 /// The figures of a case by key.
-pub fn summary(case: &dyn Case, rows: &[Row]) -> BTreeMap<String, f64> {
-    case.summary(rows).into_iter().map(|(key, value)| (key, rounded(value))).collect()
+pub fn summary(case: &Case, rows: &[Row]) -> BTreeMap<String, f64> {
+    (case.summary)(rows).into_iter().map(|(key, value)| (key, rounded(value))).collect()
 }
 
 /// The page of the gallery, from the root of the checkout.
@@ -237,15 +237,15 @@ pub fn gallery(page: &str, folder: &Path) -> Result<String> {
         "\n| case | figure | paper | target | limit | measured | commit |\n|---|---|---|---|---|---|---|\n",
     );
     for case in ALL {
-        let Some(results) = Results::load(folder, case.name())? else { continue };
-        for target in Declared::of(*case)?.target {
+        let Some(results) = Results::load(folder, case.name)? else { continue };
+        for target in Declared::of(case)?.target {
             let Some(value) = results.summary.get(&target.key) else { continue };
             let verdict = match target.reached(*value) {
                 Some(false) => ", missed",
                 Some(true) | None => "",
             };
             let (what, paper, limit, bound) = (&target.what, &target.paper, &target.limit, target.text());
-            let (name, commit) = (case.name(), &results.commit);
+            let (name, commit) = (case.name, &results.commit);
             table += &format!("| {name} | {what} | {paper} | {bound} | {limit} | {value}{verdict} | {commit} |\n");
         }
     }
@@ -253,17 +253,17 @@ pub fn gallery(page: &str, folder: &Path) -> Result<String> {
 }
 
 /// Digest of what the values of a case depend on.
-pub fn inputs(case: &dyn Case, verilog: &[(String, String)], costs: &Costs) -> String {
+pub fn inputs(case: &Case, verilog: &[(String, String)], costs: &Costs) -> String {
     let mut digest = Sha256::new();
     for (name, text) in verilog {
         digest.update(name);
         digest.update(text);
     }
-    for (name, text) in case.handlers() {
+    for (name, text) in case.handlers {
         digest.update(name);
         digest.update(text);
     }
-    digest.update(case.source());
+    digest.update(case.source);
     digest.update(format!("{costs:?}"));
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

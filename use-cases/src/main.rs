@@ -74,7 +74,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     if name == "list" {
         return list(&arguments.out);
     }
-    let cases = if name == "all" { ALL.to_vec() } else { vec![by_name(name)?] };
+    let cases = if name == "all" { ALL.iter().collect() } else { vec![by_name(name)?] };
     if arguments.draw {
         cases.into_iter().try_for_each(|case| draw(case, &arguments.out))?;
         return fill_gallery(&arguments.out);
@@ -90,7 +90,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         println!("{}", table(case, &declared, &rows));
         if arguments.figure {
             let results = Results {
-                case: case.name().into(),
+                case: case.name.into(),
                 config: setting.config.name.into(),
                 commit: commit(),
                 inputs: inputs(case, &setting.source.files, &setting.costs),
@@ -99,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<()> {
                 rows,
             };
             results.write(&declared, &arguments.out)?;
-            println!("{}: written to {}", case.name(), arguments.out.display());
+            println!("{}: written to {}", case.name, arguments.out.display());
         }
     }
     if arguments.figure {
@@ -118,16 +118,16 @@ fn fill_gallery(folder: &Path) -> Result<()> {
 }
 
 /// Measures the points that are asked for.
-fn measure(case: &dyn Case, declared: &Declared, setting: &Setting, arguments: &Arguments) -> Result<Vec<Row>> {
+fn measure(case: &Case, declared: &Declared, setting: &Setting, arguments: &Arguments) -> Result<Vec<Row>> {
     let modes: Vec<&str> = match &arguments.mode {
         Some(mode) => vec![mode],
-        None => case.modes().iter().map(|mode| mode.name).collect(),
+        None => case.modes.iter().map(|mode| mode.name).collect(),
     };
     let points = match arguments.size {
         Some(point) if declared.points.contains(&point) => vec![point],
         Some(point) => {
             let points: Vec<_> = declared.points.iter().map(u64::to_string).collect();
-            bail!("{} has no point {point}; there are {}", case.name(), points.join(", "))
+            bail!("{} has no point {point}; there are {}", case.name, points.join(", "))
         }
         None if arguments.quick => declared.quick.clone(),
         None => declared.points.clone(),
@@ -141,7 +141,7 @@ fn measure(case: &dyn Case, declared: &Declared, setting: &Setting, arguments: &
     };
     let style = ProgressStyle::with_template("{prefix} {pos} of {len} {wide_bar} {msg}, {eta} left")?;
     let progress = ProgressBar::new((modes.len() * points.len() * hosts.len()) as u64).with_style(style);
-    progress.set_prefix(case.name().to_string());
+    progress.set_prefix(case.name.to_string());
     let wire = arguments.wire.clone().unwrap_or_else(|| declared.wire.clone());
     let mut jobs = Vec::new();
     for host in hosts {
@@ -187,7 +187,7 @@ fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sy
 }
 
 /// All rows, and what they say of the targets.
-fn table(case: &dyn Case, declared: &Declared, rows: &[Row]) -> String {
+fn table(case: &Case, declared: &Declared, rows: &[Row]) -> String {
     let mut names: Vec<&String> = rows.iter().flat_map(|row| row.values.keys()).collect();
     names.sort_unstable();
     names.dedup();
@@ -200,7 +200,7 @@ fn table(case: &dyn Case, declared: &Declared, rows: &[Row]) -> String {
         table.add_row([row.mode.clone(), row.host.clone(), row.point.to_string()].into_iter().chain(values));
     }
     let mut text = table.to_string();
-    let summary = case.summary(rows);
+    let summary = (case.summary)(rows);
     for target in &declared.target {
         if let Some((_, value)) = summary.iter().find(|(key, _)| *key == target.key) {
             let verdict = match target.reached(*value) {
@@ -221,30 +221,30 @@ fn list(folder: &Path) -> Result<()> {
     table.load_preset(presets::UTF8_FULL_CONDENSED);
     table.set_header(["case", "modes", "points", "figure"]);
     for case in ALL {
-        let declared = Declared::of(*case)?;
-        let modes: Vec<_> = case.modes().iter().map(|mode| mode.name).collect();
-        let figure = match Results::load(folder, case.name())? {
+        let declared = Declared::of(case)?;
+        let modes: Vec<_> = case.modes.iter().map(|mode| mode.name).collect();
+        let figure = match Results::load(folder, case.name)? {
             None => "none".into(),
             Some(results) => {
                 let config = Config::by_name(&results.config).context("a figure names an unknown configuration")?;
                 let setting = Setting::new(config)?;
-                let fresh = inputs(*case, &setting.source.files, &setting.costs) == results.inputs;
+                let fresh = inputs(case, &setting.source.files, &setting.costs) == results.inputs;
                 format!("commit {}{}", results.commit, if fresh { "" } else { ", stale" })
             }
         };
-        table.add_row([case.name().to_string(), modes.join(" "), declared.points.len().to_string(), figure]);
+        table.add_row([case.name.to_string(), modes.join(" "), declared.points.len().to_string(), figure]);
     }
     println!("{table}");
     Ok(())
 }
 
 /// Draws a figure from its JSON.
-fn draw(case: &dyn Case, folder: &Path) -> Result<()> {
-    let results = Results::load(folder, case.name())?;
+fn draw(case: &Case, folder: &Path) -> Result<()> {
+    let results = Results::load(folder, case.name)?;
     let mut results = results.with_context(|| {
-        format!("{} has no figure; `spindle use-case {} --figure` measures one", case.name(), case.name())
+        format!("{} has no figure; `spindle use-case {} --figure` measures one", case.name, case.name)
     })?;
-    ensure!(results.case == case.name(), "{} holds results of {}", folder.display(), results.case);
+    ensure!(results.case == case.name, "{} holds results of {}", folder.display(), results.case);
     results.summary = summary(case, &results.rows);
     results.write(&Declared::of(case)?, folder)
 }

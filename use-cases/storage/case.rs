@@ -2,18 +2,14 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Change, Host, Landing, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
+use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
-use spindle::window::{Counting, WindowOptions};
 use spindle::ContextOptions;
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Storage;
 
 const HANDLERS: &[(&str, &str)] =
     &[("auth.c", include_str!("handlers/auth.c")), ("ring.c", include_str!("handlers/ring.c"))];
@@ -37,83 +33,70 @@ const STORE: u64 = 0x200;
 /// Key of the tags.
 const SECRET: [u32; 4] = [0x0123_4567, 0x89ab_cdef, 0x0246_8ace, 0x1357_9bdf];
 
-impl Case for Storage {
-    fn name(&self) -> &'static str {
-        "storage"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "storage",
+    figure: include_str!("figure.toml"),
+    handlers: HANDLERS,
+    source: include_str!("case.rs"),
+    modes: MODES,
+    run,
+    summary,
+    broken: BROKEN,
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let policy = Policy { auth: mode.starts_with("auth"), by_host: mode.ends_with("-host") };
+    let bench = setting.bench(1 + policy.copies())?;
+    let mut store = Store::new(&bench, policy, point as usize)?;
+    // Handlers run on cold processors at first: four rounds reach each of the 16, also with one packet per write.
+    for _ in 0..4 {
+        store.round(WRITES, None)?;
     }
-
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        HANDLERS
+    let together = store.round(WRITES, None)?;
+    let single = store.round(1, None)?;
+    if policy.auth {
+        store.round(2, Some(0))?;
     }
+    let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
+    Measured::new(&bench, [("latency_ns", setting.ns(single as f64)), ("gb_per_s", rate)])
+}
 
-    fn source(&self) -> &'static str {
-        include_str!("case.rs")
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let policy = Policy { auth: mode.starts_with("auth"), by_host: mode.ends_with("-host") };
-        let bench = setting.bench(1 + policy.copies())?;
-        let mut store = Store::new(&bench, policy, point as usize)?;
-        // Handlers run on cold processors at first: four rounds reach each of the 16, also with one packet per write.
-        for _ in 0..4 {
-            store.round(WRITES, None)?;
-        }
-        let together = store.round(WRITES, None)?;
-        let single = store.round(1, None)?;
-        if policy.auth {
-            store.round(2, Some(0))?;
-        }
-        let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
-        Measured::new(&bench, [("latency_ns", setting.ns(single as f64)), ("gb_per_s", rate)])
-    }
-
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        let mut figures = Vec::new();
-        for (host, name) in [("pcie", ""), ("integrated", "_integrated"), ("free", "_free")] {
-            for (size, text) in [(1024, "1k"), (16384, "16k")] {
-                for (nic, by_host) in [("auth", "auth-host"), ("ring", "ring-host")] {
-                    let get = |mode, what| value(rows, mode, host, size, what);
-                    if let (Some(own), Some(base)) = (get(nic, "latency_ns"), get(by_host, "latency_ns")) {
-                        figures.push((format!("{nic}_latency_{text}{name}"), base / own));
-                    }
-                    if let (Some(own), Some(base)) = (get(nic, "gb_per_s"), get(by_host, "gb_per_s")) {
-                        figures.push((format!("{nic}_bandwidth_{text}{name}"), own / base));
-                    }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, name) in HOSTS {
+        for (size, text) in [(1024, "1k"), (16384, "16k")] {
+            for (nic, by_host) in [("auth", "auth-host"), ("ring", "ring-host")] {
+                let get = |mode, what| value(rows, mode, host, size, what);
+                if let (Some(own), Some(base)) = (get(nic, "latency_ns"), get(by_host, "latency_ns")) {
+                    figures.push((format!("{nic}_latency_{text}{name}"), base / own));
+                }
+                if let (Some(own), Some(base)) = (get(nic, "gb_per_s"), get(by_host, "gb_per_s")) {
+                    figures.push((format!("{nic}_bandwidth_{text}{name}"), own / base));
                 }
             }
         }
-        figures
     }
-
-    fn broken(&self) -> Vec<Broken> {
-        let broken = |mode, what, file, from, to| Broken { mode, what, change: Change { file, from, to } };
-        vec![
-            broken("auth", "half of the tag is not compared", "auth.c", "((uint32_t)tag ^ request->tag[0]) | ", ""),
-            broken(
-                "auth",
-                "a write is acknowledged as another",
-                "auth.c",
-                "acks[write][0] = write;",
-                "acks[write][0] = 9;",
-            ),
-            broken(
-                "ring",
-                "a byte is not written",
-                "ring.c",
-                "spin_dma_to_host(offset, spin_payload(p), length);",
-                "spin_dma_to_host(offset, spin_payload(p), length - 1);",
-            ),
-        ]
-    }
+    figures
 }
+
+const BROKEN: &[Broken] = &[
+    Broken::new("auth", "half of the tag is not compared", "auth.c", "((uint32_t)tag ^ request->tag[0]) | ", ""),
+    Broken::new(
+        "auth",
+        "a write is acknowledged as another",
+        "auth.c",
+        "acks[write][0] = write;",
+        "acks[write][0] = 9;",
+    ),
+    Broken::new(
+        "ring",
+        "a byte is not written",
+        "ring.c",
+        "spin_dma_to_host(offset, spin_payload(p), length);",
+        "spin_dma_to_host(offset, spin_payload(p), length - 1);",
+    ),
+];
 
 /// What is done with a write, and by whom.
 #[derive(Clone, Copy)]
@@ -217,19 +200,7 @@ impl<'a> Store<'a> {
         host.set_word(context, &handler, "place_log", self.place.ilog2())?;
         if auth {
             host.set_words(context, &handler, "key", &SECRET)?;
-            // More operations than are ever done: memory that never completes.
-            let options = WindowOptions {
-                address: STORE,
-                key: KEY,
-                threshold: u32::MAX,
-                counting: Counting::Operations,
-                ..WindowOptions::default()
-            };
-            let posted = spindle::rvma::Posted { buffer: self.places[0], size, record: host.alloc(64)? };
-            host.nic(|nic| {
-                let window = nic.open_window(PROCESS, &options)?;
-                nic.post(window, posted)
-            })?;
+            host.endless_window(STORE, self.places[0], size as usize)?;
         } else if node < COPIES {
             host.set_target(context, &handler, "next", &window_of(node + 1, STORE, 0))?;
         }

@@ -3,16 +3,13 @@
 mod model;
 
 use crate::bench::{Host, Program, Setting};
-use crate::case::{Broken, Case, Measured, Mode, Row};
+use crate::case::{Case, Measured, Mode, Row};
 use crate::channel::{Endpoint, Shape, Way};
 use crate::halo3d::speedups;
 use anyhow::Result;
 use model::{Grid, EAST, NORTH, SOUTH, WEST};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The case.
-pub struct Sweep;
 
 const MODES: &[Mode] = &[
     Mode { name: "rvma", about: "a put into a mailbox of its own for each plane; its record is the completion" },
@@ -24,73 +21,59 @@ const GRID: Grid = Grid(4, 4);
 const PLANES: usize = 4;
 const SWEEPS: usize = 4;
 
-impl Case for Sweep {
-    fn name(&self) -> &'static str {
-        "sweep3d"
-    }
+/// The case.
+pub const CASE: Case = Case {
+    name: "sweep3d",
+    figure: include_str!("figure.toml"),
+    handlers: &[],
+    source: concat!(include_str!("case.rs"), include_str!("../src/channel.rs")),
+    modes: MODES,
+    run,
+    summary,
+    broken: &[],
+};
 
-    fn figure(&self) -> &'static str {
-        include_str!("figure.toml")
-    }
-
-    fn handlers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    fn source(&self) -> &'static str {
-        concat!(include_str!("case.rs"), include_str!("../src/channel.rs"))
-    }
-
-    fn modes(&self) -> &'static [Mode] {
-        MODES
-    }
-
-    fn run(&self, setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-        let (way, setting) = Way::of(mode, setting)?;
-        let bench = setting.bench(GRID.0 * GRID.1)?;
-        let bytes = point as usize;
-        // All planes of a sweep may be under way on a channel, which is used by every second sweep.
-        let shape = Shape { bytes, messages: PLANES * SWEEPS / 2, lanes: PLANES };
-        let endpoint = |host: Host| -> Result<_> {
-            let node = host.number();
-            let mut endpoint = Endpoint::new(host, way)?;
-            let mut ends = Ends::default();
-            for direction in [EAST, SOUTH, WEST, NORTH] {
-                let Some(other) = GRID.neighbour(node, direction) else { continue };
-                // The number of the channel at the receiver: how many it has before that direction.
-                let back = (direction + 2) % 4;
-                let number = (0..back).filter(|before| GRID.neighbour(other, *before).is_some()).count();
-                endpoint.send_to(other, number, shape)?;
-                endpoint.receive_from(shape)?;
-                ends.0[direction] = Some(ends.0.iter().flatten().count());
-            }
-            endpoint.host().listen()?;
-            Ok((Rc::new(RefCell::new(endpoint)), ends))
-        };
-        let endpoints = bench.set_up(|| bench.hosts().into_iter().map(endpoint).collect::<Result<Vec<_>>>())?;
-        let done = Rc::new(RefCell::new(vec![0; SWEEPS]));
-        let programs = endpoints.iter().map(|(endpoint, ends)| program(endpoint.clone(), *ends, bytes, done.clone()));
-        bench.run(programs.collect())?;
-        let wanted = model::received(GRID, bytes, PLANES, SWEEPS);
-        for (node, (endpoint, ends)) in endpoints.iter().enumerate() {
-            for (direction, channel) in ends.0.iter().enumerate() {
-                let Some(channel) = channel else { continue };
-                let got = endpoint.borrow().received(*channel)?;
-                bench.expect(&format!("planes of node {node} from {direction}"), &got, &wanted[node][direction])?;
-            }
+fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
+    let (way, setting) = Way::of(mode, setting)?;
+    let bench = setting.bench(GRID.0 * GRID.1)?;
+    let bytes = point as usize;
+    // All planes of a sweep may be under way on a channel, which is used by every second sweep.
+    let shape = Shape { bytes, messages: PLANES * SWEEPS / 2, lanes: PLANES };
+    let endpoint = |host: Host| -> Result<_> {
+        let node = host.number();
+        let mut endpoint = Endpoint::new(host, way)?;
+        let mut ends = Ends::default();
+        for direction in [EAST, SOUTH, WEST, NORTH] {
+            let Some(other) = GRID.neighbour(node, direction) else { continue };
+            // The number of the channel at the receiver: how many it has before that direction.
+            let back = (direction + 2) % 4;
+            let number = (0..back).filter(|before| GRID.neighbour(other, *before).is_some()).count();
+            endpoint.send_to(other, number, shape)?;
+            endpoint.receive_from(shape)?;
+            ends.0[direction] = Some(ends.0.iter().flatten().count());
         }
-        let done = done.borrow();
-        let cycles = (done[SWEEPS - 1] - done[1]) as f64 / (SWEEPS - 2) as f64;
-        Measured::new(&bench, [("sweep_ns", setting.ns(cycles))])
+        endpoint.host().listen()?;
+        Ok((Rc::new(RefCell::new(endpoint)), ends))
+    };
+    let endpoints = bench.set_up(|| bench.hosts().into_iter().map(endpoint).collect::<Result<Vec<_>>>())?;
+    let done = Rc::new(RefCell::new(vec![0; SWEEPS]));
+    let programs = endpoints.iter().map(|(endpoint, ends)| program(endpoint.clone(), *ends, bytes, done.clone()));
+    bench.run(programs.collect())?;
+    let wanted = model::received(GRID, bytes, PLANES, SWEEPS);
+    for (node, (endpoint, ends)) in endpoints.iter().enumerate() {
+        for (direction, channel) in ends.0.iter().enumerate() {
+            let Some(channel) = channel else { continue };
+            let got = endpoint.borrow().received(*channel)?;
+            bench.expect(&format!("planes of node {node} from {direction}"), &got, &wanted[node][direction])?;
+        }
     }
+    let done = done.borrow();
+    let cycles = (done[SWEEPS - 1] - done[1]) as f64 / (SWEEPS - 2) as f64;
+    Measured::new(&bench, [("sweep_ns", setting.ns(cycles))])
+}
 
-    fn summary(&self, rows: &[Row]) -> Vec<(String, f64)> {
-        speedups(rows, "sweep_ns", &[(64, "64"), (1024, "1k")])
-    }
-
-    fn broken(&self) -> Vec<Broken> {
-        Vec::new()
-    }
+fn summary(rows: &[Row]) -> Vec<(String, f64)> {
+    speedups(rows, "sweep_ns", &[(64, "64"), (1024, "1k")])
 }
 
 /// The channel of each direction.

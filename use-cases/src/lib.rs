@@ -28,3 +28,5 @@ pub mod raid;
 pub mod storage;
 #[path = "../sweep3d/case.rs"]
 pub mod sweep3d;
+#[path = "../tenants/case.rs"]
+pub mod tenants;

@@ -41,6 +41,7 @@ broken! {
     ping_pong = "ping-pong",
     raid = "raid",
     storage = "storage",
+    tenants = "tenants",
 }
 
 fn catches(name: &str) {

@@ -4,8 +4,9 @@
 //! is corrected to the cycles that it took. A context is *funded* while its balance is not negative. When tasks could leave and
 //! none of their contexts is funded, or when no HPU has room and no context that waits is funded, every context that waits and is
 //! not funded is granted its weight times a quantum. The quantum is 4096 cycles, and doubles up to 16 times that as long as no
-//! context becomes funded, so that long handlers need few rounds. A context owes what it overdraws, whichever context was idle
-//! meanwhile. A grant lifts it at most one round above zero, except by a correction that arrives during the round.
+//! context becomes funded, so that long handlers need few rounds. While no context waits, HPUs are free to all: every context that is
+//! not funded is granted a quantum after another, so that nobody owes what was taken from nobody. A grant lifts a context at most one
+//! round above zero, except by a correction that arrives during the round.
 //!
 //! | ports | neighbour |
 //! |---|---|
@@ -13,7 +14,7 @@
 //! | in `charge`, `charge_context` / out `cost` | dispatch: a task is given an HPU; its charge, 1 cycle later |
 //! | in `sent`, `sent_pkt`, `sent_cost` | dispatch: the charge is kept until the packet's task ends |
 //! | in `ended`, `ended_context`, `ended_pkt`, `ended_cycles` | scheduler: a task came back |
-//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; no candidate is funded; a funded one could go |
+//! | in `backlog`, `starved`, `served` | dispatch: contexts that wait; no candidate is funded, or none waits; a funded one could go |
 //! | out `funded` | dispatch |
 //!
 //! One charge and one correction per cycle. A charge shows in `funded` 7 cycles later, a correction 8. A cost saturates at
@@ -82,7 +83,7 @@ pub struct FairShare {
     pub ended_cycles: Signal<In, Bits<WATCHDOG_BITS>>,
     /// Contexts with tasks that wait.
     pub backlog: Signal<In, Bits<16>>,
-    /// None of the contexts that could go, or without an HPU none of those that wait, is funded.
+    /// None of the contexts that could go, or without an HPU none of those that wait, is funded; also if none waits.
     pub starved: Signal<In, Bit>,
     /// One could go and is funded.
     pub served: Signal<In, Bit>,
@@ -275,7 +276,9 @@ impl FairShare {
     fn grant_rounds(&mut self, gives: Bit, account: Bits<4>) {
         let due = self.due.q.val();
         let grants_done = !due.any() & !self.grant_delay.q.val().any();
-        let begins = self.starved.val() & grants_done;
+        let waits = self.backlog.val().any();
+        let unfunded = (self.backlog.val() | repeat::<16>(!waits)) & !self.funded_now.q.val();
+        let begins = self.starved.val() & grants_done & unfunded.any();
         let still_due = if gives { due & !(bits::<16>(1) << account) } else { due };
         let mut next_due: Bits<4> = bits::<4>(0);
         for c in 0..16 {
@@ -285,9 +288,10 @@ impl FairShare {
         }
         self.next_due.d.next = next_due;
         if begins {
-            self.due.d.next = self.backlog.val() & !self.funded_now.q.val();
-            self.funded_one.d.next = false;
-            if self.funded_one.q.val() {
+            self.due.d.next = unfunded;
+            // The round after one in which none waits has one quantum.
+            self.funded_one.d.next = !waits;
+            if self.funded_one.q.val() | !waits {
                 self.doublings.d.next = bits::<3>(0);
             } else if self.doublings.q.val() != bits::<3>(DOUBLINGS) {
                 self.doublings.d.next = self.doublings.q.val() + 1;

@@ -30,7 +30,7 @@ pub struct Events {
     pub policy: Option<(usize, u8)>,
     /// Contexts that wait.
     pub backlog: u16,
-    /// None of them is funded.
+    /// None of them is funded; also if there are none.
     pub starved: bool,
     /// A funded one could go.
     pub served: bool,
@@ -46,6 +46,8 @@ pub struct FairShare {
     pub meetings: [usize; 3],
     /// Rounds by their doublings.
     pub rounds: [usize; DOUBLINGS as usize + 1],
+    /// Rounds while no context waited.
+    pub idle_rounds: usize,
     weights: [i64; CONTEXTS],
     /// What the last task of each context took.
     last: [u32; CONTEXTS],
@@ -72,6 +74,7 @@ impl Default for FairShare {
             balances: [0; CONTEXTS],
             meetings: [0; 3],
             rounds: Default::default(),
+            idle_rounds: 0,
             weights: [0; CONTEXTS],
             last: [0; CONTEXTS],
             costs: HashMap::new(),
@@ -147,13 +150,17 @@ impl FairShare {
             }
         }
         self.first_due = if left == 0 { 0 } else { left.trailing_zeros() as usize };
-        let begins = events.starved && self.due == 0 && self.rest == 0;
+        // While none waits, everybody's debt is forgiven.
+        let idle = events.backlog == 0;
+        let unfunded = !self.funded() & if idle { u16::MAX } else { events.backlog };
+        let begins = events.starved && self.due == 0 && self.rest == 0 && unfunded != 0;
         self.rest = if self.due != 0 { REST } else { self.rest.saturating_sub(1) };
         if begins {
-            self.due = events.backlog & !self.funded();
-            self.doublings = if self.funds { 0 } else { DOUBLINGS.min(self.doublings + 1) };
+            self.due = unfunded;
+            self.doublings = if self.funds || idle { 0 } else { DOUBLINGS.min(self.doublings + 1) };
             self.rounds[self.doublings as usize] += 1;
-            self.funds = false;
+            self.idle_rounds += usize::from(idle);
+            self.funds = idle;
         } else {
             self.due = left;
             self.funds |= events.served;

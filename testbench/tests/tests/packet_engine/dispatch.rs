@@ -624,6 +624,32 @@ fn nobody_starves() {
     });
 }
 
+/// A context that has long had the HPUs to itself owes nothing to one that comes later.
+#[test]
+fn what_none_wanted_is_not_owed() {
+    run_with_wave_on_failure("dispatch_idle", |wave| {
+        const LONG: u64 = 1000;
+        let mut bench = Bench::new(wave, &CONFIG, |_| (1, u32::MAX));
+        bench.hpus.patience = 4;
+        for _ in 0..400 {
+            let order = bench.packet(1).expect("a cell is free");
+            bench.store_and_order(order, true, |_, _| LONG);
+            (0..150).for_each(|_| bench.step(|_, _| LONG).unwrap());
+        }
+        assert_eq!((bench.left[1], bench.waiting()), (400, 0));
+        bench.longest = [0; 16];
+        for _ in 0..20 {
+            bench.overload(&[0], 300, 700, |_, _| LONG);
+            let order = bench.packet(1).expect("a cell is free");
+            bench.store_and_order(order, true, |_, _| LONG);
+        }
+        bench.overload(&[0], 300, 3000, |_, _| LONG);
+        println!("longest waits {:?}", &bench.longest[..2]);
+        assert!(bench.waiting[1].is_empty());
+        assert!(bench.longest[1] <= LONG + 16, "{} cycles", bench.longest[1]);
+    });
+}
+
 #[test]
 fn a_context_whose_hpus_are_busy_delays_no_other() {
     run_with_wave_on_failure("dispatch_masks", |wave| {

@@ -9,7 +9,7 @@
 //! all commands that came in before it or in its cycle; a cluster gives the end of a handler only after the handler's
 //! commands. Commands that come later delay an end too, but not one that has been offered.
 
-use spindle_blocks::{Command, LutFifo, Skid, TaskDone};
+use spindle_blocks::{Command, LutFifo, TaskDone};
 use spindle_verilog::prelude::*;
 
 /// The end order. See the module text.
@@ -23,8 +23,8 @@ pub struct EndOrder {
     pub place: Source<Command>,
     /// The oldest end, offered while no command is left.
     pub task_done: Source<TaskDone>,
-    /// The packet engine knows late in a cycle whether it takes a command.
-    commands: Skid<Command>,
+    /// The packet engine knows late in a cycle whether it takes a command. Two words, as in a skid buffer, in LUT RAM.
+    commands: LutFifo<Command, 1>,
     /// Ends of tasks wait for the scheduler here, which must not keep an HPU from its next task.
     endings: LutFifo<TaskDone, 4>,
     /// The oldest end has been offered in the cycle before, and not been taken.
@@ -37,7 +37,6 @@ impl EndOrder {
         self.command.join(&mut self.commands.write);
         self.commands.read.join(&mut self.place);
         self.ending.join(&mut self.endings.write);
-        // The second word of the skid buffer follows the first, so the first one's `valid` tells of both.
         let may_leave = !self.commands.read.valid.val() | self.offered.q.val();
         let offers = self.endings.read.valid.val() & may_leave;
         self.offered.d.next = offers & !self.task_done.ready.val();

@@ -55,7 +55,7 @@ use crate::types::{report_of, Fault, Message};
 use spindle_blocks::{
     replicate, BeatSink, BeatSource, Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource, EventDesc,
     HostAtomic, HostAtomicDone, HostRead, LutFifo, PolicySource, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
-    Skid, Slice, StreamArbiter, TaskDesc, TaskDone,
+    Slice, StreamArbiter, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -175,8 +175,9 @@ pub struct HpuArray {
     message_slice: Slice<Message>,
     reports: Reports,
     off_cluster_unit: OffClusterUnit,
-    /// Beats from host memory. The RVMA engine is far away, and whether a cluster takes a beat is known late in a cycle.
-    host_beats: Skid<HostBeat>,
+    /// Beats from host memory. The RVMA engine is far away, and whether a cluster takes a beat is known late in a cycle. Two
+    /// words, as in a skid buffer, in LUT RAM.
+    host_beats: LutFifo<HostBeat, 1>,
     host_writer: HostWriter,
     l2_copy: L2Copy,
     completions: Completions,

@@ -11,13 +11,14 @@
 //! A placeholder is `{key}`, or `{key:N}` with N decimals. `{budget.FAMILY.BLOCK.FIGURE}` is a bound of `xtask/budgets.toml`.
 //! `{synth.FAMILY.BLOCK.FIGURE}` is a row of the synthesis, of any block; other keys are those of `report.json`, and of a report
 //! on another configuration than `alveo` with its name before them, as `{alveo32.throughput.put_8_packets_per_cycle}`. Figures of
-//! fuzzing, `{trust.fuzz_…}`, are those of `docs/fuzz.json`, with their own commits.
+//! fuzzing, `{trust.fuzz_…}`, are those of `docs/fuzz.json`, with their own commits. `{hpu.clock_times_ipc_gain}` follows from others.
 //!
 //! A table with `each = "KEY"` has its rows once for each figure below the key: `*` in a row is the figure's name, and the
 //! row of the sum, `all`, is the last.
 
 use crate::fuzz;
 use crate::process::program;
+use crate::timing::delays::{Base, Delays};
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,7 @@ pub fn run(options: &Options) -> Result<bool> {
         std::fs::write(FIGURES, serde_json::to_string_pretty(&figures)? + "\n")?;
     }
     figures.add_fuzzing(&fuzz::Results::load()?);
+    figures.add_gain(&Delays::load()?.base);
     let mut rendered = BTreeMap::new();
     for table in &declarations.table {
         let text = table.render(&figures, &budgets).with_context(|| format!("table `{}` of {TABLES}", table.name))?;
@@ -153,7 +155,7 @@ impl Declarations {
     fn keys(&self) -> BTreeSet<String> {
         let cells = self.table.iter().flat_map(|table| table.rows.iter().flatten());
         let keys = cells.flat_map(|cell| placeholders(cell)).map(|(_, key, _)| key.to_string());
-        keys.filter(|key| !key.starts_with("budget.") && !key.starts_with(FUZZ)).collect()
+        keys.filter(|key| !key.starts_with("budget.") && !key.starts_with(FUZZ) && key != Base::GAIN).collect()
     }
 }
 
@@ -282,6 +284,18 @@ impl Figures {
             }
             self.figures.insert(key, number);
         }
+    }
+
+    /// Adds what follows from a period and cycles per instruction, which different commands measure.
+    fn add_gain(&mut self, base: &Base) {
+        let gain = base.gain(|key| self.figures.get(key)?.as_f64());
+        let Some(gain) = gain.and_then(Number::from_f64) else { return };
+        let commits: BTreeSet<&String> = base.inputs().filter_map(|(key, _)| self.older.get(&key)).collect();
+        if !commits.is_empty() {
+            let commits: Vec<String> = commits.into_iter().cloned().collect();
+            self.older.insert(Base::GAIN.into(), commits.join(", "));
+        }
+        self.figures.insert(Base::GAIN.into(), gain);
     }
 
     /// Takes the figures `keys` of a report that was measured at `commit`. What the report lacks stays, with its own commit.
@@ -471,6 +485,22 @@ mod tests {
         assert_eq!(figures.figures["trust.fuzz_cases.all"], 11.into());
         let of = |parser: &str| figures.older.get(&format!("trust.fuzz_taken.{parser}")).map(String::as_str);
         assert_eq!((of("pcap"), of("rule"), of("all")), (Some("old"), None, Some("old")));
+    }
+
+    #[test]
+    fn the_gain_follows_from_period_and_cycles_per_instruction() {
+        let base = Base { commit: "base".into(), period_ns: 4.0, cpi: [("a".into(), 1.2), ("b".into(), 3.0)].into() };
+        let mut figures = Figures { commit: "new".into(), ..Figures::default() };
+        let number = |value: f64| Number::from_f64(value).unwrap();
+        figures.figures.insert("timing.xcup.cluster.period_ns".into(), number(2.0));
+        figures.figures.insert("hpu.cpi.a".into(), number(1.2));
+        figures.add_gain(&base);
+        assert!(!figures.figures.contains_key(Base::GAIN), "a kernel is missing");
+        figures.figures.insert("hpu.cpi.b".into(), number(12.0));
+        figures.older.insert("hpu.cpi.b".into(), "old".into());
+        figures.add_gain(&base);
+        // Twice the clock, and the root of one and a quarter.
+        assert_eq!((figures.figures[Base::GAIN].as_f64(), figures.older[Base::GAIN].as_str()), (Some(1.0), "old"));
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub fn run(options: &Options) -> Result<bool> {
         within &= timing::run(&timing::Options::of_report())?;
     }
     timing::add_figures(object, &read(&results)?);
+    timing::add_gain(object)?;
 
     let results = target_folder().join("synth/pnr.json");
     if !(options.no_pnr || options.reuse_synth && results.exists()) {

@@ -4,7 +4,7 @@ use crate::array::context_table::ContextTable;
 use crate::array::rr_arbiter4::RrArbiter4;
 use crate::cluster::loader_tables::loaded_bytes;
 use crate::types::{context_of_task, ContextEntry, TaskContext};
-use spindle_blocks::{replicate, PassFifo, RamStyle, ReadRequest, SdpMemory, TaskDesc};
+use spindle_blocks::{replicate, LutMemory, PassFifo, RamStyle, ReadRequest, TaskDesc};
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
 
@@ -73,16 +73,15 @@ pub struct Dispatcher {
     /// Cluster that is granted, one-hot.
     pub load_cluster: Signal<Out, Bits<8>>,
     contexts: ContextTable,
-    /// The task of each HPU.
-    tasks: SdpMemory<TaskDesc, 6>,
+    /// The task of each HPU: in LUT RAM, so that a task can be read in the cycle after it came.
+    tasks: LutMemory<TaskDesc, 5>,
     /// HPUs whose tasks wait, of each cluster.
     queue: Vec<PassFifo<QueuedTask, 3>>,
     arbiter: RrArbiter4,
     /// Cluster that was granted in the last cycle, one-hot.
     granted: Reg<Bits<8>>,
-    /// The task that came in the last cycle; it was granted at once, when the memory did not have it yet.
-    arrived: DFF<TaskDesc>,
-    at_once: Reg<Bit>,
+    /// HPU of the task that was granted in the last cycle.
+    granted_place: DFF<Bits<5>>,
     _clusters: usize,
     _shift: u64,
 }
@@ -91,14 +90,11 @@ impl Dispatcher {
     /// For the clusters of `config`.
     pub fn new(config: &Config) -> Self {
         let style = RamStyle::spare(config);
-        // Seven columns of a few words, which UltraRAM has to spare where there is any.
-        let tasks = if config.has_ultra_ram() { RamStyle::Ultra } else { style };
         let (clusters, shift) = (config.clusters, config.hpu_bits());
         Self {
             valid: replicate(clusters),
             ready: replicate(clusters),
             contexts: ContextTable::new(style),
-            tasks: SdpMemory::with_depth(tasks, 1, (clusters << shift).next_power_of_two().max(2)),
             queue: replicate(clusters),
             _clusters: clusters,
             _shift: shift as u64,
@@ -117,7 +113,7 @@ impl Dispatcher {
         self.context_status.next = self.contexts.context_status.val();
 
         let incoming = self.task_desc.val();
-        let place = (bit_cast::<6, 3>(incoming.cluster) << self._shift) | bit_cast::<6, 3>(incoming.hpu);
+        let place = (bit_cast::<5, 3>(incoming.cluster) << self._shift) | bit_cast::<5, 3>(incoming.hpu);
         self.tasks.write(self.task_desc.valid.val(), place, incoming);
         let waiting = QueuedTask {
             hpu: incoming.hpu,
@@ -136,13 +132,14 @@ impl Dispatcher {
         self.arbiter.accept.next = room;
         let grant = self.arbiter.grant.val() & repeat::<8>(room);
         let grants = self.arbiter.any.val() & room;
-        let mut address: Bits<6> = bits::<6>(0);
+        let mut granted_place: Bits<5> = bits::<5>(0);
         let mut entry_index: Bits<4> = bits::<4>(0);
         let mut pkt: Bits<10> = bits::<10>(0);
         let mut size: Bits<12> = bits::<12>(0);
         for i in 0..self._clusters {
             if grant.get_bit(i) {
-                address = address | (bits::<6>(i) << self._shift) | bit_cast::<6, 3>(self.queue[i].read.val().hpu);
+                let hpu = self.queue[i].read.val().hpu;
+                granted_place = granted_place | (bits::<5>(i) << self._shift) | bit_cast::<5, 3>(hpu);
                 entry_index = entry_index | self.queue[i].read.val().context;
                 pkt = pkt | self.queue[i].read.val().pkt;
                 size = size | self.queue[i].read.val().size;
@@ -156,12 +153,11 @@ impl Dispatcher {
             ReadRequest { pkt, length: bit_cast::<14, 12>(size), skip: bits::<8>(0) },
         );
         self.load_cluster.next = grant;
-        self.tasks.read(grants, address);
         self.contexts.read_enable.next = grants;
         self.contexts.read_index.next = entry_index;
-        self.arrived.d.next = incoming;
-        self.at_once.d.next = self.task_desc.valid.val() & (address == place);
-        let task_desc = if self.at_once.q.val() { self.arrived.q.val() } else { self.tasks.read_data.val() };
+        self.granted_place.d.next = granted_place;
+        self.tasks.read_address.next = self.granted_place.q.val();
+        let task_desc = self.tasks.read_data.val();
         self.job.next = Job { task_desc, context: context_of_task(self.contexts.entry.val(), task_desc.kind) };
     }
 }

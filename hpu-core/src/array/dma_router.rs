@@ -41,12 +41,20 @@ pub struct DmaRouter {
     chosen: Signal<Local, DmaBeat>,
     offered: Signal<Local, Bit>,
     _clusters: usize,
+    /// The highest number that a cluster may have: two bits choose among four beats in one LUT per bit, three in two.
+    _highest: u64,
 }
 
 impl DmaRouter {
     /// For `clusters` clusters.
     pub fn new(clusters: usize) -> Self {
-        Self { desc: replicate(clusters), data: replicate(clusters), _clusters: clusters, ..Self::blank() }
+        Self {
+            desc: replicate(clusters),
+            data: replicate(clusters),
+            _clusters: clusters,
+            _highest: clusters.next_power_of_two() as u64 - 1,
+            ..Self::blank()
+        }
     }
 }
 
@@ -54,7 +62,7 @@ impl DmaRouter {
 impl DmaRouter {
     fn update(&mut self) {
         let owned = self.owners.read.valid.val();
-        let owner = self.owners.read.val();
+        let owner = self.owners.read.val() & self._highest;
         let mut request: Bits<8> = bits::<8>(0);
         for i in 0..self._clusters {
             request = request.replace_bit(i, self.desc[i].valid.val());

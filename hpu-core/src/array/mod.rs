@@ -2,10 +2,10 @@
 //! puts, bus to L1, cycle counter.
 //!
 //! ```text
-//!  task -> dispatcher -> cluster[i] -> ending_mux -> task_done
+//!  task -> dispatcher -> cluster[i] -> ending_mux -> end_order -> task_done
 //!             ^            |  |  |  \-> egress_arbiter -> egress (frames, payloads of puts)
 //!  csr -> registers        |  |  \----> dma_router -> dma      (context_counts adds up what ending_mux passes on)
-//!             |            |  |\------> place_mux -> place
+//!             |            |  |\------> place_mux -> end_order -> place
 //!             |            |  \-------> fault_mux, message_mux -> reports -> registers, array_event
 //!             |            |---------> off_cluster_unit -> host_read, host_atomic, put, host_put
 //!             v            v  ^------- completions <- host_writer, atomic_done, put_done
@@ -20,6 +20,7 @@ pub mod context_counts;
 pub mod context_table;
 pub mod dispatcher;
 pub mod dma_router;
+pub mod end_order;
 pub mod host_writer;
 pub mod l2;
 pub mod l2_bank;
@@ -37,6 +38,7 @@ use crate::array::completions::Completions;
 use crate::array::context_counts::ContextCounts;
 use crate::array::dispatcher::Dispatcher;
 use crate::array::dma_router::DmaRouter;
+use crate::array::end_order::EndOrder;
 use crate::array::host_writer::HostWriter;
 use crate::array::l2::L2;
 use crate::array::l2_copy::L2Copy;
@@ -53,7 +55,7 @@ use crate::types::{report_of, Fault, Message};
 use spindle_blocks::{
     replicate, BeatSink, BeatSource, Command, CsrRequest, CsrResponse, DmaDesc, DmaDone, EgressSource, EventDesc,
     HostAtomic, HostAtomicDone, HostRead, LutFifo, PolicySource, PutDesc, PutDone, RamStyle, ReadDataSink, ReadRequest,
-    Skid, Slice, StreamArbiter, TaskDesc, TaskDone,
+    Slice, StreamArbiter, TaskDesc, TaskDone,
 };
 use spindle_contract::params::Config;
 use spindle_verilog::prelude::*;
@@ -167,17 +169,15 @@ pub struct HpuArray {
     place_mux: RrMux<Command>,
     fault_mux: RrMux<Fault>,
     message_mux: RrMux<Message>,
-    /// Collected from the clusters. Ends of tasks wait for the scheduler here, which must not keep an HPU from its next
-    /// task; the others may wait at their source.
-    ending_fifo: LutFifo<TaskDone, 4>,
-    /// Commands for the packet engine, which knows late in a cycle whether it takes one.
-    place_skid: Skid<Command>,
+    end_order: EndOrder,
+    /// Collected from the clusters; they may wait at their source.
     fault_slice: Slice<Fault>,
     message_slice: Slice<Message>,
     reports: Reports,
     off_cluster_unit: OffClusterUnit,
-    /// Beats from host memory. The RVMA engine is far away, and whether a cluster takes a beat is known late in a cycle.
-    host_beats: Skid<HostBeat>,
+    /// Beats from host memory. The RVMA engine is far away, and whether a cluster takes a beat is known late in a cycle. Two
+    /// words, as in a skid buffer, in LUT RAM.
+    host_beats: LutFifo<HostBeat, 1>,
     host_writer: HostWriter,
     l2_copy: L2Copy,
     completions: Completions,
@@ -253,17 +253,13 @@ impl HpuArray {
         }
         self.room.d.next = room;
         self.task_room.next = self.room.q.val();
-        self.ending_mux.read.join(&mut self.ending_fifo.write);
-        let ends = self.ending_mux.read.valid.val() & self.ending_fifo.write.ready.val();
+        self.ending_mux.read.join(&mut self.end_order.ending);
+        let ends = self.ending_mux.read.valid.val() & self.end_order.ending.ready.val();
         self.context_counts.ended.offer(ends, self.ending_mux.read.val());
-        self.place_mux.read.join(&mut self.place_skid.write);
-        self.task_done.next = self.ending_fifo.read.val();
-        // A PLACE reaches the scheduler before the end of the handler that issued it; the clusters hold endings back
-        // likewise.
-        let places_done = !self.place_skid.read.valid.val();
-        self.task_done.valid.next = self.ending_fifo.read.valid.val() & places_done;
-        self.ending_fifo.read.ready.next = self.task_done.ready.val() & places_done;
-        self.place_skid.read.join(&mut self.place);
+        // Commands of handlers, before the ends of these handlers; the clusters hold ends back likewise.
+        self.place_mux.read.join(&mut self.end_order.command);
+        self.end_order.place.join(&mut self.place);
+        self.end_order.task_done.join(&mut self.task_done);
         self.dma_done_register.d.next = self.dma_done.val();
         self.dma_done_pulse.d.next = self.dma_done.valid.val();
 

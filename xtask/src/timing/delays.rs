@@ -16,6 +16,8 @@ pub struct Delays {
     /// Published results of cores, and the estimates of the same cores.
     #[serde(default)]
     pub calibration: Vec<Calibration>,
+    /// What the present cluster is compared with.
+    pub base: Base,
 }
 
 /// Delays of a device family, in picoseconds.
@@ -126,6 +128,39 @@ pub struct Calibration {
     pub estimated_ns: f64,
     /// Where the result is published.
     pub source: String,
+}
+
+/// The cluster of an earlier commit, by the present delays.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Base {
+    /// That commit.
+    pub commit: String,
+    /// Its estimated period on UltraScale+.
+    pub period_ns: f64,
+    /// Cycles per instruction of the kernels, by the last part of their keys in the report.
+    pub cpi: BTreeMap<String, f64>,
+}
+
+impl Base {
+    /// The key of [`Base::gain`] in the report.
+    pub const GAIN: &str = "hpu.clock_times_ipc_gain";
+
+    /// The figures of the present design that the gain is made of: period, then cycles per instruction.
+    pub fn inputs(&self) -> impl Iterator<Item = (String, f64)> + '_ {
+        let period = ("timing.xcup.cluster.period_ns".to_string(), self.period_ns);
+        std::iter::once(period).chain(self.cpi.iter().map(|(kernel, cpi)| (format!("hpu.cpi.{kernel}"), *cpi)))
+    }
+
+    /// Clock times instructions per cycle of a cluster, as a multiple of the base's: the geometric mean over the kernels. `None`
+    /// if one of the figures is missing.
+    pub fn gain(&self, figure: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        let ratios = self.inputs().map(|(key, base)| figure(&key).map(|now| base / now));
+        let ratios: Vec<f64> = ratios.collect::<Option<_>>()?;
+        let (period, cpi) = ratios.split_first()?;
+        let mean = cpi.iter().product::<f64>().powf(1.0 / cpi.len() as f64);
+        Some((period * mean * 1000.0).round() / 1000.0)
+    }
 }
 
 impl Calibration {

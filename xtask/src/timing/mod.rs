@@ -8,7 +8,7 @@
 //! with `--verilog`, do not count. Packet engine, RVMA engine and clusters are boxes in the netlist of the whole NIC, as in
 //! `synth`; each is known there by the times from its inputs to its registers and from its registers to its outputs.
 
-mod delays;
+pub mod delays;
 mod graph;
 mod model;
 mod path;
@@ -22,7 +22,7 @@ use crate::process::{target_folder, two_at_a_time};
 use crate::synth::{self, Yosys, FAMILIES, PARTS, QUICK};
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
-use delays::{Delays, Family};
+use delays::{Base, Delays, Family};
 use graph::Graph;
 use model::Model;
 use path::{ns, Names, Path};
@@ -362,11 +362,28 @@ fn write(rows: &[Row], failures: &[Failure], delays: &Delays) -> Result<()> {
         "timing": figures(rows, delays),
         "delays": {"xcup": source(&delays.xcup), "xc7": source(&delays.xc7)},
         "calibration": delays.calibration,
+        "base": delays.base,
         "rows": rows,
         "failures": failures,
     });
     std::fs::write(&path, serde_json::to_string_pretty(&results)? + "\n")
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Enters what follows from the period of the cluster and the cycles per instruction of the kernels.
+pub fn add_gain(report: &mut Map<String, Value>) -> Result<()> {
+    let base = Delays::load()?.base;
+    let figure = |key: &str| {
+        let (group, rest) = key.split_once('.')?;
+        rest.split('.').try_fold(report.get(group)?, |place, part| place.get(part))?.as_f64()
+    };
+    let gain = base.gain(figure);
+    let (group, name) = Base::GAIN.split_once('.').context("the key of the gain has a group")?;
+    report.entry(group).or_insert_with(|| json!({}))[name] = json!(gain);
+    if let (None, Some(reasons)) = (gain, report.entry("missing").or_insert_with(|| json!({})).as_object_mut()) {
+        reasons.insert(Base::GAIN.into(), "needs the period of the cluster and `hpu.cpi`".into());
+    }
+    Ok(())
 }
 
 /// Enters the figures of the last run into a report, with `null` and the reason for what is absent.

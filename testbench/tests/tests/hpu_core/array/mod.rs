@@ -4,6 +4,7 @@ pub mod completions;
 pub mod context_counts;
 pub mod dispatcher;
 pub mod dma_router;
+pub mod end_order;
 pub mod host_writer;
 pub mod l2;
 pub mod l2_copy;

@@ -126,6 +126,8 @@ pub const ALL: &[Case] = &[
     crate::invocation::CASE,
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
+    crate::consensus::CASE,
+    crate::allreduce::CASE,
 ];
 
 /// The case of this name.

@@ -28,3 +28,7 @@ pub mod raid;
 pub mod storage;
 #[path = "../sweep3d/case.rs"]
 pub mod sweep3d;
+#[path = "../consensus/case.rs"]
+pub mod consensus;
+#[path = "../allreduce/case.rs"]
+pub mod allreduce;

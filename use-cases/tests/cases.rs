@@ -41,6 +41,8 @@ broken! {
     ping_pong = "ping-pong",
     raid = "raid",
     storage = "storage",
+    consensus = "consensus",
+    allreduce = "allreduce",
 }
 
 fn catches(name: &str) {

@@ -128,6 +128,7 @@ pub const ALL: &[Case] = &[
     crate::sweep3d::CASE,
     crate::consensus::CASE,
     crate::allreduce::CASE,
+    crate::ft_broadcast::CASE,
 ];
 
 /// The case of this name.

@@ -32,3 +32,5 @@ pub mod sweep3d;
 pub mod consensus;
 #[path = "../allreduce/case.rs"]
 pub mod allreduce;
+#[path = "../ft-broadcast/case.rs"]
+pub mod ft_broadcast;

@@ -43,6 +43,7 @@ broken! {
     storage = "storage",
     consensus = "consensus",
     allreduce = "allreduce",
+    ft_broadcast = "ft-broadcast",
 }
 
 fn catches(name: &str) {

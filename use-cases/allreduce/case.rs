@@ -73,7 +73,13 @@ const BROKEN: &[Broken] = &[
     Broken::new("spin", "a node counts twice", "reduce.c", "& own) {", "& 0) {"),
     Broken::new("spin", "segments of another turn are added", "reduce.c", "|| s->slots[number].turn != turn", ""),
     Broken::new("spin", "a sum goes beyond the result", "reduce.c", "|| place > end || length > end - place", ""),
-    Broken::new("spin", "a word is not added", "reduce.c", "sums, segment, length);\n    /*", "sums, segment, length - 4);\n    /*"),
+    Broken::new(
+        "spin",
+        "a word is not added",
+        "reduce.c",
+        "sums, segment, length);\n    /*",
+        "sums, segment, length - 4);\n    /*",
+    ),
 ];
 
 /// Adds words to words.
@@ -248,8 +254,11 @@ fn install(bench: &Bench, host: &Host, bytes: usize) -> Result<()> {
     let hpus = bench.setting().config.hpus;
     for cluster in 0..CLUSTERS {
         let cores = ((1 << hpus) - 1) << (cluster * hpus);
-        let options =
-            ContextOptions { core_mask: cores, scratch_bytes: Some(SLOTS * (SEGMENT + 16)), ..ContextOptions::default() };
+        let options = ContextOptions {
+            core_mask: cores,
+            scratch_bytes: Some(SLOTS * (SEGMENT + 16)),
+            ..ContextOptions::default()
+        };
         let rule = format!("spindle && spindle.addr_lo == {}", ADD | cluster as u64);
         let context = host.install(&handler.image, &rule, &options, Action::ContextPerMessage)?;
         host.set_word(context, &handler, "nodes", NODES as u32)?;

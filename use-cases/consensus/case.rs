@@ -14,7 +14,10 @@ use std::rc::Rc;
 
 const HANDLERS: &[(&str, &str)] = &[("replica.c", include_str!("handlers/replica.c"))];
 const MODES: &[Mode] = &[
-    Mode { name: "host", about: "hosts of the replicas poll: the leader's puts entries, the followers' acknowledge them" },
+    Mode {
+        name: "host",
+        about: "hosts of the replicas poll: the leader's puts entries, the followers' acknowledge them",
+    },
     Mode {
         name: "one-sided",
         about: "the leader's host puts entries into the followers' logs; acknowledgements of their NICs count",
@@ -102,11 +105,41 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 }
 
 const BROKEN: &[Broken] = &[
-    Broken::new("spin", "an entry is committed that is not the next", "replica.c", "entry(r, ++r->commit)", "entry(r, (r->commit = index))"),
-    Broken::new("spin", "followers do not append", "replica.c", "append(r, index, of, flags", "append(r, index, of, 1 | flags"),
-    Broken::new("spin", "a client may send what replicas send", "replica.c", "(kind == PROPOSE) != (from == r->known.client.node)", "false"),
-    Broken::new("spin", "a proposal may have any length", "replica.c", "h->msg_len != sizeof(struct head) + (value ? VALUE : 0)", "false"),
-    Broken::new("spin", "a request that was proposed twice is appended twice", "replica.c", "(int32_t)(number - entry(r, r->last)->number) <= 0", "false"),
+    Broken::new(
+        "spin",
+        "an entry is committed that is not the next",
+        "replica.c",
+        "entry(r, ++r->commit)",
+        "entry(r, (r->commit = index))",
+    ),
+    Broken::new(
+        "spin",
+        "followers do not append",
+        "replica.c",
+        "append(r, index, of, flags",
+        "append(r, index, of, 1 | flags",
+    ),
+    Broken::new(
+        "spin",
+        "a client may send what replicas send",
+        "replica.c",
+        "(kind == PROPOSE) != (from == r->known.client.node)",
+        "false",
+    ),
+    Broken::new(
+        "spin",
+        "a proposal may have any length",
+        "replica.c",
+        "h->msg_len != sizeof(struct head) + (value ? VALUE : 0)",
+        "false",
+    ),
+    Broken::new(
+        "spin",
+        "a request that was proposed twice is appended twice",
+        "replica.c",
+        "(int32_t)(number - entry(r, r->last)->number) <= 0",
+        "false",
+    ),
     Broken::new("spin", "nobody follows a leader that has stopped", "replica.c", "r->role != LEADER && late", "false"),
 ];
 
@@ -171,7 +204,23 @@ impl<'a> Replicas<'a> {
         let bytes = model::proposal(1).len();
         let propose = client.prepare(PROCESS, proposal, bytes, &window_of(LEADER, REPLICA, 0))?;
         let (mode, leader, stopped) = (mode.to_string(), LEADER, Vec::new());
-        Ok(Replicas { bench, hosts, mode, logs, answers, propose, proposal, inbox, acks, own, ring, contexts, leader, stopped, model })
+        Ok(Replicas {
+            bench,
+            hosts,
+            mode,
+            logs,
+            answers,
+            propose,
+            proposal,
+            inbox,
+            acks,
+            own,
+            ring,
+            contexts,
+            leader,
+            stopped,
+            model,
+        })
     }
     /// The next request: cycles from the client's call until it has the answer.
     fn request(&mut self) -> Result<u64> {
@@ -216,7 +265,8 @@ impl<'a> Replicas<'a> {
     /// The leader's host: appends a proposal, has it on a majority of logs, answers.
     fn leader_host(&self, number: u32) -> Result<Program> {
         let (host, replicas) = (self.hosts[LEADER].clone(), self.hosts.len() - LEADER);
-        let (inbox, log, acks, own, ring) = (self.inbox, self.logs[LEADER], self.acks, self.own[LEADER], self.ring.clone());
+        let (inbox, log, acks, own, ring) =
+            (self.inbox, self.logs[LEADER], self.acks, self.own[LEADER], self.ring.clone());
         let (offset, entry) = self.entry(number);
         let (slot, proposal) = (self.slot(number), model::proposal(number));
         let one_sided = self.mode == "one-sided";
@@ -236,7 +286,9 @@ impl<'a> Replicas<'a> {
                     if one_sided {
                         let Some(ring) = &ring else { bail!("no ring of events") };
                         return Ok(match nic.poll_event(&mut ring.borrow_mut())?.map(|event| event.kind) {
-                            Some(EventKind::Put { acknowledged: true, number: of, .. }) if of == number as u16 => Some(()),
+                            Some(EventKind::Put { acknowledged: true, number: of, .. }) if of == number as u16 => {
+                                Some(())
+                            }
                             Some(EventKind::Put { acknowledged: true, .. }) | None => None,
                             Some(other) => bail!("{other:?} instead of the end of a put"),
                         });

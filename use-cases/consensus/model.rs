@@ -36,7 +36,10 @@ pub fn malformed(number: u32) -> Vec<Vec<u8>> {
     let mut longer = whole.clone();
     longer.resize(whole.len() + 4, 0);
     let (append, others) = (of_kind(1, HEAD + VALUE), [2, 3, 4, 5, 6, 7, u32::MAX].map(|kind| of_kind(kind, HEAD)));
-    [whole[..8].to_vec(), whole[..HEAD].to_vec(), longer, append, proposal(number - 1)].into_iter().chain(others).collect()
+    [whole[..8].to_vec(), whole[..HEAD].to_vec(), longer, append, proposal(number - 1)]
+        .into_iter()
+        .chain(others)
+        .collect()
 }
 
 /// The log of the requests so far, and the answers.

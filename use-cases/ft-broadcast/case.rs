@@ -24,8 +24,8 @@ const DEAD: [usize; 2] = [4, 1];
 const WINDOW: u64 = 0xF7;
 /// Messages that a node has room for; those that warm the NICs, and those that are measured.
 const ROOM: usize = 64;
-const WARM: usize = 32;
-const ROUNDS: usize = 4;
+const WARM: usize = 16;
+const ROUNDS: usize = 2;
 /// Cycles in which the NICs become idle.
 const QUIET: u64 = 600;
 
@@ -72,7 +72,13 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 
 const BROKEN: &[Broken] = &[
     Broken::new("spin", "a message is delivered each time that it comes", "forward.c", "& bit) {", "& 0) {"),
-    Broken::new("spin", "a message may have any length", "forward.c", "p->msg_len != BYTES || p->payload_len != BYTES", "false"),
+    Broken::new(
+        "spin",
+        "a message may have any length",
+        "forward.c",
+        "p->msg_len != BYTES || p->payload_len != BYTES",
+        "false",
+    ),
     Broken::new("spin", "a message may have any number", "forward.c", "number >= MESSAGES", "false"),
     Broken::new("spin", "nothing is passed on", "forward.c", "distance = nodes / 2;", "distance = 0;"),
 ];

@@ -28,10 +28,14 @@ int payload_handler(const spin_payload_t *p, void *state) {
     if (spin_amo_or(&seen[number / 32], bit) & bit) {
         return SPIN_DROP;
     }
+    uint32_t place = spin_amo_add(&delivered, 1);
+    if (place < p->host_size / BYTES) {
+        spin_dma_to_host(place * BYTES, message, BYTES);
+    }
     uint32_t self = rank, nodes = size, from = p->src_nid;
     spin_target_t to = peers;
     for (uint32_t distance = nodes / 2; distance; distance /= 2) {
-        uint32_t up = (self + distance) % nodes, down = (self - distance) % nodes;
+        uint32_t up = (self + distance) & (nodes - 1), down = (self - distance) & (nodes - 1);
         if (up != from) {
             to.node = up;
             spin_put(&to, message, BYTES);
@@ -40,10 +44,6 @@ int payload_handler(const spin_payload_t *p, void *state) {
             to.node = down;
             spin_put(&to, message, BYTES);
         }
-    }
-    uint32_t place = spin_amo_add(&delivered, 1);
-    if (place < p->host_size / BYTES) {
-        spin_dma_to_host(place * BYTES, message, BYTES);
     }
     return SPIN_SUCCESS;
 }

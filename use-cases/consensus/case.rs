@@ -140,7 +140,7 @@ const BROKEN: &[Broken] = &[
         "(int32_t)(number - entry(r, r->last)->number) <= 0",
         "false",
     ),
-    Broken::new("spin", "nobody follows a leader that has stopped", "replica.c", "r->role != LEADER && late", "false"),
+    Broken::new("spin", "no node follows a leader that has stopped", "replica.c", "r->role != LEADER && late", "false"),
 ];
 
 /// The replicas, the client, and what the model knows of them.
@@ -398,7 +398,7 @@ impl<'a> Replicas<'a> {
         });
         let cycles = self.propose_until_answered(number, self.leader, Some((delay, program)))?;
         self.stopped.push((self.leader, before));
-        // The last node that lives tells what became of the entry, and the model checks every byte of it.
+        // The log of the last node shows what became of the entry, and the model checks every byte of it.
         let last = self.hosts.len() - 1;
         self.bench.idle(3 * BEAT);
         let entry = self.hosts[last].read(self.logs[last] + self.model.end() as u64, ENTRY)?;

@@ -118,7 +118,7 @@ impl<'a> Group<'a> {
         let handler = if spin { Some(bench.compile(HANDLERS, "forward.c")?) } else { None };
         for (node, host) in hosts.iter().enumerate() {
             match &handler {
-                // Its NIC takes messages, and nobody looks.
+                // Its NIC takes messages, and no program looks.
                 _ if dead.contains(&node) => {
                     host.endless_window(WINDOW, host.alloc(ROOM * BYTES)?, ROOM * BYTES)?;
                 }

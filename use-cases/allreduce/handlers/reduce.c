@@ -1,7 +1,7 @@
-/* Sums vectors of all nodes at one NIC (integers of 32 bits, little-endian). Each node puts a segment of its vector with the number of a slot
- * of this cluster's scratchpad. A handler adds the segment to the slot, by COMBINE; the one that adds the last contribution puts the sum to
- * all nodes. The rule of the context has one value of the low half of the address for each cluster; the high half is the place of the segment
- * in the result, in bytes.
+/* Sums vectors of all nodes at one NIC (integers of 32 bits, little-endian). Each node puts a segment of its vector with the number of a
+ * slot of this cluster's scratchpad. A handler adds the segment to the slot, by COMBINE; the one that adds the last contribution puts the
+ * sum to all nodes. The rule of the context has one value of the low half of the address for each cluster; the high half is the place of
+ * the segment in the result, in bytes.
  *
  * A slot takes segments in turns. A node may send the segment of the next turn when it has the sum of the last one. */
 #include "spin_atomic.h"

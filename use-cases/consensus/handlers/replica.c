@@ -1,6 +1,6 @@
 /* Replica of a log: the leader appends proposals of a client, sends them to the followers, commits what a majority has, and answers the
  * client. Followers append and acknowledge. A follower that hears nothing of a leader for a while asks the others for their votes. The
- * protocol is Raft's: terms, a vote only for a log that is not behind, commit only of an entry of the own term and all before it.
+ * protocol is Raft's: terms, a vote only for a log that lacks nothing, commit only of an entry of the own term and all before it.
  *
  * The handlers run in one cluster: the log and all state are in its scratchpad, under one lock. Committed entries are written to the host
  * region, in order. A message that the wire or the NIC lost is made up for by the next heartbeat. */
@@ -262,8 +262,8 @@ int header_handler(const spin_header_t *h, void *state) {
     return SPIN_PROCESS_DATA;
 }
 
-/* At each tick a leader sends its heartbeat, and others look how long it is since they heard one. A node of a higher number waits longer, so
- * that they do not all ask for votes at once. */
+/* At each tick a leader sends its heartbeat, and others look how long it is since they heard one. A node of a higher number waits longer,
+ * so that they do not all ask for votes at once. */
 int task_handler(const spin_task_t *t, void *state) {
     (void)state;
     replica_t *r = replica();

@@ -1,5 +1,5 @@
-/* A node of a broadcast that survives dead nodes: each node is linked with those at the distances 1, 2, 4 ... in both directions (a binomial
- * graph), and passes a message on along all links when it comes for the first time. A bit for each message tells. The host gets each
+/* A node of a broadcast that survives dead nodes: each node is linked with those at the distances 1, 2, 4 ... in both directions (a
+ * binomial graph), and passes a message on along all links when it comes for the first time: a bit for each message. The host gets each
  * message once: they are appended in its region. */
 #include "spin_atomic.h"
 #include "spindle.h"

@@ -127,6 +127,9 @@ pub const ALL: &[Case] = &[
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
     crate::tenants::CASE,
+    crate::consensus::CASE,
+    crate::allreduce::CASE,
+    crate::ft_broadcast::CASE,
 ];
 
 /// The case of this name.

@@ -12,10 +12,16 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../allreduce/case.rs"]
+pub mod allreduce;
 #[path = "../broadcast/case.rs"]
 pub mod broadcast;
+#[path = "../consensus/case.rs"]
+pub mod consensus;
 #[path = "../datatypes/case.rs"]
 pub mod datatypes;
+#[path = "../ft-broadcast/case.rs"]
+pub mod ft_broadcast;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

@@ -42,6 +42,9 @@ broken! {
     raid = "raid",
     storage = "storage",
     tenants = "tenants",
+    consensus = "consensus",
+    allreduce = "allreduce",
+    ft_broadcast = "ft-broadcast",
 }
 
 fn catches(name: &str) {

@@ -126,6 +126,7 @@ pub const ALL: &[Case] = &[
     crate::invocation::CASE,
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
+    crate::ddt_apps::CASE,
 ];
 
 /// The case of this name.

@@ -16,6 +16,8 @@ pub mod rates;
 pub mod broadcast;
 #[path = "../datatypes/case.rs"]
 pub mod datatypes;
+#[path = "../ddt-apps/case.rs"]
+pub mod ddt_apps;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

@@ -41,6 +41,7 @@ broken! {
     ping_pong = "ping-pong",
     raid = "raid",
     storage = "storage",
+    ddt_apps = "ddt-apps",
 }
 
 fn catches(name: &str) {

@@ -109,8 +109,8 @@ const BROKEN: &[Broken] = &[
         "auth",
         "a write is acknowledged as another",
         "auth.c",
-        "acks[write][0] = write;",
-        "acks[write][0] = 9;",
+        "ack[0] = write;",
+        "ack[0] = 9;",
     ),
     Broken::new("auth-chaskey", "the last block is not masked", "auth.c", "a ^= words[4] ^ last[0];", "a ^= words[4];"),
     Broken::new(
@@ -195,7 +195,7 @@ struct Store<'a> {
     acks: Vec<Landing>,
     /// Storage nodes and writes: messages that the hosts take. Empty if handlers do.
     arrived: Vec<Vec<Landing>>,
-    /// Writes: data that come after the host has allowed them, and what tells the client so. Empty if it does not ask.
+    /// Writes: data that come after the host has allowed them, and the windows in which the client is told. Empty if it does not ask.
     allowed: Vec<(Landing, Landing)>,
     /// The model's memory of each storage node.
     stored: Vec<u8>,

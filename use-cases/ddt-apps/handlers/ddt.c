@@ -1,11 +1,11 @@
-/* Unpacks messages into host memory as a type of MPI describes: a message is a sequence of elements of the type, and the host has compiled the
- * type to a list of blocks. Packets may arrive in any order, and blocks may cross packets. */
+/* Unpacks messages into host memory as a type of MPI describes: a message is a sequence of elements of the type, and the host has compiled
+ * the type to a list of blocks. Packets may arrive in any order, and blocks may cross packets. */
 #include "spindle.h"
 
 enum { BLOCKS = 256 /* blocks of an element at most */ };
 
-/* The host sets these: bytes of an element in the message, and from one to the next in memory; its blocks: where each begins in the message,
- * with the end of the last, and in memory. */
+/* The host sets these: bytes of an element in the message, and from one to the next in memory; its blocks: where each begins in the
+ * message, with the end of the last, and in memory. */
 uint32_t size, extent, blocks;
 uint32_t starts[BLOCKS + 1], offsets[BLOCKS];
 

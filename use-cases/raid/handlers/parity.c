@@ -110,7 +110,7 @@ static bool add_in_host(local_t *here, volatile uint32_t *piece, uint32_t offset
     while (spin_amo_or(piece, LOCKED) & LOCKED) {
         spin_yield();
     }
-    /* The slot after the lock: nobody waits with a slot. */
+    /* The slot after the lock: no handler waits with a slot. */
     uint32_t length = p->payload_len, slot = take(here, here->gather ? 2 : SLOTS), step = slot ? PIECE : TAIL;
     uint8_t *old = slot ? slot_of(here, slot) : spin_packet(p) + p->packet_len, *sum = spin_payload(p);
     bool done = true;

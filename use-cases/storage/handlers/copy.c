@@ -8,8 +8,8 @@ enum {
     CHILDREN = 2,
 };
 
-/* The host sets these: the next nodes and how many they are, the client's mailbox of write 0 (that of write i has the address i higher), and
- * the binary logarithm of the bytes of a place. */
+/* The host sets these: the next nodes and how many they are, the client's mailbox of write 0 (that of write i has the address i higher),
+ * and the binary logarithm of the bytes of a place. */
 spin_target_t next[CHILDREN], client;
 uint32_t children, place_log;
 

@@ -16,13 +16,16 @@
 
 /* Allocates one of `count` (1 to 32) buffers, searching from number `first`, and returns its number. Waits while none is free. */
 SPIN_INLINE uint32_t spin_take_buffer(volatile uint32_t *taken, uint32_t first, uint32_t count) {
-    for (uint32_t i = first;; i++) {
-        uint32_t buffer = i % count;
-        if (!(spin_amo_or(taken, 1u << buffer) >> buffer & 1)) {
-            return buffer;
-        }
-        spin_yield();
+    /* Not first % count: a division takes 33 cycles. */
+    uint32_t buffer = first;
+    while (buffer >= count) {
+        buffer -= count;
     }
+    while (spin_amo_or(taken, 1u << buffer) >> buffer & 1) {
+        spin_yield();
+        buffer = buffer + 1 < count ? buffer + 1 : 0;
+    }
+    return buffer;
 }
 /* Frees a buffer. No command may use it any more: wait for the command first. */
 SPIN_INLINE void spin_give_buffer(volatile uint32_t *taken, uint32_t buffer) { spin_amo_and(taken, ~(1u << buffer)); }

@@ -18,7 +18,10 @@ const MODES: &[Mode] = &[
         name: "rdma",
         about: "hosts of the data nodes compute the differences, the host of the parity node adds them",
     },
-    Mode { name: "spin", about: "handlers do, packet by packet" },
+    Mode {
+        name: "spin",
+        about: "handlers do, packet by packet; the differences of the same bytes meet in the L1 of a cluster",
+    },
 ];
 /// Data nodes; the client is node 0, the parity node the last.
 const DATA: usize = 4;
@@ -29,6 +32,10 @@ const WRITES: usize = 8;
 const ACKS: u64 = 0x100;
 const CHUNKS: u64 = 0x200;
 const DIFFERENCES: u64 = 0x300;
+/// Bytes of a difference at most.
+const PIECE: usize = 1408;
+/// Slots of the parity node in each cluster.
+const SLOTS: usize = 2;
 /// Bytes of an acknowledgement.
 const ACK: usize = 8;
 /// Rounds in which latency is measured.
@@ -68,7 +75,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     let mut figures = Vec::new();
     for (host, name) in HOSTS {
-        for (size, text) in [(4096, "4k"), (16384, "16k")] {
+        for (size, text) in [(4096, "4k"), (16384, "16k"), (65536, "64k")] {
             let get = |mode, what| value(rows, mode, host, size, what);
             if let (Some(spin), Some(rdma)) = (get("spin", "latency_ns"), get("rdma", "latency_ns")) {
                 figures.push((format!("latency_reduction_{text}{name}"), 1.0 - spin / rdma));
@@ -100,8 +107,15 @@ const BROKEN: &[Broken] = &[
         "spin",
         "the difference is added, not xored",
         "parity.c",
-        "spin_update_host(&update, SPIN_XOR,",
-        "spin_update_host(&update, SPIN_ADD8,",
+        "spin_combine(SPIN_XOR, slot_of(here, where),",
+        "spin_combine(SPIN_ADD8, slot_of(here, where),",
+    ),
+    Broken::new(
+        "spin",
+        "a sum is written before its last difference has come",
+        "parity.c",
+        "ADDED + 1 == NODES",
+        "ADDED + 2 == NODES",
     ),
 ];
 
@@ -111,6 +125,10 @@ struct Array<'a> {
     hosts: Vec<Host>,
     spin: bool,
     chunk: usize,
+    /// Contexts of the parity node: one, or one for each cluster.
+    contexts: usize,
+    /// Acknowledgements of the parity node.
+    classes: usize,
     round: usize,
     /// Address of the chunks of each node in its memory: new data of the client, stored data, parity.
     chunks: Vec<u64>,
@@ -130,6 +148,10 @@ impl<'a> Array<'a> {
     /// Chunks of all data nodes, filled, with their parity.
     fn new(bench: &'a Bench, spin: bool, chunk: usize) -> Result<Self> {
         let hosts = bench.hosts();
+        // Chunks that the slots of all clusters hold have a context for each cluster, which acknowledges its pieces.
+        let (clusters, pieces) = (bench.setting().config.clusters, chunk.div_ceil(PIECE));
+        let contexts = if spin && pieces <= SLOTS * clusters { clusters } else { 1 };
+        let classes = pieces.min(contexts);
         let bytes = WRITES * chunk;
         let mut chunks = vec![hosts[0].alloc(DATA * bytes)?];
         for host in &hosts[1..] {
@@ -137,13 +159,27 @@ impl<'a> Array<'a> {
         }
         let differences = (1..=DATA).map(|node| hosts[node].alloc(bytes)).collect::<Result<_>>()?;
         let acks = (0..WRITES)
-            .map(|write| Landing::new(&hosts[0], ACKS + write as u64, (DATA + 1) * ACK))
+            .map(|write| Landing::new(&hosts[0], ACKS + write as u64, (DATA + classes) * ACK))
             .collect::<Result<_>>()?;
         let stored: Vec<Vec<Vec<u8>>> =
             (0..DATA).map(|node| (0..WRITES).map(|write| model::chunk(chunk, node, write, 0)).collect()).collect();
         let (arrived, changed) = (Vec::new(), Vec::new());
-        let mut array =
-            Array { bench, hosts, spin, chunk, round: 0, chunks, differences, acks, arrived, changed, stored };
+        let round = 0;
+        let mut array = Array {
+            bench,
+            hosts,
+            spin,
+            chunk,
+            contexts,
+            classes,
+            round,
+            chunks,
+            differences,
+            acks,
+            arrived,
+            changed,
+            stored,
+        };
         for node in 0..DATA {
             array.hosts[node + 1].write(array.chunks[node + 1], &array.stored[node].concat())?;
         }
@@ -163,18 +199,38 @@ impl<'a> Array<'a> {
     }
 
     /// Handlers of the data nodes and of the parity node.
-    fn install(&mut self) -> Result<()> {
-        for node in 1..=PARITY {
-            let handler = self.bench.compile(HANDLERS, if node == PARITY { "parity.c" } else { "data.c" })?;
+    fn install(&self) -> Result<()> {
+        let config = self.bench.setting().config;
+        let region = |node: usize| Some((self.chunks[node], (WRITES * self.chunk) as u32));
+        let handler = self.bench.compile(HANDLERS, "data.c")?;
+        for node in 1..=DATA {
             let host = &self.hosts[node];
-            let region = Some((self.chunks[node], (WRITES * self.chunk) as u32));
-            let options = ContextOptions { host_region: region, ..ContextOptions::default() };
+            let options = ContextOptions { host_region: region(node), ..ContextOptions::default() };
             let context = host.install(&handler.image, "spindle", &options, Action::ContextPerMessage)?;
             host.set_target(context, &handler, "client", &window_of(0, ACKS, (node - 1) * ACK))?;
+            host.set_target(context, &handler, "parity", &window_of(PARITY, DIFFERENCES, 0))?;
             host.set_word(context, &handler, "chunk_log", self.chunk.ilog2())?;
-            if node != PARITY {
-                host.set_target(context, &handler, "parity", &window_of(PARITY, DIFFERENCES, 0))?;
-            }
+            host.set_word(context, &handler, "clusters", self.contexts as u32 - 1)?;
+        }
+        let (handler, host) = (self.bench.compile(HANDLERS, "parity.c")?, &self.hosts[PARITY]);
+        let share = |class| model::share(self.chunk, PIECE, class, self.contexts) as u32;
+        let shares: Vec<u32> = (0..self.contexts).map(share).collect();
+        let gather = self.contexts > 1;
+        for cluster in 0..self.contexts {
+            let core_mask = match gather {
+                true => ((1 << config.hpus) - 1) << (cluster * config.hpus),
+                false => ContextOptions::default().core_mask,
+            };
+            let scratch_bytes = Some(if gather { 4096 } else { 8192 });
+            let options =
+                ContextOptions { host_region: region(PARITY), scratch_bytes, core_mask, ..ContextOptions::default() };
+            let rule = format!("spindle && spindle.addr_lo == {}", DIFFERENCES + cluster as u64);
+            let context = host.install(&handler.image, &rule, &options, Action::ContextPerMessage)?;
+            host.set_target(context, &handler, "client", &window_of(0, ACKS, DATA * ACK))?;
+            host.set_word(context, &handler, "chunk_log", self.chunk.ilog2())?;
+            host.set_word(context, &handler, "gather", gather.into())?;
+            host.set_word(context, &handler, "clusters", self.contexts as u32 - 1)?;
+            host.set_words(context, &handler, "shares", &shares)?;
         }
         Ok(())
     }
@@ -310,8 +366,14 @@ impl<'a> Array<'a> {
         self.bench.expect("the parity", &self.hosts[PARITY].read(self.chunks[PARITY], bytes)?, &parity)?;
         for (write, ack) in self.acks[..writes].iter().enumerate() {
             let mut wanted = model::acknowledgement(write, self.chunk).repeat(DATA);
-            wanted.extend(model::acknowledgement(write, DATA * self.chunk));
-            let got = self.hosts[0].read(ack.posted.buffer, (DATA + 1) * ACK)?;
+            for class in 0..self.classes {
+                let bytes = match self.spin {
+                    true => model::share(self.chunk, PIECE, class, self.contexts),
+                    false => DATA * self.chunk,
+                };
+                wanted.extend(model::acknowledgement(write, bytes));
+            }
+            let got = self.hosts[0].read(ack.posted.buffer, wanted.len())?;
             self.bench.expect("the acknowledgements", &got, &wanted)?;
         }
         Ok(())

@@ -11,6 +11,11 @@ pub fn parity(chunks: &[&[u8]]) -> Vec<u8> {
     (0..chunks[0].len()).map(|i| chunks.iter().fold(0, |sum, chunk| sum ^ chunk[i])).collect()
 }
 
+/// Bytes of a chunk in the pieces whose number has this remainder by the number of clusters.
+pub fn share(chunk: usize, piece: usize, class: usize, clusters: usize) -> usize {
+    (0..chunk).filter(|at| at / piece % clusters == class).count()
+}
+
 /// The acknowledgement of a write: its number, and the bytes that are in memory.
 pub fn acknowledgement(write: usize, bytes: usize) -> Vec<u8> {
     [(write as u32).to_le_bytes(), (bytes as u32).to_le_bytes()].concat()

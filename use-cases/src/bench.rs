@@ -666,6 +666,11 @@ impl Host {
         self.busy(self.cost().overhead).await;
     }
 
+    /// The processor time of the check of a capability's tag.
+    pub async fn check(&self) {
+        self.busy(self.cost().check).await;
+    }
+
     /// The processor time of work on so many bytes; the bytes themselves are the caller's.
     pub async fn work(&self, work: Work, bytes: usize) {
         self.busy(self.cost().work(work, bytes)).await;

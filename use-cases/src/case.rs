@@ -130,6 +130,7 @@ pub const ALL: &[Case] = &[
     crate::consensus::CASE,
     crate::allreduce::CASE,
     crate::ft_broadcast::CASE,
+    crate::ddt_apps::CASE,
 ];
 
 /// The case of this name.

@@ -45,6 +45,8 @@ pub struct Memory {
 pub struct Costs {
     /// Processor time for each message sent or taken.
     pub overhead: Constant,
+    /// SipHash-2-4 of 32 bytes, and the comparison with a tag.
+    pub siphash: Constant,
     /// Buses by name.
     pub bus: BTreeMap<String, Constant>,
     /// Wires by name.
@@ -106,6 +108,8 @@ pub struct HostCost {
     pub bus: u64,
     /// Of software, for each message sent or taken.
     pub overhead: u64,
+    /// Of software, for the check of a tag.
+    pub check: u64,
     /// Cycles per byte.
     copy: f64,
     xor: f64,
@@ -144,6 +148,7 @@ impl HostCost {
         Ok(HostCost {
             bus: (bus.ns * per_ns).round() as u64,
             overhead: (costs.overhead.ns * software).round() as u64,
+            check: (costs.siphash.ns * software).round() as u64,
             copy: software / costs.memory.copy,
             xor: software / costs.memory.xor,
             gf: software / costs.memory.gf,

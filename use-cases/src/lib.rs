@@ -22,6 +22,8 @@ pub mod consensus;
 pub mod datatypes;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
+#[path = "../ddt-apps/case.rs"]
+pub mod ddt_apps;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

@@ -80,7 +80,22 @@ fn multiply_add_ssse3(constant: u8, to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// The section `[memory]` of `host-cost.toml` for this machine.
+/// Nanoseconds of SipHash-2-4 of 32 bytes, and of the comparison with a tag.
+#[allow(deprecated)] // SipHasher is the standard library's SipHash-2-4.
+fn siphash() -> f64 {
+    use std::hash::{Hasher, SipHasher};
+    const TAGS: usize = 1 << 18;
+    let time = fastest(|| {
+        for number in 0..TAGS {
+            let mut hasher = SipHasher::new_with_keys(black_box(1), black_box(2));
+            hasher.write(black_box(&[number as u8; 32]));
+            black_box(hasher.finish() == black_box(3));
+        }
+    });
+    time / TAGS as f64
+}
+
+/// The sections `[siphash]` and `[memory]` of `host-cost.toml` for this machine.
 ///
 /// # Errors
 /// None is known.
@@ -104,6 +119,7 @@ pub fn measure() -> Result<String> {
     let blocks = (BYTES / STRIDE) as f64;
     let block_ns = (strided / blocks - BLOCK as f64 / copy).max(0.0);
     let mut text = String::new();
+    writeln!(text, "[siphash]\nns = {:.1}\n", siphash())?;
     writeln!(text, "[memory]")?;
     writeln!(text, "source = \"`spindle use-case --measure-host` on one core of {}\"", processor())?;
     writeln!(text, "evidence = \"M\"")?;

@@ -45,6 +45,7 @@ broken! {
     consensus = "consensus",
     allreduce = "allreduce",
     ft_broadcast = "ft-broadcast",
+    ddt_apps = "ddt-apps",
 }
 
 fn catches(name: &str) {

@@ -245,7 +245,7 @@ fn star(bench: &Bench, bytes: usize) -> Result<f64> {
 /// Where a segment is added: the number of segments before it decides cluster, slot and turn.
 fn place(number: usize, at: usize) -> Target {
     let (cluster, nth) = (number % CLUSTERS, number / CLUSTERS);
-    window_of(0, (at as u64) << 32 | ADD | cluster as u64, nth / SLOTS << 8 | nth % SLOTS)
+    window_of(0, (at as u64) << 32 | ADD | cluster as u64, ((nth / SLOTS) << 8) | (nth % SLOTS))
 }
 
 /// Handlers of each cluster, in a context of its own.

@@ -105,13 +105,7 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 
 const BROKEN: &[Broken] = &[
     Broken::new("auth", "half of the tag is not compared", "auth.c", "((uint32_t)tag ^ request->tag[0]) | ", ""),
-    Broken::new(
-        "auth",
-        "a write is acknowledged as another",
-        "auth.c",
-        "ack[0] = write;",
-        "ack[0] = 9;",
-    ),
+    Broken::new("auth", "a write is acknowledged as another", "auth.c", "ack[0] = write;", "ack[0] = 9;"),
     Broken::new("auth-chaskey", "the last block is not masked", "auth.c", "a ^= words[4] ^ last[0];", "a ^= words[4];"),
     Broken::new(
         "ring",

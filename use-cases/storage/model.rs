@@ -37,7 +37,7 @@ pub fn chaskey(key: [u32; 4], capability: &[u8]) -> [u8; 8] {
         number(v)
     };
     let key = number(key);
-    let doubled = key << 1 ^ (key >> 127) * 0x87;
+    let doubled = (key << 1) ^ ((key >> 127) * 0x87);
     let block = |at: usize| u128::from_le_bytes(capability[at..at + 16].try_into().expect("16 bytes"));
     let tag = permute(permute(key ^ block(0)) ^ block(16) ^ doubled) ^ doubled;
     (tag as u64).to_le_bytes()

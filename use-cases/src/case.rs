@@ -126,6 +126,8 @@ pub const ALL: &[Case] = &[
     crate::invocation::CASE,
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
+    crate::kv::CASE,
+    crate::conditional_read::CASE,
 ];
 
 /// The case of this name.

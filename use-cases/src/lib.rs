@@ -14,12 +14,16 @@ pub mod rates;
 
 #[path = "../broadcast/case.rs"]
 pub mod broadcast;
+#[path = "../conditional-read/case.rs"]
+pub mod conditional_read;
 #[path = "../datatypes/case.rs"]
 pub mod datatypes;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]
 pub mod invocation;
+#[path = "../kv/case.rs"]
+pub mod kv;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../raid/case.rs"]

@@ -36,8 +36,10 @@ macro_rules! broken {
 
 broken! {
     broadcast = "broadcast",
+    conditional_read = "conditional-read",
     datatypes = "datatypes",
     invocation = "invocation",
+    kv = "kv",
     ping_pong = "ping-pong",
     raid = "raid",
     storage = "storage",

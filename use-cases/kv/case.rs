@@ -80,6 +80,7 @@ const BROKEN: &[Broken] = &[
         "(uint32_t)values[at][version & 1]",
         "(uint32_t)values[at][~version & 1]",
     ),
+    Broken::new("spin", "a value that has changed is sent", "kv.c", "entry->rest == rest", "entry->rest || true"),
     Broken::new("spin", "a CAS always stores", "kv.c", "!compare ||", "true ||"),
     Broken::new("spin", "a change is not published", "kv.c", "wanted | next(version)", "version ? rest : wanted | 1"),
     Broken::new(
@@ -260,7 +261,7 @@ impl Client<'_> {
         self.client.nic(arrivals);
         self.server.nic(arrivals);
         let ends: Rc<RefCell<Vec<u64>>> = Rc::default();
-        let limit = self.bench.now() + 2000 + 2000 * count as u64;
+        let limit = self.bench.now() + 2000 + 400 * count as u64;
         let (server, client, seen) = (self.server.clone(), self.client.clone(), ends.clone());
         let asking: Program = Box::pin(async move {
             let mut frames = frames.into_iter();

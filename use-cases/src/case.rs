@@ -127,7 +127,6 @@ pub const ALL: &[Case] = &[
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
     crate::kv::CASE,
-    crate::conditional_read::CASE,
 ];
 
 /// The case of this name.

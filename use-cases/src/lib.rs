@@ -14,8 +14,6 @@ pub mod rates;
 
 #[path = "../broadcast/case.rs"]
 pub mod broadcast;
-#[path = "../conditional-read/case.rs"]
-pub mod conditional_read;
 #[path = "../datatypes/case.rs"]
 pub mod datatypes;
 #[path = "../halo3d/case.rs"]

@@ -36,7 +36,6 @@ macro_rules! broken {
 
 broken! {
     broadcast = "broadcast",
-    conditional_read = "conditional-read",
     datatypes = "datatypes",
     invocation = "invocation",
     kv = "kv",

@@ -8,7 +8,7 @@
 #include "spin_atomic.h"
 #include "spindle.h"
 
-enum { ENTRIES = 256, PROBES = 16, HEADERS = 42, VALUE = 64, GET = 1, SET = 2, CAS = 3, DONE = 0, FAILED = 1 };
+enum { ENTRIES = 256, PROBES = 16, HEADERS = 42, VALUE = 64, GET = 1, SET = 2, CAS = 3, DONE = 0, FAILED = 1, CHANGED = -1 };
 
 SPIN_TAILROOM(VALUE);
 
@@ -86,6 +86,43 @@ static __attribute__((noinline)) int change(const spin_header_t *h, message_t *m
     return reply(spin_packet(h), sizeof *m);
 }
 
+/* Answers a GET, or returns CHANGED: the value is no longer valid, and was copied. */
+SPIN_INLINE int look(message_t *m, uint32_t low, uint32_t key) {
+    uint32_t at = key >> 24, wanted = key << 8;
+    for (uint32_t probe = 0; probe < PROBES; probe++, at = (at + 1) % ENTRIES, wanted += FURTHER) {
+        volatile entry_t *entry = &entries[at];
+        uint32_t rest = entry->rest, version = version_of(rest, wanted);
+        if (is_version(version) && entry->low == low) {
+            /* As spin_combine(SPIN_XOR, m->value, values[at][version & 1], VALUE), without the fence: nothing was stored. */
+            *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)values[at][version & 1];
+            *spin_command_word(SPIN_CMD_LENGTH) = VALUE;
+            spin_command_words(SPIN_CMD_ADDR_LO, SPIN_CMD_ADDR_HI, (uint64_t)SPIN_XOR << 32 | (uint32_t)m->value);
+            spin_issue(SPIN_OP_COMBINE);
+            /* The value has been copied. No change writes to it before another value is the valid one. */
+            if (entry->rest == rest) {
+                m->status = DONE;
+                return reply(spin_packet(spin_task()), sizeof *m + VALUE);
+            }
+            return CHANGED;
+        }
+        if (rest == 0) {
+            break;
+        }
+    }
+    m->status = FAILED;
+    return reply(spin_packet(spin_task()), sizeof *m);
+}
+
+static __attribute__((noinline)) int look_again(message_t *m, uint32_t low, uint32_t key) {
+    int code;
+    do {
+        /* Zeros in the place of the value. */
+        spin_combine(SPIN_XOR, m->value, m->value, VALUE);
+        code = look(m, low, key);
+    } while (code == CHANGED);
+    return code;
+}
+
 int header_handler(const spin_header_t *h, void *state) {
     (void)state;
     uint8_t *frame = spin_packet(h);
@@ -102,28 +139,6 @@ int header_handler(const spin_header_t *h, void *state) {
     if (h->payload_len != sizeof *m || h->packet_len != HEADERS + sizeof *m) {
         return SPIN_DROP;
     }
-    uint32_t at = key >> 24, wanted = key << 8;
-    for (uint32_t probe = 0; probe < PROBES; probe++, at = (at + 1) % ENTRIES, wanted += FURTHER) {
-        volatile entry_t *entry = &entries[at];
-        uint32_t rest = entry->rest, version = version_of(rest, wanted);
-        if (is_version(version) && entry->low == low) {
-            /* As spin_combine(SPIN_XOR, m->value, values[at][version & 1], VALUE), without the fence: nothing was stored. */
-            *spin_command_word(SPIN_CMD_SOURCE) = (uint32_t)values[at][version & 1];
-            *spin_command_word(SPIN_CMD_LENGTH) = VALUE;
-            spin_command_words(SPIN_CMD_ADDR_LO, SPIN_CMD_ADDR_HI, (uint64_t)SPIN_XOR << 32 | (uint32_t)m->value);
-            spin_issue(SPIN_OP_COMBINE);
-            /* The value has been copied. A second change since has written to it. */
-            uint32_t now = entry->rest;
-            if (now != rest && version_of(now, wanted) != next(version)) {
-                return SPIN_DROP;
-            }
-            m->status = DONE;
-            return reply(frame, sizeof *m + VALUE);
-        }
-        if (rest == 0) {
-            break;
-        }
-    }
-    m->status = FAILED;
-    return reply(frame, sizeof *m);
+    int code = look(m, low, key);
+    return code == CHANGED ? look_again(m, low, key) : code;
 }

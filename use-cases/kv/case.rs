@@ -80,7 +80,7 @@ const BROKEN: &[Broken] = &[
         "(uint32_t)values[at][version & 1]",
         "(uint32_t)values[at][~version & 1]",
     ),
-    Broken::new("spin", "a value that has changed is sent", "kv.c", "entry->rest == rest", "entry->rest || true"),
+    Broken::new("spin", "a GET never believes its copy", "kv.c", "entry->rest == rest", "entry->rest != rest"),
     Broken::new("spin", "a CAS always stores", "kv.c", "!compare ||", "true ||"),
     Broken::new("spin", "a change is not published", "kv.c", "wanted | next(version)", "version ? rest : wanted | 1"),
     Broken::new(

@@ -93,6 +93,18 @@ impl Setting {
         })
     }
 
+    /// The same setting on the NIC of another configuration; on `sim`, with which tests are quick, the setting itself.
+    ///
+    /// # Errors
+    /// There is no such configuration, or its NIC cannot be emitted.
+    pub fn on(&self, config: &str) -> Result<Setting> {
+        if self.config.name == Config::SIM.name {
+            return Ok(self.clone());
+        }
+        let config = Config::by_name(config).with_context(|| format!("there is no configuration `{config}`"))?;
+        Ok(Setting { source: spindle_sim::source(&config)?, config, ..self.clone() })
+    }
+
     /// What the wire does.
     fn wire_options(&self) -> Result<WireOptions> {
         let names = || self.costs.wire.keys().cloned().collect::<Vec<_>>().join(", ");

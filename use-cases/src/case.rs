@@ -131,6 +131,7 @@ pub const ALL: &[Case] = &[
     crate::allreduce::CASE,
     crate::ft_broadcast::CASE,
     crate::ddt_apps::CASE,
+    crate::kv::CASE,
 ];
 
 /// The case of this name.

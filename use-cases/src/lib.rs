@@ -28,6 +28,8 @@ pub mod ddt_apps;
 pub mod halo3d;
 #[path = "../invocation/case.rs"]
 pub mod invocation;
+#[path = "../kv/case.rs"]
+pub mod kv;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../raid/case.rs"]

@@ -38,6 +38,7 @@ broken! {
     broadcast = "broadcast",
     datatypes = "datatypes",
     invocation = "invocation",
+    kv = "kv",
     ping_pong = "ping-pong",
     raid = "raid",
     storage = "storage",

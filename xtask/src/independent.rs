@@ -73,7 +73,7 @@ const CRATES: &[Uses] = &[
         "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-fuzz", "spindle-hart", "spindle-sdk",
         "spindle-sim", "spindle-testing"], &[]),
     ("spindle-guest", DRIVER, &[]),
-    ("spindle-use-cases", &["spindle", "spindle-contract", "spindle-harness", "spindle-sdk", "spindle-sim"], &[]),
+    ("spindle-use-cases", &["spindle", "spindle-contract", "spindle-harness", "spindle-model", "spindle-sdk", "spindle-sim"], &[]),
     ("xtask", &[], &[]),
 ];
 const RTL: &[&str] = &["spindle-contract", "spindle-verilog"];

@@ -20,10 +20,10 @@ pub mod broadcast;
 pub mod consensus;
 #[path = "../datatypes/case.rs"]
 pub mod datatypes;
-#[path = "../ft-broadcast/case.rs"]
-pub mod ft_broadcast;
 #[path = "../ddt-apps/case.rs"]
 pub mod ddt_apps;
+#[path = "../ft-broadcast/case.rs"]
+pub mod ft_broadcast;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

@@ -150,7 +150,7 @@ impl FairShare {
             }
         }
         self.first_due = if left == 0 { 0 } else { left.trailing_zeros() as usize };
-        // While none waits, everybody's debt is forgiven.
+        // While none waits, all debts are forgiven.
         let idle = events.backlog == 0;
         let unfunded = !self.funded() & if idle { u16::MAX } else { events.backlog };
         let begins = events.starved && self.due == 0 && self.rest == 0 && unfunded != 0;

@@ -104,6 +104,9 @@ pub struct Event {
     pub end: u64,
 }
 
+/// A value that was stored, between these two times.
+type Stored<'a> = (&'a [u8], u64, u64);
+
 /// The store.
 #[derive(Default)]
 pub struct Store(HashMap<u64, Vec<u8>>);
@@ -130,7 +133,7 @@ impl Store {
     /// All replies that each of these requests, GET and SET under way together after those that were alone, may have. Every key is
     /// known.
     pub fn answers(&self, events: &[Event]) -> Vec<Vec<Vec<u8>>> {
-        let mut sets: HashMap<u64, Vec<(&[u8], u64, u64)>> =
+        let mut sets: HashMap<u64, Vec<Stored>> =
             self.0.iter().map(|(key, value)| (*key, vec![(value.as_slice(), 0, 0)])).collect();
         for event in events {
             if let Operation::Set(value) = &event.request.operation {

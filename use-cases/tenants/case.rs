@@ -152,7 +152,13 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 }
 
 const BROKEN: &[Broken] = &[
-    Broken::new("alone", "a request without a place is answered", "work.c", "number >= PLACES", "number > PLACES"),
+    Broken::new(
+        "alone",
+        "a request of too many rounds is answered",
+        "work.c",
+        "rounds > MOST_ROUNDS",
+        "rounds > 2 * MOST_ROUNDS",
+    ),
     Broken::new("alone", "a round is missing", "work.c", "; rounds; rounds--", "; rounds > 1; rounds--"),
 ];
 

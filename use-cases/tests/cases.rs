@@ -54,7 +54,7 @@ fn catches(name: &str) {
     let point = Declared::of(case).unwrap().quick[0];
     for broken in case.broken {
         // A lost byte shows as a program that does not end.
-        let setting = Setting { changes: vec![broken.change], patience: 100_000, ..setting() };
+        let setting = Setting { changes: vec![broken.change], patience: 40_000, ..setting() };
         let result = case::measure(case, &setting, broken.mode, point);
         let error = result.expect_err(&format!("{name}: the model did not notice that {}", broken.what));
         let text = format!("{error:#}");

@@ -127,6 +127,7 @@ pub const ALL: &[Case] = &[
     crate::halo3d::CASE,
     crate::sweep3d::CASE,
     crate::tenants::CASE,
+    crate::rewind::CASE,
     crate::consensus::CASE,
     crate::allreduce::CASE,
     crate::ft_broadcast::CASE,

@@ -34,6 +34,8 @@ pub mod kv;
 pub mod ping_pong;
 #[path = "../raid/case.rs"]
 pub mod raid;
+#[path = "../rewind/case.rs"]
+pub mod rewind;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

@@ -35,7 +35,8 @@ int header_handler(const spin_header_t *h, void *state) {
     }
     uint32_t row_bytes = spin_load32(bytes + 4), rows = spin_load32(bytes + 8);
     if (spin_load32(bytes) >= OPERATIONS || row_bytes % sizeof(head_t) || row_bytes == 0 || row_bytes > 1024 ||
-        rows == 0 || rows > h->host_size / row_bytes || rows > TILES * ROWS || (spin_load32(bytes + 20) & 0xff) != 0xff || spin_amo_swap(&busy, 1)) {
+        rows == 0 || rows > h->host_size / row_bytes || rows > TILES * ROWS || (spin_load32(bytes + 20) & 0xff) != 0xff ||
+        spin_amo_swap(&busy, 1)) {
         return SPIN_DROP;
     }
     for (uint32_t i = 0; i < sizeof query / 4; i++) {
@@ -68,6 +69,21 @@ static bool matches(const uint8_t *text, uint32_t pattern, uint32_t mask) {
         }
     }
     return false;
+}
+
+/* The rows that are wanted: bit i for row i. */
+static uint32_t wanted(const head_t *heads, uint32_t rows, const query_t *q) {
+    uint32_t bits = 0;
+    if (q->operation == MATCH) {
+        for (uint32_t i = 0; i < rows; i++) {
+            bits |= (uint32_t)matches(heads[i].text, q->pattern, q->mask) << i;
+        }
+    } else {
+        for (uint32_t i = 0; i < rows; i++) {
+            bits |= (uint32_t)(heads[i].measure >= q->least) << i;
+        }
+    }
+    return bits;
 }
 
 static void copy(uint8_t *to, const uint8_t *from, uint32_t bytes) {
@@ -138,9 +154,9 @@ int task_handler(const spin_task_t *t, void *state) {
         if (ahead < q.rows) {
             read_heads(other, ahead, rows_at(ahead, q.rows), q.row_bytes);
         }
-        for (uint32_t i = 0; i < rows; i++) {
-            const head_t *head = (const head_t *)heads + i;
-            if (q.operation == MATCH ? !matches(head->text, q.pattern, q.mask) : head->measure < q.least) {
+        uint32_t bits = wanted((const head_t *)heads, rows, &q), row = first;
+        for (const head_t *head = (const head_t *)heads; bits; bits >>= 1, head++, row++) {
+            if (!(bits & 1)) {
                 continue;
             }
             found++;
@@ -154,7 +170,7 @@ int task_handler(const spin_task_t *t, void *state) {
             } else if (whole && is_long) {
                 /* A long row goes from host memory to the wire. */
                 to.offset = spin_amo_add(&answer.bytes, q.row_bytes);
-                spin_put_host(&to, (first + i) * q.row_bytes, q.row_bytes);
+                spin_put_host(&to, row * q.row_bytes, q.row_bytes);
             } else {
                 /* Rows that are wanted move together, to leave as one message. */
                 if (heads + bytes != (const uint8_t *)head) {

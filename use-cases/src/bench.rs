@@ -13,7 +13,7 @@ use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
 use spindle::rvma::{Completed, Posted, Window};
 use spindle::window::{Counting, WindowOptions};
-use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Rule, Target};
+use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Reply, Rule, Target};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
 use spindle_contract::wire::status;
@@ -601,6 +601,22 @@ impl Host {
     pub async fn put_numbered(&self, puts: &[(u64, usize, Target, u16)]) -> Result<()> {
         self.busy(self.cost().overhead * puts.len() as u64).await;
         self.add_puts(puts.iter().copied())
+    }
+
+    /// Gets several ranges of other nodes' windows, each with its own reply to a window of this one, with one register write; the
+    /// overhead is that of each: bytes, source, address of the window here.
+    ///
+    /// # Errors
+    /// The command ring is full.
+    pub async fn get_all(&self, gets: &[(usize, Target, u64)]) -> Result<()> {
+        self.busy(self.cost().overhead * gets.len() as u64).await;
+        let mut state = self.state.borrow_mut();
+        let HostState { device, ring } = &mut state.hosts[self.number];
+        for (bytes, from, address) in gets {
+            let reply = Reply { address: *address, key: KEY, offset: 0 };
+            ensure!(device.add_get(ring, *bytes as u32, from, &reply, true, 0)?, "the command ring is full");
+        }
+        Ok(device.write_commands(ring)?)
     }
 
     fn put_now(&self, puts: &[(u64, usize, Target)]) -> Result<()> {

@@ -133,6 +133,7 @@ pub const ALL: &[Case] = &[
     crate::ft_broadcast::CASE,
     crate::ddt_apps::CASE,
     crate::kv::CASE,
+    crate::conditional_read::CASE,
 ];
 
 /// The case of this name.

@@ -35,6 +35,10 @@ pub struct Memory {
     pub gf: f64,
     /// Sum of 32-bit words.
     pub add: f64,
+    /// Test of a word of each row of 64 bytes; bytes of rows.
+    pub filter: f64,
+    /// Search of a pattern of four bytes in 48 bytes of each row of 64; bytes of rows.
+    pub search: f64,
     /// Nanoseconds for each block of a strided copy, beside its bytes.
     pub block_ns: f64,
 }
@@ -115,6 +119,8 @@ pub struct HostCost {
     xor: f64,
     gf: f64,
     add: f64,
+    filter: f64,
+    search: f64,
     /// Cycles per block.
     block: f64,
 }
@@ -130,6 +136,10 @@ pub enum Work {
     Gf,
     /// Sum of 32-bit words.
     Add,
+    /// Test of a word of each row of 64 bytes.
+    Filter,
+    /// Search of a pattern of four bytes in the text of each row of 64 bytes.
+    Search,
 }
 
 impl HostCost {
@@ -153,6 +163,8 @@ impl HostCost {
             xor: software / costs.memory.xor,
             gf: software / costs.memory.gf,
             add: software / costs.memory.add,
+            filter: software / costs.memory.filter,
+            search: software / costs.memory.search,
             block: costs.memory.block_ns * software,
         })
     }
@@ -164,6 +176,8 @@ impl HostCost {
             Work::Xor => self.xor,
             Work::Gf => self.gf,
             Work::Add => self.add,
+            Work::Filter => self.filter,
+            Work::Search => self.search,
         };
         (rate * bytes as f64).ceil() as u64
     }

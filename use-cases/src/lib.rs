@@ -16,6 +16,8 @@ pub mod rates;
 pub mod allreduce;
 #[path = "../broadcast/case.rs"]
 pub mod broadcast;
+#[path = "../conditional-read/case.rs"]
+pub mod conditional_read;
 #[path = "../consensus/case.rs"]
 pub mod consensus;
 #[path = "../datatypes/case.rs"]

@@ -13,6 +13,14 @@ const RUNS: usize = 5;
 const BLOCK: usize = 64;
 const STRIDE: usize = 2 * BLOCK;
 
+/// Bytes of a row of a table.
+const ROW: usize = 64;
+
+/// Whether four bytes are in a text; the third may be any.
+fn has_pattern(text: &[u8], pattern: [u8; 4]) -> bool {
+    text.windows(4).any(|four| four[0] == pattern[0] && four[1] == pattern[1] && four[3] == pattern[3])
+}
+
 /// Nanoseconds of the fastest run.
 fn fastest(mut run: impl FnMut()) -> f64 {
     let time = |_| {
@@ -118,6 +126,23 @@ pub fn measure() -> Result<String> {
     });
     let blocks = (BYTES / STRIDE) as f64;
     let block_ns = (strided / blocks - BLOCK as f64 / copy).max(0.0);
+    // Each row by itself, as a scan that gives out rows does it.
+    let (rows, mut wanted) = (BYTES / ROW, vec![0u32; BYTES / ROW]);
+    let filter = bytes
+        / fastest(|| {
+            let (from, wanted) = (black_box(&from), black_box(&mut wanted));
+            let mut found = 0;
+            for i in 0..rows {
+                wanted[found] = i as u32;
+                found += usize::from(from[i * ROW + 4] >= 50);
+            }
+            black_box(found);
+        });
+    let search = bytes
+        / fastest(|| {
+            let found = black_box(&from).chunks_exact(ROW).filter(|row| has_pattern(&row[16..], *b"fo.d")).count();
+            black_box(found);
+        });
     let mut text = String::new();
     writeln!(text, "[siphash]\nns = {:.1}\n", siphash())?;
     writeln!(text, "[memory]")?;
@@ -128,6 +153,8 @@ pub fn measure() -> Result<String> {
         ("destination ^= source.", "xor", xor),
         ("Multiply-add in GF(2^8), 16 bytes at a time where the processor can.", "gf", gf),
         ("destination += source, 32-bit words.", "add", add),
+        ("Test of a word of each row of 64 bytes.", "filter", filter),
+        ("Search of a pattern of four bytes in the text of each row of 64 bytes.", "search", search),
         ("Nanoseconds for each block of a strided copy, beside its bytes.", "block_ns", block_ns),
     ] {
         writeln!(text, "# {what}\n{name} = {value:.2}")?;

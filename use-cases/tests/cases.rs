@@ -36,6 +36,7 @@ macro_rules! broken {
 
 broken! {
     broadcast = "broadcast",
+    conditional_read = "conditional-read",
     datatypes = "datatypes",
     invocation = "invocation",
     kv = "kv",

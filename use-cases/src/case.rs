@@ -132,6 +132,7 @@ pub const ALL: &[Case] = &[
     crate::ft_broadcast::CASE,
     crate::ddt_apps::CASE,
     crate::kv::CASE,
+    crate::graph::CASE,
 ];
 
 /// The case of this name.

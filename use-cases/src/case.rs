@@ -134,6 +134,7 @@ pub const ALL: &[Case] = &[
     crate::ddt_apps::CASE,
     crate::kv::CASE,
     crate::conditional_read::CASE,
+    crate::graph::CASE,
 ];
 
 /// The case of this name.

@@ -26,6 +26,8 @@ pub mod datatypes;
 pub mod ddt_apps;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
+#[path = "../graph/case.rs"]
+pub mod graph;
 #[path = "../halo3d/case.rs"]
 pub mod halo3d;
 #[path = "../invocation/case.rs"]

@@ -48,6 +48,7 @@ broken! {
     allreduce = "allreduce",
     ft_broadcast = "ft-broadcast",
     ddt_apps = "ddt-apps",
+    graph = "graph",
 }
 
 fn catches(name: &str) {

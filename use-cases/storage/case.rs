@@ -189,7 +189,7 @@ struct Store<'a> {
     acks: Vec<Landing>,
     /// Storage nodes and writes: messages that the hosts take. Empty if handlers do.
     arrived: Vec<Vec<Landing>>,
-    /// Writes: data that come after the host has allowed them, and the windows in which the client is given. Empty if it does not ask.
+    /// Writes: data that come after the host has allowed them, and the client's windows for that permission. Empty if it does not ask.
     allowed: Vec<(Landing, Landing)>,
     /// The model's memory of each storage node.
     stored: Vec<u8>,

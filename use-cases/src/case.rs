@@ -132,6 +132,8 @@ pub const ALL: &[Case] = &[
     crate::ft_broadcast::CASE,
     crate::ddt_apps::CASE,
     crate::kv::CASE,
+    crate::accumulate::CASE,
+    crate::erasure::CASE,
 ];
 
 /// The case of this name.

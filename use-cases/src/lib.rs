@@ -12,6 +12,8 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../accumulate/case.rs"]
+pub mod accumulate;
 #[path = "../allreduce/case.rs"]
 pub mod allreduce;
 #[path = "../broadcast/case.rs"]
@@ -22,6 +24,8 @@ pub mod consensus;
 pub mod datatypes;
 #[path = "../ddt-apps/case.rs"]
 pub mod ddt_apps;
+#[path = "../erasure/case.rs"]
+pub mod erasure;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
 #[path = "../halo3d/case.rs"]

@@ -47,6 +47,8 @@ broken! {
     allreduce = "allreduce",
     ft_broadcast = "ft-broadcast",
     ddt_apps = "ddt-apps",
+    accumulate = "accumulate",
+    erasure = "erasure",
 }
 
 fn catches(name: &str) {

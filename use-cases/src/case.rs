@@ -133,7 +133,6 @@ pub const ALL: &[Case] = &[
     crate::ddt_apps::CASE,
     crate::kv::CASE,
     crate::accumulate::CASE,
-    crate::erasure::CASE,
 ];
 
 /// The case of this name.

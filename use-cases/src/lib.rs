@@ -24,8 +24,6 @@ pub mod consensus;
 pub mod datatypes;
 #[path = "../ddt-apps/case.rs"]
 pub mod ddt_apps;
-#[path = "../erasure/case.rs"]
-pub mod erasure;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
 #[path = "../halo3d/case.rs"]

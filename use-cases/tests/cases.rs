@@ -48,7 +48,6 @@ broken! {
     ft_broadcast = "ft-broadcast",
     ddt_apps = "ddt-apps",
     accumulate = "accumulate",
-    erasure = "erasure",
 }
 
 fn catches(name: &str) {

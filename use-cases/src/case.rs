@@ -135,6 +135,7 @@ pub const ALL: &[Case] = &[
     crate::kv::CASE,
     crate::conditional_read::CASE,
     crate::graph::CASE,
+    crate::accumulate::CASE,
 ];
 
 /// The case of this name.

@@ -12,6 +12,8 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 
+#[path = "../accumulate/case.rs"]
+pub mod accumulate;
 #[path = "../allreduce/case.rs"]
 pub mod allreduce;
 #[path = "../broadcast/case.rs"]

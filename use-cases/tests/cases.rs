@@ -49,6 +49,7 @@ broken! {
     ft_broadcast = "ft-broadcast",
     ddt_apps = "ddt-apps",
     graph = "graph",
+    accumulate = "accumulate",
 }
 
 fn catches(name: &str) {

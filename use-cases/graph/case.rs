@@ -96,7 +96,7 @@ const BROKEN: &[Broken] = &[
         "(pairs ? pairs - 1 : 0) * sizeof(struct pair);\n    uint32_t any",
     ),
     Broken::new("spin", "the greater distance is kept", "relax.c", "spin_amo_minu(", "spin_amo_maxu("),
-    Broken::new("spin", "a vertex of nobody is taken", "relax.c", "any >= mine", "false"),
+    Broken::new("spin", "a vertex of no node is taken", "relax.c", "any >= mine", "false"),
     Broken::new(
         "spin",
         "a batch may have any length",

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 pub const NODES: usize = 4;
 /// Edges that leave each vertex.
 pub const DEGREE: usize = 8;
-/// Distance of a vertex that nobody has reached.
+/// Distance of a vertex that has not been reached.
 pub const FAR: u32 = u32::MAX;
 
 /// Target and length of the edges of each vertex. One of them leads to the next vertex, so that all can be reached.

@@ -114,19 +114,18 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     /// Closes a window: senders are refused from now on, and every buffer that is not complete comes back with a record that says
     /// CANCELLED.
     pub fn close_window(&mut self, window: Window) -> Result<()> {
-        self.of_window(window, "close", doorbell_command::CLOSE)?;
+        self.of_window(window, "close", doorbell_command::CLOSE, 0)?;
         self.remove_window_rule(window)
     }
 
     /// Takes back the oldest buffer that is not complete, with a record that says PARTIAL and how much has arrived.
     pub fn inc_epoch(&mut self, window: Window) -> Result<()> {
-        self.of_window(window, "inc_epoch", doorbell_command::INC_EPOCH)
+        self.of_window(window, "inc_epoch", doorbell_command::INC_EPOCH, 0).map(|_| ())
     }
 
     /// The epoch of a window: how many buffers have been completed, from the first on.
     pub fn epoch(&mut self, window: Window) -> Result<u64> {
-        self.of_window(window, "get_epoch", doorbell_command::GET_EPOCH)?;
-        self.value(window.process)
+        self.of_window(window, "get_epoch", doorbell_command::GET_EPOCH, 0)
     }
 
     /// Address of a completed buffer: 0 steps back is the last one, 1 the one before. The card remembers eight.
@@ -148,10 +147,10 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         }
     }
 
-    fn of_window(&mut self, window: Window, name: &'static str, command: u32) -> Result<()> {
-        let staging = [(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, 0)];
+    fn of_window(&mut self, window: Window, name: &'static str, command: u32, count: u32) -> Result<u64> {
+        let staging = [(doorbell::MAILBOX, window.mailbox), (doorbell::COUNT, count)];
         self.ring(window.process, name, command, &staging)?;
-        Ok(())
+        self.value(window.process)
     }
 
     /// VALUE of a process's page.

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Landing, Program, Setting, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row};
 use crate::cost::Work;
 use anyhow::{bail, ensure, Result};
 use spindle::rule_table::Action;
@@ -64,16 +64,12 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    let row = |mode, size, name| value(rows, mode, "pcie", size, name);
-    figures.extend(row("spin", 65536, "bits_per_cycle").map(|rate| ("rate_64k".into(), rate)));
-    figures.extend(row("chunks", 65536, "bits_per_cycle").map(|rate| ("chunks_rate_64k".into(), rate)));
-    for (size, text) in [(8, "8"), (1024, "1k"), (65536, "64k"), (262_144, "256k")] {
-        for mode in ["rdma", "chunks"] {
-            if let (Some(spin), Some(host)) = (row("spin", size, "completion_ns"), row(mode, size, "completion_ns")) {
-                figures.push((format!("over_{mode}_{text}"), host / spin));
-            }
-        }
+    let sizes = [(8, "8"), (1024, "1k"), (65536, "64k"), (262_144, "256k")];
+    let pairs = [("rdma", "spin", "over_rdma"), ("chunks", "spin", "over_chunks")];
+    let mut figures = ratios(rows, "completion_ns", &sizes, &pairs);
+    for (mode, key) in [("spin", "rate_64k"), ("chunks", "chunks_rate_64k")] {
+        let rate = value(rows, mode, "pcie", 65536, "bits_per_cycle");
+        figures.extend(rate.map(|rate| (key.to_string(), rate)));
     }
     figures
 }

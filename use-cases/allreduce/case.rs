@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use crate::channel::{Endpoint, Shape, Way};
 use crate::cost::Work;
 use anyhow::{Context, Result};
@@ -54,18 +54,8 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, name) in HOSTS {
-        for (point, text) in [(4096, "4k"), (65536, "64k")] {
-            let time = |mode| value(rows, mode, host, point, "time_ns");
-            for mode in ["ring", "doubling"] {
-                if let (Some(other), Some(spin)) = (time(mode), time("spin")) {
-                    figures.push((format!("{mode}_{text}{name}"), other / spin));
-                }
-            }
-        }
-    }
-    figures
+    let pairs = [("ring", "spin", "ring"), ("doubling", "spin", "doubling")];
+    ratios(rows, "time_ns", &[(4096, "4k"), (65536, "64k")], &pairs)
 }
 
 const BROKEN: &[Broken] = &[

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Prepared, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use spindle::rule_table::{Action, Delivery, Message};
 use spindle::rvma::{Posted, Window};
@@ -70,18 +70,11 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, name) in [("pcie", ""), ("integrated", "_integrated")] {
-        for size in ["8", "64k"] {
-            let time = |mode| value(rows, mode, host, 16, &format!("time_{size}_ns"));
-            for mode in ["rdma", "p4"] {
-                if let (Some(stream), Some(other)) = (time("stream"), time(mode)) {
-                    figures.push((format!("{mode}_{size}{name}"), other / stream));
-                }
-            }
-        }
-    }
-    figures
+    let of_size = |size: &str| {
+        let pairs = [("rdma", "stream", "rdma"), ("p4", "stream", "p4")];
+        ratios(rows, &format!("time_{size}_ns"), &[(16, size)], &pairs)
+    };
+    ["8", "64k"].into_iter().flat_map(of_size).collect()
 }
 
 const BROKEN: &[Broken] = &[

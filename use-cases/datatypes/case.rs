@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row};
 use anyhow::{bail, Result};
 use spindle::events::EventKind;
 use spindle::rule_table::Action;
@@ -56,15 +56,12 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for block in [64, 256, 1024, 4096] {
-        let row = |mode, name| value(rows, mode, "pcie", block, name);
-        figures.extend(row("spin", "unpack_bits_per_cycle").map(|rate| (format!("unpack_{block}"), rate)));
-        for mode in ["rdma", "chunks"] {
-            if let (Some(spin), Some(other)) = (row("spin", "completion_ns"), row(mode, "completion_ns")) {
-                figures.push((format!("over_{mode}_{block}"), other / spin));
-            }
-        }
+    const BLOCKS: [(u64, &str); 4] = [(64, "64"), (256, "256"), (1024, "1024"), (4096, "4096")];
+    let pairs = [("rdma", "spin", "over_rdma"), ("chunks", "spin", "over_chunks")];
+    let mut figures = ratios(rows, "completion_ns", &BLOCKS, &pairs);
+    for (block, text) in BLOCKS {
+        let rate = value(rows, "spin", "pcie", block, "unpack_bits_per_cycle");
+        figures.extend(rate.map(|rate| (format!("unpack_{text}"), rate)));
     }
     figures
 }

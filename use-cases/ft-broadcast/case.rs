@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use model::BYTES;
 use spindle::rule_table::Action;
@@ -58,16 +58,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, name) in HOSTS {
-        for dead in 0..=2 {
-            let time = |mode| value(rows, mode, host, dead, "time_ns");
-            if let (Some(by_hosts), Some(spin)) = (time("host"), time("spin")) {
-                figures.push((format!("speedup_{dead}{name}"), by_hosts / spin));
-            }
-        }
-    }
-    figures
+    ratios(rows, "time_ns", &[(0, "0"), (1, "1"), (2, "2")], &[("host", "spin", "speedup")])
 }
 
 const BROKEN: &[Broken] = &[

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row, HOSTS};
 use anyhow::{ensure, Result};
 use model::{DEGREE, FAR, NODES};
 use spindle::rule_table::Action;
@@ -71,14 +71,9 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
+    let vertices = [(32, "32"), (128, "128"), (512, "512")];
+    let mut figures = ratios(rows, "time_ns", &vertices, &[("host", "spin", "speedup")]);
     for (host, name) in HOSTS {
-        for vertices in [32, 128, 512] {
-            let time = |mode| value(rows, mode, host, vertices, "time_ns");
-            if let (Some(by_hosts), Some(spin)) = (time("host"), time("spin")) {
-                figures.push((format!("speedup_{vertices}{name}"), by_hosts / spin));
-            }
-        }
         for mode in ["host", "spin"] {
             let rate = value(rows, mode, host, 512, "mega_edges_per_s");
             figures.extend(rate.map(|rate| (format!("mega_edges_per_s_{mode}{name}"), rate)));

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{Program, Setting};
-use crate::case::{value, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Case, Measured, Mode, Row};
 use crate::channel::{Endpoint, Shape, Way};
 use anyhow::Result;
 use model::{Grid, FACES};
@@ -64,24 +64,11 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    speedups(rows, "iteration_ns", &[(64, "64"), (1024, "1k"), (16384, "16k")])
+    ratios(rows, "iteration_ns", &[(64, "64"), (1024, "1k"), (16384, "16k")], &SPEEDUPS)
 }
 
-/// How many times as fast RVMA is as RDMA.
-pub fn speedups(rows: &[Row], name: &str, points: &[(u64, &str)]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, ending) in HOSTS {
-        for (point, text) in points {
-            let time = |mode| value(rows, mode, host, *point, name);
-            for (mode, what) in [("rdma", "speedup"), ("rdma-imm", "speedup_imm")] {
-                if let (Some(rvma), Some(rdma)) = (time("rvma"), time(mode)) {
-                    figures.push((format!("{what}_{text}{ending}"), rdma / rvma));
-                }
-            }
-        }
-    }
-    figures
-}
+/// RDMA's time, of both kinds, over RVMA's.
+pub const SPEEDUPS: [(&str, &str, &str); 2] = [("rdma", "rvma", "speedup"), ("rdma-imm", "rvma", "speedup_imm")];
 
 /// A host's program.
 #[expect(clippy::await_holding_refcell_ref, reason = "each program has an endpoint of its own")]

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
@@ -54,16 +54,9 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, name) in HOSTS {
-        for (size, text) in [(8, "8"), (65536, "64k")] {
-            let half = |mode| value(rows, mode, host, size, "half_rtt_ns");
-            if let (Some(stream), Some(rdma)) = (half("stream"), half("rdma")) {
-                figures.push((format!("reduction_{text}{name}"), 1.0 - stream / rdma));
-            }
-        }
-    }
-    figures
+    let sizes = [(8, "8"), (65536, "64k")];
+    let taken = ratios(rows, "half_rtt_ns", &sizes, &[("stream", "rdma", "reduction")]);
+    taken.into_iter().map(|(key, share)| (key, 1.0 - share)).collect()
 }
 
 const BROKEN: &[Broken] = &[

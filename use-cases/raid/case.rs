@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
@@ -73,18 +73,10 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for (host, name) in HOSTS {
-        for (size, text) in [(4096, "4k"), (16384, "16k"), (65536, "64k")] {
-            let get = |mode, what| value(rows, mode, host, size, what);
-            if let (Some(spin), Some(rdma)) = (get("spin", "latency_ns"), get("rdma", "latency_ns")) {
-                figures.push((format!("latency_reduction_{text}{name}"), 1.0 - spin / rdma));
-            }
-            if let (Some(spin), Some(rdma)) = (get("spin", "gb_per_s"), get("rdma", "gb_per_s")) {
-                figures.push((format!("bandwidth_{text}{name}"), spin / rdma));
-            }
-        }
-    }
+    const SIZES: [(u64, &str); 3] = [(4096, "4k"), (16384, "16k"), (65536, "64k")];
+    let taken = ratios(rows, "latency_ns", &SIZES, &[("spin", "rdma", "latency_reduction")]);
+    let mut figures: Vec<_> = taken.into_iter().map(|(key, share)| (key, 1.0 - share)).collect();
+    figures.extend(ratios(rows, "gb_per_s", &SIZES, &[("spin", "rdma", "bandwidth")]));
     figures
 }
 

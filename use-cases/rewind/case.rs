@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{value, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, value, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::{ensure, Context, Result};
 use spindle::rvma::{Posted, Window};
@@ -66,18 +66,13 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
+    const SIZES: [(u64, &str); 2] = [(4096, "4k"), (262_144, "256k")];
+    let mut figures = ratios(rows, "recovery_ns", &SIZES, &[("rdma", "rvma", "recovery")]);
+    figures.extend(ratios(rows, "epoch_ns", &SIZES, &[("rdma", "rvma", "epoch")]));
     for (host, ending) in HOSTS {
-        for (bytes, text) in [(4096, "4k"), (262_144, "256k")] {
-            let get = |mode, name| value(rows, mode, host, bytes, name);
-            figures.extend(
-                get("rvma", "recovery_cycles").map(|cycles| (format!("recovery_cycles_{text}{ending}"), cycles)),
-            );
-            for (name, what) in [("recovery_ns", "recovery"), ("epoch_ns", "epoch")] {
-                if let (Some(rvma), Some(rdma)) = (get("rvma", name), get("rdma", name)) {
-                    figures.push((format!("{what}_{text}{ending}"), rdma / rvma));
-                }
-            }
+        for (bytes, text) in SIZES {
+            let cycles = value(rows, "rvma", host, bytes, "recovery_cycles");
+            figures.extend(cycles.map(|cycles| (format!("recovery_cycles_{text}{ending}"), cycles)));
         }
     }
     figures

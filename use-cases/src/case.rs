@@ -116,6 +116,23 @@ pub fn value(rows: &[Row], mode: &str, host: &str, point: u64, name: &str) -> Op
     row.values.get(name).copied()
 }
 
+/// The value `name` of a mode over that of another mode, for each host, each point and each pair `(over, under, what)` of modes whose rows
+/// are there. The key is `what`, the text of the point, and the host's ending.
+pub fn ratios(rows: &[Row], name: &str, points: &[(u64, &str)], pairs: &[(&str, &str, &str)]) -> Vec<(String, f64)> {
+    let mut figures = Vec::new();
+    for (host, ending) in HOSTS {
+        for (point, text) in points {
+            let get = |mode| value(rows, mode, host, *point, name);
+            for (over, under, what) in pairs {
+                if let (Some(over), Some(under)) = (get(over), get(under)) {
+                    figures.push((format!("{what}_{text}{ending}"), over / under));
+                }
+            }
+        }
+    }
+    figures
+}
+
 /// All cases, in the order of the gallery.
 pub const ALL: &[Case] = &[
     crate::ping_pong::CASE,

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
-use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
+use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
@@ -81,24 +81,16 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     let mut figures = Vec::new();
-    for (host, name) in HOSTS {
-        for (size, text) in [(1024, "1k"), (16384, "16k"), (65536, "64k")] {
-            for (nic, by_host, key) in [
-                ("auth", "auth-host", "auth"),
-                ("auth-chaskey", "auth-host", "chaskey"),
-                ("auth-chaskey", "auth-asks", "chaskey_over_asks"),
-                ("ring", "ring-host", "ring"),
-                ("tree", "tree-host", "tree"),
-            ] {
-                let get = |mode, what| value(rows, mode, host, size, what);
-                if let (Some(own), Some(base)) = (get(nic, "latency_ns"), get(by_host, "latency_ns")) {
-                    figures.push((format!("{key}_latency_{text}{name}"), base / own));
-                }
-                if let (Some(own), Some(base)) = (get(nic, "gb_per_s"), get(by_host, "gb_per_s")) {
-                    figures.push((format!("{key}_bandwidth_{text}{name}"), own / base));
-                }
-            }
-        }
+    for (nic, by_host, key) in [
+        ("auth", "auth-host", "auth"),
+        ("auth-chaskey", "auth-host", "chaskey"),
+        ("auth-chaskey", "auth-asks", "chaskey_over_asks"),
+        ("ring", "ring-host", "ring"),
+        ("tree", "tree-host", "tree"),
+    ] {
+        let sizes = [(1024, "1k"), (16384, "16k"), (65536, "64k")];
+        figures.extend(ratios(rows, "latency_ns", &sizes, &[(by_host, nic, &format!("{key}_latency"))]));
+        figures.extend(ratios(rows, "gb_per_s", &sizes, &[(nic, by_host, &format!("{key}_bandwidth"))]));
     }
     figures
 }

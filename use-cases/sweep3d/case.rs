@@ -3,9 +3,9 @@
 mod model;
 
 use crate::bench::{Host, Program, Setting};
-use crate::case::{Case, Measured, Mode, Row};
+use crate::case::{ratios, Case, Measured, Mode, Row};
 use crate::channel::{Endpoint, Shape, Way};
-use crate::halo3d::speedups;
+use crate::halo3d::SPEEDUPS;
 use anyhow::Result;
 use model::{Grid, EAST, NORTH, SOUTH, WEST};
 use std::cell::RefCell;
@@ -73,7 +73,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    speedups(rows, "sweep_ns", &[(64, "64"), (1024, "1k")])
+    ratios(rows, "sweep_ns", &[(64, "64"), (1024, "1k")], &SPEEDUPS)
 }
 
 /// The channel of each direction.

@@ -4,9 +4,9 @@
 //! is corrected to the cycles that it took. A context is *funded* while its balance is not negative. When tasks could leave and
 //! none of their contexts is funded, or when no HPU has room and no context that waits is funded, every context that waits and is
 //! not funded is granted its weight times a quantum. The quantum is 4096 cycles, and doubles up to 16 times that as long as no
-//! context becomes funded, so that long handlers need few rounds. While no context waits, HPUs are free to all: every context that is
-//! not funded is granted a quantum after another, so that no context owes what none wanted. A grant lifts a context at most one
-//! round above zero, except by a correction that arrives during the round.
+//! context becomes funded, so that long handlers need few rounds. While no context waits, every context that is not
+//! funded is granted one quantum after another until it is, so no context owes cycles that no other context wanted. A grant lifts a
+//! context at most one round above zero, except by a correction that arrives during the round.
 //!
 //! | ports | neighbour |
 //! |---|---|

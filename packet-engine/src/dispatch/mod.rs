@@ -255,7 +255,7 @@ impl Dispatch {
         self.chosen_context.d.next = selected;
         self.later.load(goes, bits::<16>(0xFFFE) << selected);
         self.share.backlog.next = self.queues.backlog.val();
-        // Also when no context can go: the round is over when one can. Also when none waits: debts are forgiven.
+        // High also when no context can go, since the round is over when one can, and when none waits, so that debts are forgiven.
         let starved = !(backlog & self.share.funded.val()).any();
         self.share.starved.next = (runnable.any() & !funded.any()) | starved;
         self.share.served.next = funded.any();

@@ -24,7 +24,7 @@
 //!
 //! Commands of the doorbell and of rings do not mix: while `pause` is high no command begins, and `idle` is high when
 //! none is under way. A command that fails stops its ring; the commands after it are discarded. RING_DONE is written at
-//! the end of a batch (16 commands at most) and after a failure; a put or frame that was not taken is none.
+//! the end of a batch (16 commands at most) and when a ring stops or is left.
 
 use crate::commands::put_arbiter::{put_of_process, ProcessPut};
 use crate::host_access::frame_sends::FrameSend;

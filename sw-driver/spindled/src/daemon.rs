@@ -190,10 +190,19 @@ impl Daemon {
         }
     }
 
+    /// The first of these processes that no client has.
+    fn free(&self, mut processes: Range<usize>) -> Option<usize> {
+        processes.find(|process| self.slots.iter().all(|slot| slot.client.process != *process))
+    }
+
     /// Gives a client one of these processes; a client for whom there is none is refused.
-    fn share(&mut self, stream: UnixStream, mut processes: Range<usize>) {
-        let used = |process: &usize| self.slots.iter().any(|slot| slot.client.process == *process);
-        let Some(process) = processes.find(|process| !used(process)) else {
+    fn share(&mut self, stream: UnixStream, processes: Range<usize>) {
+        let free = self.free(processes.clone()).or_else(|| {
+            // A client may have gone since it was served: who connects after its end finds its process free.
+            self.clients();
+            self.free(processes)
+        });
+        let Some(process) = free else {
             log::warn!("a client with pid {} finds no free process", peer(&stream).0);
             return self.refused.add(stream);
         };

@@ -307,3 +307,13 @@ fn a_process_that_is_known_by_its_number_has_a_socket() {
     let busy = setup.share_at("card.sock").err().expect("all processes have clients");
     assert!(matches!(busy, Error::Busy { .. }), "{busy}");
 }
+
+#[test]
+fn who_connects_after_the_end_of_a_client_finds_its_process_free() {
+    let setup = Setup::new(Quota::default());
+    for round in 0..50 {
+        let client =
+            Client::connect(&setup.path("process2.sock")).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        drop(client);
+    }
+}

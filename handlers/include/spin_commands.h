@@ -10,8 +10,9 @@
 #ifndef SPIN_COMMANDS_H
 #define SPIN_COMMANDS_H
 
-#include "generated/spindle_contract.h"
 #include "spin_base.h"
+
+#include "generated/spindle_contract.h"
 
 /* Handle of a command: its bit number in STATUS and ERROR. */
 typedef uint32_t spin_handle_t;

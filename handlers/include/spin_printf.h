@@ -26,9 +26,11 @@ SPIN_INLINE void spin_print(uint32_t low, uint32_t high, uint32_t count) {
     spin_issue(SPIN_OP_PRINT);
 }
 
+SPIN_C_BEGIN
 /* Both return the number of printed characters. */
 int spin_printf(const char *format, ...);
 int spin_vprintf(const char *format, va_list arguments);
+SPIN_C_END
 
 #define printf spin_printf
 #define vprintf spin_vprintf

@@ -15,25 +15,30 @@
 #ifndef SPINDLE_H
 #define SPINDLE_H
 
-#include "generated/spindle_contract.h"
 #include "spin_base.h"
+
+#include "generated/spindle_contract.h"
 #include "spin_commands.h"
 
 /* Both are views of the task page: a header handler reads the fields of the message, a payload handler those of its packet. */
 typedef spin_task_t spin_header_t;
 typedef spin_task_t spin_payload_t;
 
+SPIN_C_BEGIN
 /* Defined in lib/memory.c; the compiler also emits calls to them. */
 void *memcpy(void *restrict to, const void *restrict from, size_t length);
 void *memmove(void *to, const void *from, size_t length);
 void *memset(void *to, int value, size_t length);
 int memcmp(const void *a, const void *b, size_t length);
 
-/* The handlers that an image may define. */
+/* The handlers that an image may define; with spin_portals.h the first three have other types. */
+#ifndef SPIN_PORTALS_H
 int header_handler(const spin_header_t *h, void *state);
 int payload_handler(const spin_payload_t *p, void *state);
 int completion_handler(uint32_t dropped_bytes, bool flow_control_triggered, void *state);
+#endif
 int task_handler(const spin_task_t *t, void *state);
+SPIN_C_END
 
 /* ---- The packet ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 //! From a file of the user to an image: compiles C with the handler SDK, which this program carries with it.
 
 use crate::stack::{Code, HandlerStack};
-use crate::toolchain::{Sources, Toolchain};
+use crate::toolchain::{is_source, Sources, Toolchain};
 use anyhow::{ensure, Context, Result};
 use spindle::Image;
 use std::path::Path;
@@ -104,20 +104,23 @@ pub fn load(sources: &Sources) -> Result<Handler> {
     let content = std::fs::read(path)
         .with_context(|| format!("cannot read {}; give a .c file or an ELF image", path.display()))?;
     let name = path.file_stem().map_or_else(|| "handler".into(), |stem| stem.to_string_lossy().into_owned());
-    let is_source = path.extension().is_some_and(|extension| extension == "c" || extension == "S");
+    let is_source = is_source(path);
     let alone = is_source && sources.files.len() == 1 && sources.defines.is_empty();
     let shipped = SHIPPED.iter().find(|shipped| alone && shipped.source.as_bytes() == content);
     let mut compiler = None;
+    let mut set = sources.handlers.as_deref();
     let elf = if is_source {
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("handler.elf");
         compiler = Some(compile(&Toolchain::find(None)?, sources, &output)?);
+        // The linker has made its functions the entry points.
+        set = None;
         std::fs::read(&output).context("the compiler wrote no image")?
     } else {
         ensure!(sources.files.len() == 1, "{} is an image and runs alone; give one image or sources", path.display());
         content
     };
-    let image = Image::parse(&elf).with_context(|| format!("{} cannot be loaded", path.display()))?;
+    let image = Image::parse_handlers(&elf, set).with_context(|| format!("{} cannot be loaded", path.display()))?;
     let stack = Code::of(&elf).map(|code| code.handlers(&image)).unwrap_or_default();
     Ok(Handler { name, image, elf, compiler, stack, shipped })
 }

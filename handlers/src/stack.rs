@@ -23,6 +23,9 @@ use std::rc::Rc;
 /// Stack of a handler.
 #[derive(Clone, Debug, Serialize, PartialEq, Eq)]
 pub struct HandlerStack {
+    /// Its handler set, if the image has several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub set: String,
     /// Its symbol.
     pub handler: &'static str,
     /// Bytes at most; `None` if `unbounded` says why there is no bound.
@@ -169,6 +172,7 @@ impl Code {
             // Two handlers may be one function.
             total.path.splice(..1.min(total.path.len()), [handler.to_owned()]);
             Some(HandlerStack {
+                set: String::new(),
                 handler,
                 bytes: total.unbounded.is_empty().then_some(total.depth),
                 at_least: total.depth,

@@ -1,6 +1,8 @@
 //! The compiler of handlers: GCC, or Clang with LLD.
 
 use anyhow::{anyhow, bail, ensure, Context, Result};
+use spindle::image::ENTRY_SYMBOLS;
+use spindle::Image;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,14 +19,22 @@ const ABI: &str = "-mabi=ilp32";
 const LIBRARY_ARCHITECTURE: &str = "-march=rv32im";
 
 /// Code generation. Debug information changes no instruction; faults are reported with the source line.
-const FLAGS: [&str; 6] =
-    ["-g", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections", "-std=gnu11"];
+const FLAGS: [&str; 5] = ["-g", "-ffreestanding", "-fno-common", "-ffunction-sections", "-fdata-sections"];
+const C_FLAGS: [&str; 1] = ["-std=gnu11"];
+/// A payload handler where a header handler is wanted, in a connect().
+const WRONG_KIND: &str = "-Werror=incompatible-pointer-types";
+/// Of C++ only what needs no library.
+const CPP_FLAGS: [&str; 4] = ["-std=gnu++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"];
 /// Ends of the names of files that a compiler takes: C, assembly, objects, libraries.
 const EXTENSIONS: [&str; 5] = ["c", "S", "s", "o", "a"];
+/// The same of C++.
+const CPP_EXTENSIONS: [&str; 3] = ["cpp", "cc", "cxx"];
 /// Warnings. The signatures of handlers are prescribed, so an unused parameter is no mistake.
 const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Wno-unused-parameter"];
 /// Handlers that were written for PsPIN have packed structures in network byte order, and read headers through pointers of other types.
 const PSPIN_FLAGS: [&str; 3] = ["-Wno-address-of-packed-member", "-Wno-scalar-storage-order", "-fno-strict-aliasing"];
+/// The header of handlers with the types of Portals 4.
+const PORTALS_HEADER: &str = "spin_portals.h";
 /// Selects FPsPIN's conventions in the SDK.
 const FPSPIN_DEFINE: &str = "-DSPINDLE_FPSPIN";
 /// Linking. Handlers have no entry point of the whole program.
@@ -59,7 +69,7 @@ impl Family {
 /// The sources that are compiled, besides the SDK's own files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Sources {
-    /// C or assembly files, together one image; to run, also an ELF image.
+    /// C, C++ or assembly files, together one image; to run, also an ELF image.
     #[arg(required = true, value_name = "HANDLER.c")]
     pub files: Vec<PathBuf>,
     /// Folder of headers, searched before those of the SDK.
@@ -77,6 +87,22 @@ pub struct Sources {
     /// The handlers are written for FPsPIN: PsPIN's API with packets from the Ethernet header on, and spin_host.h.
     #[arg(long)]
     pub fpspin: bool,
+    /// The handlers have the types of the sPIN paper (ptl_header_t, PtlHandlerPutFromDevice, __handler): spin_portals.h is included.
+    #[arg(long, conflicts_with_all = ["pspin", "fpspin"])]
+    pub portals: bool,
+    /// Handler set of an image with several, such as pp of pp_header_handler and pp_payload_handler.
+    #[arg(long, value_name = "NAME")]
+    pub handlers: Option<String>,
+}
+
+/// Whether a file is C++ by its name.
+fn is_cpp(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| CPP_EXTENSIONS.iter().any(|known| extension == *known))
+}
+
+/// Whether a file is a source by its name, not an image.
+pub fn is_source(file: &Path) -> bool {
+    is_cpp(file) || file.extension().is_some_and(|extension| extension == "c" || extension == "S")
 }
 
 impl Sources {
@@ -94,6 +120,8 @@ impl Sources {
             optimisation: "2".into(),
             pspin: false,
             fpspin: false,
+            portals: false,
+            handlers: None,
         }
     }
 
@@ -112,7 +140,12 @@ impl Sources {
             ensure!(file.exists(), "cannot read {name}; give a .c file");
             ensure!(!file.is_dir(), "{name} is a folder; give the .c files in it");
             let known = file.extension().is_some_and(|extension| EXTENSIONS.iter().any(|known| extension == *known));
-            ensure!(known, "{name} is no source by its name; give files that end in .{}", EXTENSIONS.join(", ."));
+            ensure!(
+                known || is_cpp(file),
+                "{name} is no source by its name; give files that end in .{}, .{}",
+                EXTENSIONS.join(", ."),
+                CPP_EXTENSIONS.join(", .")
+            );
         }
         for folder in &self.includes {
             ensure!(folder.is_dir(), "there is no folder {} for -I; give a folder of headers", folder.display());
@@ -201,35 +234,54 @@ impl Toolchain {
     /// machine.
     pub fn build(&self, sources: &Sources, sdk: &Path, output: &Path) -> Result<String> {
         sources.check()?;
-        let compile = |architecture: &str| {
-            let mut command = Command::new(&self.program);
-            command.arg(march(architecture)).args(&self.arguments).args(FLAGS);
-            command
-                .args(if sources.ported() { &PSPIN_FLAGS[..] } else { &WARNINGS })
-                .args(sources.fpspin.then_some(FPSPIN_DEFINE))
-                .arg(format!("-O{}", sources.optimisation));
-            // The SDK is unpacked to a folder with a random name, which must not make images differ.
-            command.arg(format!("-fdebug-prefix-map={}=spindle-sdk", sdk.display()));
-            // The user's headers come first, then the more special ones of the SDK.
-            let fpspin = sources.fpspin.then(|| sdk.join("include/fpspin"));
-            let pspin = sources.ported().then(|| sdk.join("include/pspin"));
-            let own = fpspin.into_iter().chain(pspin).chain([sdk.join("include")]);
-            for folder in sources.includes.iter().cloned().chain(own) {
-                command.arg("-I").arg(folder);
+        let compile = |architecture: &str, entries: &[String]| -> Result<String> {
+            let command = || {
+                let mut command = Command::new(&self.program);
+                command.arg(march(architecture)).args(&self.arguments).args(FLAGS);
+                command
+                    .args(if sources.ported() { &PSPIN_FLAGS[..] } else { &WARNINGS })
+                    .args(sources.fpspin.then_some(FPSPIN_DEFINE))
+                    .arg(format!("-O{}", sources.optimisation));
+                // The SDK is unpacked to a folder with a random name, which must not make images differ.
+                command.arg(format!("-fdebug-prefix-map={}=spindle-sdk", sdk.display()));
+                // The user's headers come first, then the more special ones of the SDK.
+                let fpspin = sources.fpspin.then(|| sdk.join("include/fpspin"));
+                let pspin = sources.ported().then(|| sdk.join("include/pspin"));
+                let own = fpspin.into_iter().chain(pspin).chain([sdk.join("include")]);
+                for folder in sources.includes.iter().cloned().chain(own) {
+                    command.arg("-I").arg(folder);
+                }
+                command.args(sources.defines.iter().map(|define| format!("-D{define}")));
+                command
+            };
+            // C++ has flags of its own, and the types of Portals are for the user's files alone: such files are objects first.
+            let (apart, mut files): (Vec<_>, Vec<_>) =
+                sources.files.iter().cloned().partition(|file| is_cpp(file) || (sources.portals && is_source(file)));
+            let mut words = String::new();
+            for (number, file) in apart.iter().enumerate() {
+                let object = sdk.join(format!("file{number}.o"));
+                let mut command = command();
+                command.args(if is_cpp(file) { &CPP_FLAGS[..] } else { &[C_FLAGS[0], WRONG_KIND] });
+                let assembly = file.extension().is_some_and(|extension| extension == "S");
+                command.args(["-include", PORTALS_HEADER].iter().filter(|_| sources.portals && !assembly));
+                words += &run(command.arg("-c").arg(file).arg("-o").arg(&object))?;
+                files.push(object);
             }
-            command.args(sources.defines.iter().map(|define| format!("-D{define}")));
+            let mut command = command();
+            command.args(C_FLAGS);
             command.args(LINK_FLAGS).arg("-L").arg(sdk.join("generated")).arg("-T").arg(sdk.join("handler.ld"));
-            command.args(&sources.files);
-            let adapter = sources.ported().then_some("pspin.c");
+            command.args(&files);
+            let adapter = sources.ported().then_some("pspin.c").or(sources.portals.then_some("portals.c"));
             command.args(["memory.c", "printf.c"].into_iter().chain(adapter).map(|file| sdk.join("lib").join(file)));
-            command.args(&self.library).arg("-o").arg(output);
-            run(&mut command)
+            command.args(&self.library).args(entries).arg("-o").arg(output);
+            words += &run(&mut command)?;
+            Ok(words)
         };
         let mut architecture = self.architecture.clone();
-        let mut result = compile(&architecture);
+        let mut result = compile(&architecture, &[]);
         if self.family == Family::Gcc && result.as_ref().is_err_and(|error| error.to_string().contains(GCC_DIES)) {
             architecture = architecture.replace(SINGLE_BIT_EXTENSION, "");
-            result = compile(&architecture);
+            result = compile(&architecture, &[]);
         }
         let words = result.with_context(|| format!("{} does not compile", sources.names())).map_err(|error| {
             if self.library.is_none() && format!("{error:#}").contains("undefined symbol: __") {
@@ -243,6 +295,19 @@ impl Toolchain {
         })?;
         if !words.trim().is_empty() {
             eprintln!("{}", words.trim_end());
+        }
+        if let Some(set) = &sources.handlers {
+            // Linked again, the set's functions are the image's entry points for whoever loads it.
+            let image = std::fs::read(output).context("the compiler wrote no image")?;
+            let entries = Image::parse_handlers(&image, Some(set))?.entries;
+            if Image::handler_sets(&image)?.contains_key("") {
+                bail!(
+                    "{} defines header_handler or its like, so no other handler set can be its own; give it a prefix",
+                    sources.names()
+                );
+            }
+            let symbol = |(name, entry): (&str, Option<u32>)| Some(format!("-Wl,--defsym={name}={:#x}", entry?));
+            compile(&architecture, &ENTRY_SYMBOLS.into_iter().zip(entries).filter_map(symbol).collect::<Vec<_>>())?;
         }
         Ok(format!("{} for {architecture}", self.name()))
     }
@@ -266,6 +331,11 @@ fn missing_api(sources: &Sources, words: &str) -> Option<&'static str> {
     };
     if !sources.fpspin && lacks("spin_host.h") {
         return Some("handlers that include spin_host.h are written for FPsPIN and are built with --fpspin");
+    }
+    if !sources.portals
+        && ["ptl_header_t", "ptl_payload_t", "__handler"].into_iter().any(|name| words.contains(&format!("'{name}'")))
+    {
+        return Some("handlers with the types of the sPIN paper are built with --portals");
     }
     if !sources.ported() && ["handler.h", "pspin.h", "packets.h"].into_iter().any(lacks) {
         return Some("handlers that are written for PsPIN are built with --pspin, those for FPsPIN with --fpspin");

@@ -8,6 +8,7 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, SymbolIndex};
 use spindle_contract::memory_map::{self as map, base};
 use spindle_contract::params::{Config, MAX_TAILROOM};
+use std::collections::BTreeMap;
 
 /// Why an image cannot run.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -33,6 +34,17 @@ pub enum ImageError {
         "the image has no entry point; define header_handler, payload_handler, completion_handler or task_handler"
     )]
     NoEntry,
+    /// Several handler sets, and none was chosen.
+    #[error("the image has the handler sets {}; choose one by its name (`--handlers NAME`)", .0.join(", "))]
+    Several(Vec<String>),
+    /// No handler set of this name.
+    #[error("the image has no handler set `{name}`; it has: {}", if .there.is_empty() { "none".into() } else { .there.join(", ") })]
+    NoSet {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        there: Vec<String>,
+    },
     /// Unresolved symbols.
     #[error("the image has undefined symbols: {}; there is no library on the card, define them in the image", .0.join(", "))]
     Undefined(Vec<String>),
@@ -74,7 +86,7 @@ pub struct Image {
     /// Initial contents of context memory, zeroed variables included.
     pub state: Vec<u8>,
     /// Entry points of the header, payload, completion and task handler.
-    pub entries: [Option<u32>; ENTRY_SYMBOLS.len()],
+    pub entries: Entries,
     /// Functions by address.
     pub symbols: Vec<(u32, String)>,
     /// The user header that its header handler waits for.
@@ -96,6 +108,11 @@ pub struct UserHeader {
 pub const LONGEST_USER_HEADER: u8 = (1 << 7) - 1;
 /// Section of the declaration: a word with the size, the name, a zero.
 const USER_HEADER_SECTION: &[u8] = b".spin_user_header";
+/// Section of handler sets with names of their own: for each a name of [`SET_NAME`] bytes, filled up with zeros, and the addresses of the
+/// header, payload and completion handler, 0 = absent.
+const HANDLERS_SECTION: &[u8] = b".spin_handlers";
+/// Bytes of the name of a handler set.
+const SET_NAME: usize = 32;
 /// Section of the declaration of a tailroom: a word.
 const TAILROOM_SECTION: &[u8] = b".spin_tailroom";
 
@@ -104,17 +121,22 @@ pub const ENTRY_SYMBOLS: [&str; 4] = ["header_handler", "payload_handler", "comp
 
 impl Image {
     /// Reads an image and checks everything that does not depend on the card.
+    ///
+    /// # Errors
+    /// The file is no image that a card can run, or has several handler sets.
     pub fn parse(file: &[u8]) -> Result<Image, ImageError> {
-        check_identification(file)?;
+        Image::parse_handlers(file, None)
+    }
+
+    /// The same with a handler set: of the name of a `connect` of spin_portals.h, or the common start, before an underscore, of functions
+    /// whose names end as those of [`ENTRY_SYMBOLS`]. Without a name the functions that are called `header_handler` and so on, or else
+    /// the only set.
+    ///
+    /// # Errors
+    /// As of [`Image::parse`]; there is no set of that name.
+    pub fn parse_handlers(file: &[u8], set: Option<&str>) -> Result<Image, ImageError> {
         let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
-        let header = FileHeader32::<Endianness>::parse(file).map_err(damaged)?;
-        let endian = header.endian().map_err(damaged)?;
-        if header.e_machine(endian) != EM_RISCV {
-            return Err(ImageError::WrongMachine { found: format!("for ELF machine {}", header.e_machine(endian)) });
-        }
-        if header.e_type(endian) != ET_EXEC {
-            return Err(ImageError::WrongMachine { found: "not linked to fixed addresses".into() });
-        }
+        let (header, endian) = executable(file)?;
         let mut code = Vec::new();
         let mut state = Vec::new();
         for segment in header.program_headers(endian, file).map_err(damaged)? {
@@ -145,7 +167,8 @@ impl Image {
             target.resize(target.len().max(end), 0);
             target[offset..offset + data.len()].copy_from_slice(data);
         }
-        let (entries, symbols) = symbols(header, endian, file)?;
+        let (sets, symbols) = sets_and_symbols(header, endian, file)?;
+        let entries = chosen(&sets, set)?;
         let user_header = user_header(header, endian, file)?;
         let tailroom = tailroom(header, endian, file)?;
         for (entry, name) in entries.iter().zip(ENTRY_SYMBOLS) {
@@ -163,6 +186,16 @@ impl Image {
         Ok(Image { code, state, entries, symbols, user_header, tailroom })
     }
 
+    /// Handler sets of an image by name: header, payload, completion and task handler of each. The name of the functions that are called
+    /// `header_handler` and so on is empty.
+    ///
+    /// # Errors
+    /// The file is no ELF image, or has undefined symbols.
+    pub fn handler_sets(file: &[u8]) -> Result<BTreeMap<String, Entries>, ImageError> {
+        let (header, endian) = executable(file)?;
+        Ok(sets_and_symbols(header, endian, file)?.0)
+    }
+
     /// The function that holds this address, with the offset in it.
     pub fn symbol(&self, address: u32) -> Option<(&str, u32)> {
         let after = self.symbols.partition_point(|(start, _)| *start <= address);
@@ -175,6 +208,21 @@ impl Image {
 fn largest(region: u32) -> usize {
     let bytes = |c: &Config| if region == map::CODE { c.imem_bytes } else { c.l2_bytes };
     Config::ALL.iter().map(bytes).max().unwrap_or(0)
+}
+
+/// A program for an HPU that is linked to its addresses.
+fn executable(file: &[u8]) -> Result<(&FileHeader32<Endianness>, Endianness), ImageError> {
+    check_identification(file)?;
+    let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
+    let header = FileHeader32::<Endianness>::parse(file).map_err(damaged)?;
+    let endian = header.endian().map_err(damaged)?;
+    if header.e_machine(endian) != EM_RISCV {
+        return Err(ImageError::WrongMachine { found: format!("for ELF machine {}", header.e_machine(endian)) });
+    }
+    if header.e_type(endian) != ET_EXEC {
+        return Err(ImageError::WrongMachine { found: "not linked to fixed addresses".into() });
+    }
+    Ok((header, endian))
 }
 
 /// Class and byte order stand in the first bytes and decide how the rest is read.
@@ -246,14 +294,63 @@ fn user_header(
     }
 }
 
-type Symbols = ([Option<u32>; ENTRY_SYMBOLS.len()], Vec<(u32, String)>);
+/// Entry points of a handler set, in the order of [`ENTRY_SYMBOLS`].
+pub type Entries = [Option<u32>; ENTRY_SYMBOLS.len()];
 
-/// Entry points and functions; undefined symbols are refused.
+/// The handler sets that the image declares by `connect`.
+fn declared_sets(
+    header: &FileHeader32<Endianness>,
+    endian: Endianness,
+    file: &[u8],
+) -> Result<Vec<(String, Entries)>, ImageError> {
+    const WORDS: usize = 3;
+    let data = section(header, endian, file, HANDLERS_SECTION)?;
+    if data.len() % (SET_NAME + 4 * WORDS) != 0 {
+        return Err(ImageError::Damaged("the declaration of its handler sets is cut".into()));
+    }
+    let set = |record: &[u8]| {
+        let (name, words) = record.split_at(SET_NAME);
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let mut entries = Entries::default();
+        for (entry, word) in entries.iter_mut().zip(words.chunks_exact(4)) {
+            *entry = word.try_into().ok().map(u32::from_le_bytes).filter(|address| *address != 0);
+        }
+        (String::from_utf8_lossy(name).into_owned(), entries)
+    };
+    Ok(data.chunks_exact(SET_NAME + 4 * WORDS).map(set).collect())
+}
+
+/// The entry points of the set that was asked for.
+fn chosen(sets: &BTreeMap<String, Entries>, set: Option<&str>) -> Result<Entries, ImageError> {
+    let names = || sets.keys().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
+    if let Some(name) = set {
+        let entries = sets.get(name).filter(|_| !name.is_empty());
+        return entries.copied().ok_or_else(|| ImageError::NoSet { name: name.into(), there: names() });
+    }
+    match (sets.get(""), sets.values().next()) {
+        (Some(entries), _) => Ok(*entries),
+        (None, Some(entries)) if sets.len() == 1 => Ok(*entries),
+        (None, Some(_)) => Err(ImageError::Several(names())),
+        (None, None) => Err(ImageError::NoEntry),
+    }
+}
+
+/// Handler sets by name, "" of the functions that have no more name than their kind, and functions.
+type Symbols = (BTreeMap<String, Entries>, Vec<(u32, String)>);
+
+/// Handler sets by name, those of `connect` before those by the names of functions, and functions.
+fn sets_and_symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -> Result<Symbols, ImageError> {
+    let (mut sets, symbols) = symbols(header, endian, file)?;
+    sets.extend(declared_sets(header, endian, file)?);
+    Ok((sets, symbols))
+}
+
+/// Handler sets by the names of functions, and functions; undefined symbols are refused.
 fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -> Result<Symbols, ImageError> {
     let damaged = |error: object::Error| ImageError::Damaged(error.to_string());
     let sections = header.sections(endian, file).map_err(damaged)?;
     let table = sections.symbols(endian, file, object::elf::SHT_SYMTAB).map_err(damaged)?;
-    let mut entries = [None; ENTRY_SYMBOLS.len()];
+    let mut sets: BTreeMap<String, Entries> = BTreeMap::new();
     let mut functions = Vec::new();
     let mut undefined = Vec::new();
     for index in 1..table.len() {
@@ -267,8 +364,8 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
             continue;
         }
         let address = symbol.st_value(endian);
-        if let (Some(kind), false) = (ENTRY_SYMBOLS.iter().position(|entry| *entry == name), symbol.is_local()) {
-            entries[kind] = Some(address);
+        if let (Some((set, kind)), false) = (set_of(&name), symbol.is_local()) {
+            sets.entry(set.into()).or_default()[kind] = Some(address);
         }
         let in_code =
             address >> map::REGION_SHIFT == map::CODE && !symbol.is_absolute(endian) && !name.starts_with(['$', '.']);
@@ -279,11 +376,21 @@ fn symbols(header: &FileHeader32<Endianness>, endian: Endianness, file: &[u8]) -
     if !undefined.is_empty() {
         return Err(ImageError::Undefined(undefined));
     }
-    if entries.iter().all(Option::is_none) {
-        return Err(ImageError::NoEntry);
-    }
     functions.sort();
-    Ok((entries, functions))
+    Ok((sets, functions))
+}
+
+/// Handler set and kind of a function of this name.
+fn set_of(name: &str) -> Option<(&str, usize)> {
+    ENTRY_SYMBOLS.iter().enumerate().find_map(|(kind, entry)| {
+        let set = name.strip_suffix(entry)?;
+        let prefix = set.strip_suffix('_').filter(|prefix| !prefix.is_empty());
+        if set.is_empty() {
+            Some(("", kind))
+        } else {
+            prefix.map(|prefix| (prefix, kind))
+        }
+    })
 }
 
 #[cfg(test)]
@@ -312,6 +419,31 @@ mod tests {
         let at = size_of::<FileHeader32<Endianness>>() + size_of::<ProgramHeader32<Endianness>>() + place;
         file[at..at + 4].copy_from_slice(&value.to_le_bytes());
         file
+    }
+
+    #[test]
+    fn functions_with_a_common_start_are_a_set() {
+        let start = base(map::CODE);
+        let file = |names: &[&str]| {
+            let globals = names.iter().zip(0..).map(|(name, at)| (start + 4 * at, (*name).to_string())).collect();
+            let program = Program { code: (start, vec![0x13; 64]), globals, ..Program::default() };
+            program.file()
+        };
+        let two = file(&["a_header_handler", "b_c_payload_handler", "a_task_handler", "a_handler", "_header_handler"]);
+        let names: Vec<String> = Image::handler_sets(&two).expect("an image").into_keys().collect();
+        assert_eq!(names, ["a", "b_c"]);
+        assert_eq!(Image::parse(&two), Err(ImageError::Several(names.clone())));
+        let entries = |set| Image::parse_handlers(&two, set).map(|image| image.entries);
+        assert_eq!(entries(Some("a")), Ok([Some(start), None, None, Some(start + 8)]));
+        assert_eq!(entries(Some("b_c")), Ok([None, Some(start + 4), None, None]));
+        for absent in ["", "c"] {
+            assert_eq!(entries(Some(absent)), Err(ImageError::NoSet { name: absent.into(), there: names.clone() }));
+        }
+        // A set alone needs no name, and gives way to functions without one.
+        assert_eq!(Image::parse(&file(&["a_header_handler"])).map(|image| image.entries[0]), Ok(Some(start)));
+        let both = file(&["a_header_handler", "header_handler"]);
+        assert_eq!(Image::parse(&both).map(|image| image.entries[0]), Ok(Some(start + 4)));
+        assert_eq!(Image::parse_handlers(&both, Some("a")).map(|image| image.entries[0]), Ok(Some(start)));
     }
 
     /// The most that a configuration has of a memory.

@@ -67,6 +67,28 @@ impl Costs {
     pub fn load() -> Result<Costs> {
         toml::from_str(FILE).context("use-cases/host-cost.toml is wrong")
     }
+
+    /// Every constant by its name in the file: nanoseconds, and bytes per nanosecond.
+    pub fn values(&self) -> BTreeMap<String, f64> {
+        let Costs { overhead, siphash, bus, wire, memory } = self;
+        let Memory { source: _, evidence: _, copy, xor, gf, add, filter, search, block_ns } = memory;
+        let rates = [
+            ("copy", copy),
+            ("xor", xor),
+            ("gf", gf),
+            ("add", add),
+            ("filter", filter),
+            ("search", search),
+            ("block_ns", block_ns),
+        ];
+        let mut values: BTreeMap<String, f64> =
+            rates.iter().map(|(name, rate)| (format!("memory.{name}"), **rate)).collect();
+        values.extend([("overhead".to_string(), overhead.ns), ("siphash".to_string(), siphash.ns)]);
+        for (kind, constants) in [("bus", bus), ("wire", wire)] {
+            values.extend(constants.iter().map(|(name, constant)| (format!("{kind}.{name}"), constant.ns)));
+        }
+        values
+    }
 }
 
 /// A host and its bus by name: what a figure compares.

@@ -1,7 +1,6 @@
 //! Figures: what `figure.toml` declares, and the results that are kept as JSON, CSV and SVG.
 
 use crate::case::{rounded, Case, Row, ALL};
-use crate::cost::Costs;
 use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -144,8 +143,11 @@ pub struct Results {
     pub config: String,
     /// Commit at which it was measured.
     pub commit: String,
-    /// Digest of what the values depend on: the NIC's Verilog, handlers, case, costs.
+    /// Digest of the NIC's Verilog, the handlers and the case ([`inputs`]).
     pub inputs: String,
+    /// The constants of `host-cost.toml`, by name.
+    #[serde(default)]
+    pub costs: BTreeMap<String, f64>,
     /// The wire.
     pub wire: String,
     /// All points.
@@ -172,6 +174,11 @@ impl Results {
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let what = || format!("{} is no result; `spindle use-case {case} --figure` writes a new one", path.display());
         Ok(Some(serde_json::from_str(&text).with_context(what)?))
+    }
+
+    /// Whether the case and every constant that there was are the same today. Constants that came later are not of these results.
+    pub fn are_fresh(&self, inputs: &str, costs: &BTreeMap<String, f64>) -> bool {
+        self.inputs == inputs && self.costs.iter().all(|(name, value)| costs.get(name) == Some(value))
     }
 
     /// JSON, CSV and SVG.
@@ -252,18 +259,52 @@ pub fn gallery(page: &str, folder: &Path) -> Result<String> {
     Ok(format!("{before}{BEGIN}{table}\n{END}{after}"))
 }
 
-/// Digest of what the values of a case depend on.
-pub fn inputs(case: &Case, verilog: &[(String, String)], costs: &Costs) -> String {
+/// Digest of the NIC's Verilog, the handlers and the case, without comments and indentation. The bench and the driver are not part of
+/// it: `cargo xtask figures --measure` measures everything again after their changes.
+pub fn inputs(case: &Case, verilog: &[(String, String)]) -> String {
     let mut digest = Sha256::new();
-    for (name, text) in verilog {
+    let verilog = verilog.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+    let sources = verilog.chain(case.handlers.iter().copied()).chain([("case.rs", case.source)]);
+    for (name, text) in sources {
         digest.update(name);
-        digest.update(text);
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")) {
+            digest.update(line);
+            digest.update("\n");
+        }
     }
-    for (name, text) in case.handlers {
-        digest.update(name);
-        digest.update(text);
-    }
-    digest.update(case.source);
-    digest.update(format!("{costs:?}"));
     digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_later_constants_leave_results_fresh() {
+        let case = crate::ping_pong::CASE;
+        let commented =
+            Case { source: Box::leak(format!("    // A comment.\n\n{}", case.source).into_boxed_str()), ..case };
+        let changed =
+            Case { source: Box::leak(format!("{}\nconst ONE: u32 = 1;", case.source).into_boxed_str()), ..case };
+        let digest = inputs(&case, &[]);
+        assert_eq!(inputs(&commented, &[]), digest);
+        assert_ne!(inputs(&changed, &[]), digest);
+
+        let costs = BTreeMap::from([("overhead".to_string(), 65.0)]);
+        let results = Results {
+            case: case.name.into(),
+            config: "alveo".into(),
+            commit: "unknown".into(),
+            inputs: digest.clone(),
+            costs: costs.clone(),
+            wire: "paper".into(),
+            rows: Vec::new(),
+            summary: BTreeMap::new(),
+        };
+        let mut later = costs.clone();
+        later.insert("memory.search".into(), 1.8);
+        assert!(results.are_fresh(&digest, &later));
+        later.insert("overhead".into(), 66.0);
+        assert!(!results.are_fresh(&digest, &later) && !results.are_fresh("another", &costs));
+    }
 }

@@ -93,7 +93,8 @@ fn run(arguments: &Arguments) -> Result<()> {
                 case: case.name.into(),
                 config: setting.config.name.into(),
                 commit: commit(),
-                inputs: inputs(case, &setting.source.files, &setting.costs),
+                inputs: inputs(case, &setting.source.files),
+                costs: setting.costs.values(),
                 wire: declared.wire.clone(),
                 summary: summary(case, &rows),
                 rows,
@@ -228,7 +229,7 @@ fn list(folder: &Path) -> Result<()> {
             Some(results) => {
                 let config = Config::by_name(&results.config).context("a figure names an unknown configuration")?;
                 let setting = Setting::new(config)?;
-                let fresh = inputs(case, &setting.source.files, &setting.costs) == results.inputs;
+                let fresh = results.are_fresh(&inputs(case, &setting.source.files), &setting.costs.values());
                 format!("commit {}{}", results.commit, if fresh { "" } else { ", stale" })
             }
         };

@@ -5,7 +5,7 @@ use crate::table::table;
 use anyhow::{ensure, Context, Result};
 use serde::Serialize;
 use spindle::context::reserved;
-use spindle::image::ImageError;
+use spindle::image::{Entries, ImageError};
 use spindle::Image;
 use spindle_contract::params::Config;
 use spindle_sdk::{compile, warn_of_stack, Code, Family, HandlerStack, Sections, Sources, Toolchain};
@@ -118,7 +118,25 @@ struct Report {
 
 impl Report {
     fn of(file: &[u8], path: &Path, compiler: String, config: &Config) -> Result<Report> {
-        let image = Image::parse(file).with_context(|| format!("{} cannot be loaded", path.display()))?;
+        let refused = || format!("{} cannot be loaded", path.display());
+        // Without entry points of its own, the image has those of each of its sets.
+        let sets = Image::handler_sets(file).with_context(refused)?;
+        let set = sets.keys().next().filter(|set| !set.is_empty());
+        let image = Image::parse_handlers(file, set.map(String::as_str)).with_context(refused)?;
+        let code = Code::of(file)?;
+        let handlers = if set.is_none() {
+            code.handlers(&image)
+        } else {
+            let of_set = |(set, entries): (&String, &Entries)| {
+                let mut handlers = code.handlers(&Image { entries: *entries, ..image.clone() });
+                for handler in &mut handlers {
+                    handler.set.clone_from(set);
+                    handler.path.splice(..1.min(handler.path.len()), [format!("{set}_{}", handler.handler)]);
+                }
+                handlers
+            };
+            sets.iter().flat_map(of_set).collect()
+        };
         let memory = |used: usize, limit| Memory { used, reserved: reserved(used), limit };
         Ok(Report {
             image: path.display().to_string(),
@@ -130,7 +148,7 @@ impl Report {
             user_header: image.user_header.clone().map(|header| Declared { name: header.name, bytes: header.bytes }),
             tailroom: image.tailroom,
             stack_limit: config.stack_bytes(),
-            handlers: Code::of(file)?.handlers(&image),
+            handlers,
         })
     }
 
@@ -154,7 +172,12 @@ impl Report {
         }
         let rows = self.handlers.iter().map(|handler| {
             let depth = handler.bytes.map_or_else(|| "unbounded".into(), |bytes| bytes.to_string());
-            [handler.handler.to_owned(), depth, self.stack_limit.to_string(), handler.path.join(" > ")]
+            let name = if handler.set.is_empty() {
+                handler.handler.to_owned()
+            } else {
+                format!("{}_{}", handler.set, handler.handler)
+            };
+            [name, depth, self.stack_limit.to_string(), handler.path.join(" > ")]
         });
         let _ = writeln!(out, "{}", table(["handler", "stack, at most", "there are", "deepest calls"], rows, false));
         for handler in self.handlers.iter().filter(|handler| handler.bytes.is_none()) {

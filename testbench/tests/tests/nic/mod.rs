@@ -24,6 +24,7 @@ pub mod network;
 pub mod overload;
 pub mod packet_puts;
 pub mod pending;
+pub mod portals;
 pub mod random_messages;
 pub mod redirect_bytes;
 pub mod reliable;

@@ -153,6 +153,7 @@ pub const ALL: &[Case] = &[
     crate::conditional_read::CASE,
     crate::graph::CASE,
     crate::accumulate::CASE,
+    crate::pspin::CASE,
 ];
 
 /// The case of this name.

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod figure;
 pub mod plot;
 pub mod rates;
+pub mod source;
 
 #[path = "../accumulate/case.rs"]
 pub mod accumulate;
@@ -38,6 +39,8 @@ pub mod invocation;
 pub mod kv;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
+#[path = "../pspin/case.rs"]
+pub mod pspin;
 #[path = "../raid/case.rs"]
 pub mod raid;
 #[path = "../rewind/case.rs"]

@@ -50,6 +50,7 @@ broken! {
     ddt_apps = "ddt-apps",
     graph = "graph",
     accumulate = "accumulate",
+    pspin = "pspin",
 }
 
 fn catches(name: &str) {

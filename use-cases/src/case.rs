@@ -154,6 +154,7 @@ pub const ALL: &[Case] = &[
     crate::graph::CASE,
     crate::accumulate::CASE,
     crate::pspin::CASE,
+    crate::nevermore::CASE,
 ];
 
 /// The case of this name.

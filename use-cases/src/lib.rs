@@ -37,6 +37,8 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../kv/case.rs"]
 pub mod kv;
+#[path = "../nevermore/case.rs"]
+pub mod nevermore;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../pspin/case.rs"]

@@ -51,6 +51,7 @@ broken! {
     graph = "graph",
     accumulate = "accumulate",
     pspin = "pspin",
+    nevermore = "nevermore",
 }
 
 fn catches(name: &str) {

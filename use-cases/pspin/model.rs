@@ -6,9 +6,9 @@ const LOAD: usize = 8;
 /// Bytes of host memory for each packet, and packets of a message.
 const PLACE: usize = 2048;
 const MESSAGE: usize = 16;
-/// Messages that sums of messages tell apart.
+/// Messages that have sums of their own.
 const MESSAGES: usize = 256;
-/// Values that a histogram tells apart.
+/// Values that a histogram counts apart.
 const CLASSES: usize = 1024;
 
 /// What has come of all packets so far.

@@ -37,9 +37,15 @@ enum { EMPTY = 128 };
 
 static uint8_t scratchpads[NB_CLUSTERS][SPINDLE_PSPIN_SCRATCHPAD] __attribute__((aligned(64)));
 
+/* GCC calls this function of libgcc to swap the bytes of a word; it does not know the instruction. */
+uint32_t __bswapsi2(uint32_t word) {
+    __asm__("rev8 %0, %0" : "+r"(word));
+    return word;
+}
+
 /* Offset of the first byte after the EtherType. */
 SPIN_INLINE uint32_t l3_offset(const uint8_t *frame) {
-    return spin_get16(frame + MACS) == SPIN_ETHERTYPE_VLAN ? HEADER + TAG : HEADER;
+    return spin_load16(frame + MACS) == __builtin_bswap16(SPIN_ETHERTYPE_VLAN) ? HEADER + TAG : HEADER;
 }
 
 /* Offset of pkt_mem in the frame: a PsPIN packet begins with its IP header, an FPsPIN packet with its Ethernet header. */
@@ -121,8 +127,7 @@ static __attribute__((noinline)) void spindle_pspin_call(handler_fn handler, voi
     const spin_task_t *p = spin_task();
     uint32_t offset = packet_offset(frame, bytes);
     uint32_t home = p->msg_id % NB_CLUSTERS;
-    /* Packed, as PsPIN's; atomic operations on its fields need aligned words. */
-    task_t task __attribute__((aligned(4))) = {
+    task_t task = {
         .handler_mem = handler_mem,
         .handler_mem_size = SPIN_REGION_CONTEXT + p->state_size - (uint32_t)handler_mem,
         .pkt_mem = (void *)(frame + offset),

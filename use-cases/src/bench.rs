@@ -23,9 +23,11 @@ use spindle_sdk::variables::variable;
 use spindle_sdk::{handler, Handler};
 use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
 use std::cell::{Cell, RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll, Waker};
 
 /// The driver of a NIC on a wire.
@@ -102,7 +104,14 @@ impl Setting {
             return Ok(self.clone());
         }
         let config = Config::by_name(config).with_context(|| format!("there is no configuration `{config}`"))?;
-        Ok(Setting { source: spindle_sim::source(&config)?, config, ..self.clone() })
+        // The Verilog of a NIC takes seconds to emit, and every point of a case asks for it.
+        static SOURCES: Mutex<BTreeMap<&str, Source>> = Mutex::new(BTreeMap::new());
+        let mut sources = SOURCES.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = match sources.get(config.name) {
+            Some(source) => source.clone(),
+            None => sources.entry(config.name).or_insert(spindle_sim::source(&config)?).clone(),
+        };
+        Ok(Setting { source, config, ..self.clone() })
     }
 
     /// What the wire does.
@@ -198,22 +207,41 @@ impl Bench {
         (0..nodes).map(|number| self.host(number)).collect()
     }
 
-    /// Compiles a handler of a case.
+    /// Compiles a handler of a case. The case's other files are in the same folder, for `#include`.
     ///
     /// # Errors
     /// The compiler is missing or refuses the source; a change of a test does not fit it.
     pub fn compile(&self, files: &[(&'static str, &'static str)], file: &str) -> Result<Handler> {
-        let (_, source) = files.iter().find(|(name, _)| *name == file).with_context(|| format!("no handler {file}"))?;
-        let mut text = source.to_string();
-        for change in self.setting.changes.iter().filter(|change| change.file == file) {
-            let places = text.matches(change.from).count();
-            ensure!(places == 1, "`{}` occurs {places} times in {file}; a change needs exactly one place", change.from);
-            text = text.replace(change.from, change.to);
-        }
+        self.compile_as(files, file, |sources| sources)
+    }
+
+    /// As [`Bench::compile`], with options of the compiler.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compile_as(
+        &self,
+        files: &[(&'static str, &'static str)],
+        file: &str,
+        options: impl FnOnce(Sources) -> Sources,
+    ) -> Result<Handler> {
+        ensure!(files.iter().any(|(name, _)| *name == file), "no handler {file}");
         let folder = tempfile::tempdir()?;
-        let path = folder.path().join(file);
-        std::fs::write(&path, text)?;
-        handler::load(&Sources::one(&path)).with_context(|| format!("{file} cannot be compiled"))
+        for (name, source) in files {
+            let mut text = source.to_string();
+            for change in self.setting.changes.iter().filter(|change| change.file == *name) {
+                let places = text.matches(change.from).count();
+                ensure!(
+                    places == 1,
+                    "`{}` occurs {places} times in {name}; a change needs exactly one place",
+                    change.from
+                );
+                text = text.replace(change.from, change.to);
+            }
+            std::fs::write(folder.path().join(name), text)?;
+        }
+        let sources = options(Sources::one(&folder.path().join(file)));
+        handler::load(&sources).with_context(|| format!("{file} cannot be compiled"))
     }
 
     /// The setting.

@@ -153,6 +153,8 @@ pub const ALL: &[Case] = &[
     crate::conditional_read::CASE,
     crate::graph::CASE,
     crate::accumulate::CASE,
+    crate::pspin::CASE,
+    crate::nevermore::CASE,
 ];
 
 /// The case of this name.

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod figure;
 pub mod plot;
 pub mod rates;
+pub mod source;
 
 #[path = "../accumulate/case.rs"]
 pub mod accumulate;
@@ -36,8 +37,12 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../kv/case.rs"]
 pub mod kv;
+#[path = "../nevermore/case.rs"]
+pub mod nevermore;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
+#[path = "../pspin/case.rs"]
+pub mod pspin;
 #[path = "../raid/case.rs"]
 pub mod raid;
 #[path = "../rewind/case.rs"]

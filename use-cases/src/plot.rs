@@ -137,10 +137,17 @@ where
         let rows = results.rows.iter().filter(|row| row.mode == mode && row.host == declared.drawn);
         let series: Vec<(f64, f64)> =
             rows.filter_map(|row| Some((row.point as f64, *row.values.get(&declared.y.value)?))).collect();
-        chart
-            .draw_series(LineSeries::new(series.iter().copied(), colour.stroke_width(2)).point_size(4))?
-            .label(mode)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2)));
+        // Colours come again, for lines of dashes.
+        let dashed = number >= COLOURS.len();
+        let drawn = if dashed {
+            let dash = if number < 2 * COLOURS.len() { 6 } else { 2 };
+            chart.draw_series(series.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
+            chart.draw_series(DashedLineSeries::new(series.iter().copied(), dash, 4, colour.stroke_width(2)))?
+        } else {
+            chart.draw_series(LineSeries::new(series.iter().copied(), colour.stroke_width(2)).point_size(4))?
+        };
+        let (end, label) = if dashed { (8, format!("{mode} (dashes)")) } else { (18, mode.to_string()) };
+        drawn.label(label).legend(move |(x, y)| PathElement::new([(x, y), (x + end, y)], colour.stroke_width(2)));
     }
     for paper in &declared.paper {
         chart

@@ -1,6 +1,6 @@
 //! Writes to storage nodes with a policy: a capability that is checked, or copies on three nodes.
 
-mod model;
+pub(crate) mod model;
 
 use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
 use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
@@ -11,8 +11,11 @@ use spindle::{ContextOptions, Target};
 use std::cell::Cell;
 use std::rc::Rc;
 
-const HANDLERS: &[(&str, &str)] =
-    &[("auth.c", include_str!("handlers/auth.c")), ("copy.c", include_str!("handlers/copy.c"))];
+const HANDLERS: &[(&str, &str)] = &[
+    ("auth.c", include_str!("handlers/auth.c")),
+    ("copy.c", include_str!("handlers/copy.c")),
+    ("tags.h", include_str!("handlers/tags.h")),
+];
 const MODES: &[Mode] = &[
     Mode { name: "auth-host", about: "the storage node's host checks the capability of a write and copies its data" },
     Mode {
@@ -98,7 +101,7 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 const BROKEN: &[Broken] = &[
     Broken::new("auth", "half of the tag is not compared", "auth.c", "((uint32_t)tag ^ request->tag[0]) | ", ""),
     Broken::new("auth", "a write is acknowledged as another", "auth.c", "ack[0] = write;", "ack[0] = 9;"),
-    Broken::new("auth-chaskey", "the last block is not masked", "auth.c", "a ^= words[4] ^ last[0];", "a ^= words[4];"),
+    Broken::new("auth-chaskey", "the last block is not masked", "tags.h", "a ^= words[4] ^ last[0];", "a ^= words[4];"),
     Broken::new(
         "ring",
         "a byte is not written",

@@ -50,6 +50,8 @@ broken! {
     ddt_apps = "ddt-apps",
     graph = "graph",
     accumulate = "accumulate",
+    pspin = "pspin",
+    nevermore = "nevermore",
 }
 
 fn catches(name: &str) {

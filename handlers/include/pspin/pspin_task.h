@@ -18,7 +18,7 @@ typedef struct task {
     void *l2_pkt_mem;        /* the same as pkt_mem */
     uint32_t home_cluster_id;
     uint32_t flow_id;        /* the message */
-} __attribute__((__packed__)) task_t;
+} __attribute__((__packed__, __aligned__(4))) task_t; /* all fields are words */
 
 typedef struct handler_args {
     task_t *task;

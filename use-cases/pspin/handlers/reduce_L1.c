@@ -1,0 +1,18 @@
+/* Adds packets up word by word, in the scratchpad of the cluster. */
+#include "load.h"
+
+void add(handler_args_t *args) {
+    const int32_t *words = (const int32_t *)data(args);
+    uint32_t count = bytes(args) / 4;
+    uint32_t *own = args->task->scratchpad[args->cluster_id];
+    for (uint32_t i = 0; i < count; i++) {
+        amo_add(&own[i], words[i]);
+    }
+}
+
+void init_handlers(handler_fn *hh, handler_fn *ph, handler_fn *th, void **handler_mem_ptr) {
+    (void)hh;
+    (void)th;
+    (void)handler_mem_ptr;
+    *ph = add;
+}

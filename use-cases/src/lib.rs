@@ -36,6 +36,8 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../kv/case.rs"]
 pub mod kv;
+#[path = "../matching/case.rs"]
+pub mod matching;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../raid/case.rs"]
@@ -48,3 +50,5 @@ pub mod storage;
 pub mod sweep3d;
 #[path = "../tenants/case.rs"]
 pub mod tenants;
+#[path = "../transactions/case.rs"]
+pub mod transactions;

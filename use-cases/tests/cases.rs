@@ -50,6 +50,8 @@ broken! {
     ddt_apps = "ddt-apps",
     graph = "graph",
     accumulate = "accumulate",
+    matching = "matching",
+    transactions = "transactions",
 }
 
 fn catches(name: &str) {

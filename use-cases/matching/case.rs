@@ -116,6 +116,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
         cycles += world.unexpected(point as usize)?;
     }
     values.push(("unexpected_ns", setting.ns(cycles as f64 / ROUNDS as f64)));
+    world.packets()?;
     Measured::new(&bench, values)
 }
 
@@ -152,7 +153,13 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
 }
 
 const BROKEN: &[Broken] = &[
-    Broken::new("spin", "the numbers of messages do not count", "matching.c", "(number - m->next_message[from]) & 0xffff", "0"),
+    Broken::new(
+        "spin",
+        "the numbers of messages do not count",
+        "matching.c",
+        "(number - m->next_message[from]) & 0xffff",
+        "0",
+    ),
     Broken::new(
         "spin",
         "a message may say that it is of another node",
@@ -597,6 +604,17 @@ impl<'a> World<'a> {
         let cycles = self.post(&[Wanted { slot: 0, source: Some(1), tag: Some(TAG) }])?;
         self.compare()?;
         Ok(cycles)
+    }
+
+    /// Eager messages of several packets, with their receives posted, and before them.
+    fn packets(&mut self) -> Result<()> {
+        let wanted = |slot| Wanted { slot, source: Some(2), tag: None };
+        self.post(&[wanted(1), wanted(2)])?;
+        self.send(&[(2, TAG, true, EAGER), (2, TAG, true, 1393)])?;
+        self.compare()?;
+        self.send(&[(2, TAG, true, 2000), (2, TAG, true, EAGER)])?;
+        self.post(&[wanted(3), wanted(4)])?;
+        self.compare()
     }
 
     /// Random messages and receives, wildcards among them, until both lists are empty again.

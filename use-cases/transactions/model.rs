@@ -79,7 +79,7 @@ pub fn malformed() -> Vec<Vec<u8>> {
     vec![
         request(0, 0, 2, 1, 7, &[])[..8].to_vec(),
         request(6, 0, 2, 1, 7, &value),
-        // Not locked, or locked by nobody; a version that is not the present one.
+        // A commit and an unlock without a lock; a version that is not the present one.
         request(5, 0, 2, 1, 7, &value),
         request(3, 0, 2, 1, 7, &[]),
         request(1, 0, 2, 2, 7, &[]),

@@ -1,6 +1,6 @@
 /* Participant of optimistic transactions, as in FaRM: the coordinator reads records, locks those that it writes, validates those that it
  * has only read, has the new values stored at the backups, and commits. Values are in host memory. The version of a record is a word of
- * context memory, which a lock takes by compare-and-swap: whoever holds it is in the word, so nobody else can commit or unlock.
+ * context memory, which a lock takes by compare-and-swap: whoever holds it is in the word, so no other owner can commit or unlock.
  *
  * A request is answered in its packet. A request that is not well formed has no answer and no effect. */
 #include "spin_atomic.h"

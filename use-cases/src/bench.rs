@@ -15,7 +15,7 @@ use spindle::rvma::{Completed, Posted, Window};
 use spindle::window::{Counting, WindowOptions};
 use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Reply, Rule, Target};
 use spindle_contract::params::Config;
-use spindle_contract::registers::{doorbell, doorbell_command, PAGE};
+use spindle_contract::registers::{doorbell, doorbell_command, packet, PAGE};
 use spindle_contract::wire::status;
 use spindle_harness::Source;
 use spindle_sdk::toolchain::Sources;
@@ -669,6 +669,25 @@ impl Host {
         let mut state = self.state.borrow_mut();
         let HostState { device, ring } = &mut state.hosts[self.number];
         ensure!(device.post_many(ring, window, &[posted])? == 1, "the command ring is full");
+        Ok(())
+    }
+
+    /// Starts a task of a context: the overhead of a message, and register writes that the program does not wait for. It does not learn
+    /// whether the NIC took the task, so the next one must not be started before this one runs.
+    ///
+    /// # Errors
+    /// The NIC refused an earlier write.
+    pub async fn start_task(&self, context: ContextId, argument: u64) -> Result<()> {
+        self.overhead().await;
+        let mut device = self.device();
+        for (register, value) in [
+            (packet::TASK_ARGUMENT, argument as u32),
+            (packet::TASK_ARGUMENT + 4, (argument >> 32) as u32),
+            (packet::TASK_DELAY, 0),
+            (packet::TASK_START, context.0 as u32),
+        ] {
+            device.bar.write32(packet::BASE + register, value)?;
+        }
         Ok(())
     }
 

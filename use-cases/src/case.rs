@@ -155,6 +155,8 @@ pub const ALL: &[Case] = &[
     crate::accumulate::CASE,
     crate::pspin::CASE,
     crate::nevermore::CASE,
+    crate::matching::CASE,
+    crate::transactions::CASE,
 ];
 
 /// The case of this name.

@@ -39,6 +39,8 @@ pub mod invocation;
 pub mod kv;
 #[path = "../nevermore/case.rs"]
 pub mod nevermore;
+#[path = "../matching/case.rs"]
+pub mod matching;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../pspin/case.rs"]
@@ -53,3 +55,5 @@ pub mod storage;
 pub mod sweep3d;
 #[path = "../tenants/case.rs"]
 pub mod tenants;
+#[path = "../transactions/case.rs"]
+pub mod transactions;

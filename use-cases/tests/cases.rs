@@ -52,6 +52,8 @@ broken! {
     accumulate = "accumulate",
     pspin = "pspin",
     nevermore = "nevermore",
+    matching = "matching",
+    transactions = "transactions",
 }
 
 fn catches(name: &str) {

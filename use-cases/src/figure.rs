@@ -146,7 +146,7 @@ pub struct Results {
     /// Digest of the NIC's Verilog, the handlers and the case ([`inputs`]).
     pub inputs: String,
     /// The constants of `host-cost.toml`, by name.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub costs: BTreeMap<String, f64>,
     /// The wire.
     pub wire: String,

@@ -16,7 +16,7 @@ use spindle::window::{Counting, WindowOptions};
 use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Reply, Rule, Target};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{doorbell, doorbell_command, packet, PAGE};
-use spindle_contract::wire::status;
+use spindle_contract::wire::{status, NODE_TABLE_ENTRIES};
 use spindle_harness::Source;
 use spindle_sdk::toolchain::Sources;
 use spindle_sdk::variables::variable;
@@ -33,8 +33,8 @@ use std::task::{Context as TaskContext, Poll, Waker};
 /// The driver of a NIC on a wire.
 pub type Node = Device<NetworkNode, NetworkNode>;
 
-/// Cycles after reset within which the tables of peers are cleared.
-const CLEARING: u64 = 10_000;
+/// Cycle after reset in which the tables of peers are clear: 17 cycles for each peer (docs/transport.md), and what is under way then.
+const CLEARED: u64 = 17 * NODE_TABLE_ENTRIES as u64 + 64;
 /// Cycles after which programs that have not ended are given up.
 const PATIENCE: u64 = 2_000_000;
 /// Places of a host's command ring.
@@ -167,7 +167,8 @@ impl Setting {
         let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>();
         network.set_apart(false);
         let hosts = hosts?;
-        network.run(CLEARING);
+        let now = network.node(0).card().sim().cycle();
+        network.run(CLEARED.saturating_sub(now));
         let state = BenchState { network, hosts, cost, agreed: Cell::new(0) };
         Ok(Bench { setting: self.clone(), state: Rc::new(RefCell::new(state)) })
     }

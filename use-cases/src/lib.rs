@@ -37,10 +37,10 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../kv/case.rs"]
 pub mod kv;
-#[path = "../nevermore/case.rs"]
-pub mod nevermore;
 #[path = "../matching/case.rs"]
 pub mod matching;
+#[path = "../nevermore/case.rs"]
+pub mod nevermore;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../pspin/case.rs"]

@@ -59,10 +59,7 @@ fn a_set_is_chosen_by_its_name() {
     };
     let capture = captured(&folder);
     let input = ["--pcap", &capture];
-    refused(
-        &[&build[..], &["--handlers", "sum"]].concat(),
-        "no handler set `sum`; it has: echo, swap, total",
-    );
+    refused(&[&build[..], &["--handlers", "sum"]].concat(), "no handler set `sum`; it has: echo, swap, total");
     refused(&[&["run", &image][..], &input].concat(), "handler sets echo, swap, total; choose one by its name");
     refused(&[&["run", "--handlers", "sum", &image][..], &input].concat(), "no handler set `sum`");
     // Without --portals the compiler knows none of the types.

@@ -6,6 +6,7 @@
 //! is in `host-cost.toml`.
 
 use crate::cost::{Costs, HostCost, HostKind, Work};
+use crate::trace;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use spindle::command_ring::CommandRing;
 use spindle::peer::Responses;
@@ -25,6 +26,7 @@ use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, Wi
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::future::{poll_fn, Future};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
@@ -63,6 +65,8 @@ pub struct Setting {
     pub patience: u64,
     /// Replacements in the sources of handlers: tests break handlers by them.
     pub changes: Vec<Change>,
+    /// File for what happens on all NICs, with which only one point is measured.
+    pub trace: Option<PathBuf>,
 }
 
 /// A replacement in a handler's source.
@@ -92,6 +96,7 @@ impl Setting {
             costs,
             patience: PATIENCE,
             changes: Vec::new(),
+            trace: None,
         })
     }
 
@@ -146,7 +151,7 @@ impl Setting {
         let options = |seed| Options { seed, host_latency: (cost.bus, cost.bus), ..Options::default() };
         let card = |number: usize| -> Result<SimDevice> {
             let mut card = SimDevice::new(&self.source, &self.config, options(number as u64 + 1))?;
-            card.set_tracing(false);
+            card.set_tracing(self.trace.is_some());
             Ok(card)
         };
         let network = Network::new((0..nodes).map(card).collect::<Result<_>>()?, self.wire_options()?);
@@ -309,7 +314,15 @@ impl Bench {
             state.network.run(1);
         };
         self.post_writes(false);
-        result
+        self.write_trace().and(result)
+    }
+
+    /// Writes what has happened so far, if that is asked for.
+    fn write_trace(&self) -> Result<()> {
+        let Some(path) = &self.setting.trace else { return Ok(()) };
+        let state = self.state.borrow();
+        let log = |number| state.network.node(number).card().sim().trace().clone();
+        trace::write(path, &(0..state.hosts.len()).map(log).collect::<Vec<_>>())
     }
 
     /// What the NICs have to say of programs that do not end.

@@ -12,6 +12,7 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 pub mod source;
+pub mod trace;
 
 #[path = "../accumulate/case.rs"]
 pub mod accumulate;

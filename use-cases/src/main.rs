@@ -49,6 +49,9 @@ struct Arguments {
     /// Folder of the figures.
     #[arg(long, default_value = FOLDER)]
     out: PathBuf,
+    /// File for what happens on every NIC of a point: cycle, node, frame, HPU, event, as CSV. With --mode and --size.
+    #[arg(long, value_name = "TRACE.csv", requires_all = ["mode", "size"])]
+    trace: Option<PathBuf>,
     /// Measure this machine's rates for host-cost.toml, and print them.
     #[arg(long)]
     measure_host: bool,
@@ -83,7 +86,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
         format!("there is no configuration `{}`; there are {}", arguments.config, names.join(", "))
     })?;
-    let setting = Setting::new(config)?;
+    let setting = Setting { trace: arguments.trace.clone(), ..Setting::new(config)? };
     for case in cases {
         let declared = Declared::of(case)?;
         let rows = measure(case, &declared, &setting, arguments)?;

@@ -132,3 +132,31 @@ fn wrong_names_are_refused_in_a_sentence() {
     let mode = case::measure(&ALL[0], &setting(), "udp", 8).map(|_| ());
     assert!(error(mode).starts_with("ping-pong has no mode `udp`; there are rdma, p4, store, stream"));
 }
+
+/// `--trace` has every NIC's events in the order of cycles, also of a point that fails.
+#[test]
+fn a_trace_has_the_events_of_all_nics() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.csv");
+    let read = |setting: &Setting| {
+        let result = case::measure(by_name("ping-pong").unwrap(), setting, "stream", 8);
+        let mut reader = csv::Reader::from_path(&path).unwrap();
+        let lines: Vec<(u64, usize, u16, Option<usize>, String)> = reader.deserialize().map(Result::unwrap).collect();
+        (result, lines)
+    };
+    let setting = Setting { trace: Some(path.clone()), ..setting() };
+    let (result, lines) = read(&setting);
+    result.unwrap();
+    assert!(lines.is_sorted_by_key(|line| (line.0, line.1)));
+    for event in ["first_beat", "handler of message", "handler_start", "handled", "egress_last"] {
+        assert!(lines.iter().any(|line| line.1 == 1 && line.4.contains(event)), "{event}");
+    }
+    assert!(lines.iter().any(|line| line.1 == 0 && line.4 == "placed"), "the answer is placed at the first node");
+    assert!(lines.iter().all(|line| line.3.is_none_or(|hpu| hpu < setting.config.total_hpus())));
+
+    let (result, lines) = read(&Setting { patience: 100, ..setting });
+    assert!(result.is_err() && !lines.is_empty(), "a run that is given up has a trace");
+    let nowhere = Setting { trace: Some(folder.path().join("none/trace.csv")), ..self::setting() };
+    let error = case::measure(by_name("ping-pong").unwrap(), &nowhere, "stream", 8).unwrap_err();
+    assert!(format!("{error:#}").contains("cannot write"), "{error:#}");
+}

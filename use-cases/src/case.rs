@@ -153,6 +153,8 @@ pub const ALL: &[Case] = &[
     crate::conditional_read::CASE,
     crate::graph::CASE,
     crate::accumulate::CASE,
+    crate::erasure::CASE,
+    crate::slmp::CASE,
 ];
 
 /// The case of this name.

@@ -26,6 +26,8 @@ pub mod consensus;
 pub mod datatypes;
 #[path = "../ddt-apps/case.rs"]
 pub mod ddt_apps;
+#[path = "../erasure/case.rs"]
+pub mod erasure;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
 #[path = "../graph/case.rs"]
@@ -42,6 +44,8 @@ pub mod ping_pong;
 pub mod raid;
 #[path = "../rewind/case.rs"]
 pub mod rewind;
+#[path = "../slmp/case.rs"]
+pub mod slmp;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

@@ -50,6 +50,8 @@ broken! {
     ddt_apps = "ddt-apps",
     graph = "graph",
     accumulate = "accumulate",
+    erasure = "erasure",
+    slmp = "slmp",
 }
 
 fn catches(name: &str) {

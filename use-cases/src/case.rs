@@ -157,6 +157,8 @@ pub const ALL: &[Case] = &[
     crate::nevermore::CASE,
     crate::matching::CASE,
     crate::transactions::CASE,
+    crate::erasure::CASE,
+    crate::slmp::CASE,
 ];
 
 /// The case of this name.

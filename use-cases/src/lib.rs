@@ -28,6 +28,8 @@ pub mod consensus;
 pub mod datatypes;
 #[path = "../ddt-apps/case.rs"]
 pub mod ddt_apps;
+#[path = "../erasure/case.rs"]
+pub mod erasure;
 #[path = "../ft-broadcast/case.rs"]
 pub mod ft_broadcast;
 #[path = "../graph/case.rs"]
@@ -50,6 +52,8 @@ pub mod pspin;
 pub mod raid;
 #[path = "../rewind/case.rs"]
 pub mod rewind;
+#[path = "../slmp/case.rs"]
+pub mod slmp;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

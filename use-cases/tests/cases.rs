@@ -54,6 +54,8 @@ broken! {
     nevermore = "nevermore",
     matching = "matching",
     transactions = "transactions",
+    erasure = "erasure",
+    slmp = "slmp",
 }
 
 fn catches(name: &str) {

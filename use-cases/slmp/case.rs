@@ -20,7 +20,10 @@ use std::rc::Rc;
 const HANDLERS: &[(&str, &str)] = &[("slmp.c", include_str!("handlers/slmp.c"))];
 const MODES: &[Mode] = &[
     Mode { name: "nic", about: "handlers write segments to the host's memory, and acknowledge groups of them" },
-    Mode { name: "host", about: "a process of the receiver takes each frame, copies its bytes, and acknowledges groups" },
+    Mode {
+        name: "host",
+        about: "a process of the receiver takes each frame, copies its bytes, and acknowledges groups",
+    },
 ];
 /// Ports of sender and receiver, and the MAC and IP addresses' nodes.
 const PORTS: (u16, u16) = (4000, 9330);
@@ -156,7 +159,8 @@ impl<'a> Transfers<'a> {
             receiver.set_word(context, &handler, "group_log", group.ilog2())?;
         } else {
             // Buffers for a whole window.
-            let state = State { frames: open_frames(&receiver, 8)?, waiting: VecDeque::new(), region, group, open: None };
+            let state =
+                State { frames: open_frames(&receiver, 8)?, waiting: VecDeque::new(), region, group, open: None };
             process = Some(Process(Rc::new(RefCell::new(state))));
         }
         let frames = open_frames(&host, 4)?;

@@ -190,7 +190,7 @@ impl<'a> Stripes<'a> {
         };
         match spin {
             true => bench.set_up(|| stripes.install())?,
-            false => stripes.open()?,
+            false => bench.set_up(|| stripes.open())?,
         }
         stripes.hosts.iter().try_for_each(Host::listen)?;
         Ok(stripes)
@@ -302,6 +302,18 @@ impl<'a> Stripes<'a> {
         self.check()
     }
 
+    /// Posts the buffers in which the hosts take chunks of so many writes.
+    fn post(&self, writes: usize) -> Result<()> {
+        for (node, landings) in self.arrived.iter().enumerate() {
+            landings[..writes].iter().try_for_each(|landing| landing.post(&self.hosts[node + 1]))?;
+        }
+        for (number, parts) in self.parts.iter().enumerate() {
+            let host = &self.hosts[self.parity_node(number)];
+            parts.iter().flat_map(|landings| &landings[..writes]).try_for_each(|landing| landing.post(host))?;
+        }
+        Ok(())
+    }
+
     /// So many writes at once: cycles from the client's first put to its last completion. All memories are compared.
     fn round(&mut self, writes: usize) -> Result<u64> {
         self.round += 1;
@@ -322,13 +334,7 @@ impl<'a> Stripes<'a> {
                 puts.push((0..data).map(put).collect());
             }
         }
-        for (node, landings) in self.arrived.iter().enumerate() {
-            landings[..writes].iter().try_for_each(|landing| landing.post(&self.hosts[node + 1]))?;
-        }
-        for (number, parts) in self.parts.iter().enumerate() {
-            let host = &self.hosts[self.parity_node(number)];
-            parts.iter().flat_map(|landings| &landings[..writes]).try_for_each(|landing| landing.post(host))?;
-        }
+        self.bench.set_up(|| self.post(writes))?;
         self.bench.idle(QUIET);
         let (start, end) = (self.bench.now(), Rc::new(Cell::new(0)));
         let (acks, seen) = (self.acks.clone(), end.clone());

@@ -30,8 +30,8 @@ enum {
 SPIN_TAILROOM(TAIL);
 
 /* The host sets these: the client's mailbox of write 0 (that of write i has the address i higher), the data nodes and the coefficient of
- * each, the bytes of a chunk and the binary logarithm of those of its place, the contexts less one, and how many bytes of a chunk are in the
- * pieces whose number has this remainder. */
+ * each, the bytes of a chunk and the binary logarithm of those of its place, the contexts less one, and how many bytes of a chunk are in
+ * the pieces whose number has this remainder. */
 spin_target_t client;
 uint32_t nodes, coefficients[NODES], chunk, place_log, clusters, shares[4];
 

@@ -157,6 +157,8 @@ pub const ALL: &[Case] = &[
     crate::nevermore::CASE,
     crate::matching::CASE,
     crate::transactions::CASE,
+    crate::sdr::CASE,
+    crate::mpi_rma::CASE,
 ];
 
 /// The case of this name.

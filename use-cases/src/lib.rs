@@ -41,6 +41,8 @@ pub mod kv;
 pub mod nevermore;
 #[path = "../matching/case.rs"]
 pub mod matching;
+#[path = "../mpi-rma/case.rs"]
+pub mod mpi_rma;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../pspin/case.rs"]
@@ -49,6 +51,8 @@ pub mod pspin;
 pub mod raid;
 #[path = "../rewind/case.rs"]
 pub mod rewind;
+#[path = "../sdr/case.rs"]
+pub mod sdr;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

@@ -54,6 +54,7 @@ broken! {
     nevermore = "nevermore",
     matching = "matching",
     transactions = "transactions",
+    mpi_rma = "mpi-rma",
 }
 
 fn catches(name: &str) {

@@ -17,7 +17,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 const MODES: &[Mode] = &[
-    Mode { name: "spin", about: "the origin names the old process for ever; a handler has its packets placed for the new one" },
+    Mode {
+        name: "spin",
+        about: "the origin names the old process for ever; a handler has each packet, and a word says to which process it belongs",
+    },
+    Mode { name: "rule", about: "the same; the handler has packets after the move only, by a rule that is changed then" },
     Mode { name: "told", about: "the end of the epoch tells the origin which process has the window now" },
 ];
 const HANDLERS: &[(&str, &str)] = &[("moved.c", include_str!("handlers/moved.c"))];
@@ -32,13 +36,14 @@ const NEW: usize = 1;
 const NOBODY: usize = 0xFFFF;
 /// Puts of an epoch.
 const PUTS: usize = 4;
-/// Epochs that are measured before the move, after one that is not.
+/// Epochs before the move, in which handlers run for the first time on some processor, and those that are measured.
+const EARLY: usize = 8;
 const BEFORE: usize = 4;
-/// Epochs after the move: the first one, those in which handlers run for the first time on some processor, and those that are measured.
+/// Epochs after the move: likewise.
 const COLD: usize = 8;
 const AFTER: usize = 4;
 /// The epoch after which the window moves, that in which an origin dies, and that in which another one repeats it.
-const MOVE: usize = BEFORE + 1;
+const MOVE: usize = EARLY + BEFORE + 1;
 const DEATH: usize = MOVE + COLD + AFTER;
 const AGAIN: usize = DEATH + 1;
 /// Buffers that a process posts when it opens the window; the others follow before they are needed.
@@ -64,18 +69,21 @@ pub const CASE: Case = Case {
 
 const BROKEN: &[Broken] = &[
     Broken::new("spin", "epochs of the old process are used", "moved.c", "epoch - first", "epoch"),
-    Broken::new("spin", "all packets lie at the beginning", "moved.c", "h->buf_off + h->msg_off", "0"),
+    Broken::new("spin", "the move is not seen", "moved.c", "moved ? SPIN_PROCESS_DATA : SPIN_PROCEED", "SPIN_PROCEED"),
+    Broken::new("spin", "all packets lie at the beginning", "moved.c", "p->buf_off + p->msg_off", "0"),
 ];
 
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bench = setting.bench(3)?;
     let bytes = point as usize;
-    let spin = mode == "spin";
-    let target = Receiver::new(&bench, spin, bytes)?;
+    let (spin, rule) = (mode != "told", mode == "rule");
+    let target = Receiver::new(&bench, spin, rule, bytes)?;
     bench.hosts().iter().try_for_each(Host::listen)?;
     let origin = Origin::new(&bench, ORIGIN, spin, bytes)?;
-    epochs(&bench, &target, &origin, 0..1)?;
-    let before = epochs(&bench, &target, &origin, 1..MOVE)?;
+    epochs(&bench, &target, &origin, 0..EARLY)?;
+    // The last epoch before the move has the move in its fence.
+    let before = epochs(&bench, &target, &origin, EARLY..MOVE)?;
+    let before = &before[..BEFORE];
     let after = epochs(&bench, &target, &origin, MOVE..MOVE + COLD)?;
     if spin {
         malformed(&bench, &target)?;
@@ -88,8 +96,6 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let mean = |cycles: &[(u64, u64)], part: fn(&(u64, u64)) -> u64| {
         cycles.iter().map(part).sum::<u64>() as f64 / cycles.len() as f64
     };
-    // The last epoch before the move has the move in its fence.
-    let before = &before[..BEFORE - 1];
     Measured::new(
         &bench,
         [
@@ -107,11 +113,13 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     const SIZES: [(u64, &str); 3] = [(256, "256"), (4096, "4k"), (65536, "64k")];
     let mut figures = ratios(rows, "moved_epoch_ns", &SIZES, &[("spin", "told", "moved")]);
+    figures.extend(ratios(rows, "epoch_ns", &SIZES, &[("spin", "told", "before")]));
     for (host, ending) in HOSTS {
         for (bytes, text) in SIZES {
             for (mode, name, what) in [
                 ("spin", "fence_cycles", "fence_cycles"),
                 ("spin", "move_cycles", "move_cycles"),
+                ("rule", "move_cycles", "rule_move_cycles"),
                 ("told", "move_cycles", "told_move_cycles"),
                 ("spin", "rewind_cycles", "rewind_cycles"),
             ] {
@@ -133,8 +141,13 @@ struct Side {
 impl Side {
     /// Opens the window for a process.
     fn open(host: &Host, process: usize, bytes: usize, posted: &[Posted]) -> Result<Side> {
-        let options =
-            WindowOptions { address: WINDOW, key: KEY, threshold: bytes as u32, tagged: true, ..WindowOptions::default() };
+        let options = WindowOptions {
+            address: WINDOW,
+            key: KEY,
+            threshold: bytes as u32,
+            tagged: true,
+            ..WindowOptions::default()
+        };
         let window = host.nic(|nic| nic.open_window(process, &options))?;
         let mut side = Side { process, window, buffers: Vec::new() };
         side.post(host, posted)?;
@@ -166,12 +179,14 @@ struct Receiver {
     /// Permissions that leave.
     permissions: u64,
     spin: Option<(ContextId, Rc<Handler>)>,
+    /// The handler has no packets before the move.
+    rule: bool,
     /// Cycles of the move.
     moved: Rc<Cell<u64>>,
 }
 
 impl Receiver {
-    fn new(bench: &Bench, spin: bool, bytes: usize) -> Result<Receiver> {
+    fn new(bench: &Bench, spin: bool, rule: bool, bytes: usize) -> Result<Receiver> {
         let host = bench.host(TARGET);
         let post = |_| Ok(Posted { buffer: host.alloc(bytes)?, size: bytes as u32, record: host.alloc(64)? });
         let posted = (0..AGAIN + 1).map(post).collect::<Result<Vec<_>>>()?;
@@ -185,13 +200,14 @@ impl Receiver {
             let context = host.nic(|nic| nic.install(&handler.image, &options))?;
             host.set_words(context, &handler, "window", &[WINDOW as u32, (WINDOW >> 32) as u32])?;
             host.set_word(context, &handler, "first", MOVE as u32)?;
-            let rule = named(NOBODY)?;
-            host.nic(|nic| nic.add_rule(&rule, Action::Context(context)))?;
+            host.set_word(context, &handler, "moved", rule.into())?;
+            let of_window = named(if rule { NOBODY } else { OLD })?;
+            host.nic(|nic| nic.add_rule(&of_window, Action::ContextPerMessage(context)))?;
             host.nic(|nic| nic.activate(context))?;
             installed = Some((context, Rc::new(handler)));
         }
         let (side, posted) = (Rc::new(RefCell::new(side)), Rc::new(posted));
-        Ok(Receiver { host, bytes, posted, side, permissions, spin: installed, moved: Rc::default() })
+        Ok(Receiver { host, bytes, posted, side, permissions, spin: installed, rule, moved: Rc::default() })
     }
 
     /// `MPI_Win_fence` at the target: waits for the bytes of the epoch, moves the window after the last epoch of a process, and allows
@@ -207,14 +223,8 @@ impl Receiver {
         let at = self.permissions + (epoch * PERMISSION) as u64;
         let words = [epoch as u32 + 1, tag as u32, side as u32, 0];
         self.host.write(at, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())?;
-        let to = Target {
-            node: origin as u8,
-            process: PROCESS as u16,
-            address: GO,
-            key: KEY,
-            offset: 0,
-            kind: Kind::Bound,
-        };
+        let to =
+            Target { node: origin as u8, process: PROCESS as u16, address: GO, key: KEY, offset: 0, kind: Kind::Bound };
         self.host.put(at, PERMISSION, &to).await
     }
 
@@ -225,9 +235,13 @@ impl Receiver {
         let old = self.side.borrow().window;
         self.host.nic(|nic| nic.close_window(old))?;
         let side = Side::open(&self.host, NEW, self.bytes, &self.posted[MOVE..MOVE + POSTED])?;
-        if let Some((context, _)) = self.spin {
-            let rules = [(named(OLD)?, Action::Context(context)), ("spindle".parse()?, Action::Mailbox)];
-            self.host.nic(|nic| nic.replace_rules(rules.iter().map(|(rule, action)| (rule, *action))))?;
+        if let Some((context, handler)) = &self.spin {
+            if self.rule {
+                let rules = [(named(OLD)?, Action::ContextPerMessage(*context)), ("spindle".parse()?, Action::Mailbox)];
+                self.host.nic(|nic| nic.replace_rules(rules.iter().map(|(rule, action)| (rule, *action))))?;
+            } else {
+                self.host.set_word(*context, handler, "moved", 1)?;
+            }
         }
         self.side.replace(side);
         self.moved.set(self.host.now() - start);
@@ -286,8 +300,7 @@ impl Origin {
         let put = |at: usize| {
             let (process, tag) = (self.process.get(), self.tag.get());
             let offset = (at * piece) as u32;
-            let to =
-                Target { node: TARGET as u8, process, address: WINDOW, key: KEY, offset, kind: Kind::Tagged(tag) };
+            let to = Target { node: TARGET as u8, process, address: WINDOW, key: KEY, offset, kind: Kind::Tagged(tag) };
             (self.from + u64::from(offset), piece, to)
         };
         self.host.put_all(&puts.map(put).collect::<Vec<_>>()).await
@@ -366,7 +379,13 @@ fn malformed(bench: &Bench, target: &Receiver) -> Result<()> {
     host.write(from, &[0xEE; 64])?;
     let next = (MOVE + COLD) as u16;
     let bytes = target.bytes as u32;
-    let bad = [(Kind::Bound, 0), (Kind::Tagged(next), bytes - 32), (Kind::Tagged(next), u32::MAX - 8), (Kind::Tagged(1), 0), (Kind::Tagged(next + 100), 0)];
+    let bad = [
+        (Kind::Bound, 0),
+        (Kind::Tagged(next), bytes - 32),
+        (Kind::Tagged(next), u32::MAX - 8),
+        (Kind::Tagged(1), 0),
+        (Kind::Tagged(next + 100), 0),
+    ];
     let puts: Vec<_> = bad
         .into_iter()
         .map(|(kind, offset)| {

@@ -16,7 +16,10 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 const MODES: &[Mode] = &[
-    Mode { name: "parity", about: "a segment of parity after each eight: the receiver repairs what the map lacks, and asks for the rest" },
+    Mode {
+        name: "parity",
+        about: "a segment of parity after each eight: the receiver repairs what the map lacks, and asks for the rest",
+    },
     Mode { name: "map", about: "the receiver asks for the segments that the map lacks" },
     Mode { name: "retransmit", about: "a reliable put: the NIC sends again what is not acknowledged" },
 ];
@@ -71,7 +74,7 @@ pub const CASE: Case = Case {
 fn wire(point: u64) -> Result<(&'static str, usize)> {
     match point {
         10 => Ok(("long-0.01ms", 1)),
-        100 => Ok(("long-0.1ms", 4)),
+        100 => Ok(("long-0.1ms", 3)),
         1000 => Ok(("long-1ms", 1)),
         _ => bail!("there is no wire of {point} µs"),
     }
@@ -87,7 +90,9 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let mut transfer = Transfer::new(&bench, mode, crossing)?;
     bench.hosts().iter().try_for_each(Host::listen)?;
     let mut values = Vec::new();
-    for (number, (loss, names)) in LOSSES.into_iter().enumerate() {
+    // Over a longer wire the NIC gives a reliable put up at the greater loss: see README.md.
+    let losses = if mode == "retransmit" && point > 10 { 1 } else { LOSSES.len() };
+    for (number, (loss, names)) in LOSSES.into_iter().take(losses).enumerate() {
         let before = bench.lost();
         bench.lose(loss);
         let times: Vec<u64> =
@@ -105,7 +110,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 const SEGMENT_CYCLES: f64 = 24.0;
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
-    const POINTS: [(u64, &str); 2] = [(100, "100us"), (1000, "1ms")];
+    const POINTS: [(u64, &str); 3] = [(10, "10us"), (100, "100us"), (1000, "1ms")];
     let mut figures = Vec::new();
     for (mode, text) in [("parity", "completion"), ("map", "map"), ("retransmit", "retransmit")] {
         for (point, wire) in POINTS {
@@ -115,9 +120,7 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
             }
         }
     }
-    for (name, what) in [("completion_1e3", "speedup_1e3"), ("completion_1e2", "speedup_1e2")] {
-        figures.extend(ratios(rows, name, &POINTS, &[("retransmit", "parity", what)]));
-    }
+    figures.extend(ratios(rows, "worst_1e3", &POINTS, &[("retransmit", "parity", "speedup_1e3")]));
     figures
 }
 
@@ -183,7 +186,11 @@ impl<'a> Transfer<'a> {
             let (answer, mark) = (from.alloc(ANSWER)?, to.alloc(MARK)?);
             from.endless_window(ANSWERS, answer, ANSWER)?;
             to.endless_window(MARKS, mark, MARK)?;
-            let buffer = Posted { buffer: to.alloc(ALL * SEGMENT_BYTES)?, size: (ALL * SEGMENT_BYTES) as u32, record: to.alloc(64)? };
+            let buffer = Posted {
+                buffer: to.alloc(ALL * SEGMENT_BYTES)?,
+                size: (ALL * SEGMENT_BYTES) as u32,
+                record: to.alloc(64)?,
+            };
             let (threshold, counting) = (u32::MAX, Counting::Operations);
             let options = WindowOptions { address: DATA, key: KEY, threshold, counting, ..WindowOptions::default() };
             let window = to.nic(|nic| nic.open_window(PROCESS, &options))?;
@@ -217,7 +224,10 @@ impl<'a> Transfer<'a> {
                 self.bench.run(vec![Box::pin(async move {
                     host.put(from, BYTES, &window_of(RECEIVER, DATA, 0)).await?;
                     let event = host.until(|nic| Ok(nic.poll_event(&mut events)?)).await?;
-                    ensure!(matches!(event.kind, EventKind::Put { acknowledged: true, .. }), "the put ended as {event:?}");
+                    ensure!(
+                        matches!(event.kind, EventKind::Put { acknowledged: true, .. }),
+                        "the put ended as {event:?}"
+                    );
                     host.overhead().await;
                     seen.set(Some(host.now() - start));
                     returned.set(Some(events));
@@ -388,7 +398,10 @@ impl Receiver {
                 // Of the words that were followed to their end, nothing has come yet in the first round.
                 let from = if round_of(seen) == round_of(mark(number, 1, 0)) { word } else { 0 };
                 let words: BTreeSet<usize> = missing.iter().map(|segment| bit(*segment) / 64).collect();
-                words.into_iter().filter(|word| *word >= from).try_for_each(|word| self.read(&map, &mut missing, word))?;
+                words
+                    .into_iter()
+                    .filter(|word| *word >= from)
+                    .try_for_each(|word| self.read(&map, &mut missing, word))?;
                 self.repair(&mut missing).await?;
             }
             answered = seen;
@@ -417,7 +430,8 @@ impl Receiver {
     /// Reads a word of the map, and whether nothing more comes of it: all of it is here, or a segment of the next word, which the wire
     /// brings later.
     fn follow(&self, map: &ReceiveMap, missing: &mut BTreeSet<usize>, word: usize) -> Result<bool> {
-        let lacks = |missing: &BTreeSet<usize>, word| missing.iter().filter(|segment| bit(**segment) / 64 == word).count();
+        let lacks =
+            |missing: &BTreeSet<usize>, word| missing.iter().filter(|segment| bit(**segment) / 64 == word).count();
         if lacks(missing, word) == 0 {
             return Ok(word * 64 <= bit(ALL - 1));
         }

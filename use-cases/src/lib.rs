@@ -37,12 +37,12 @@ pub mod halo3d;
 pub mod invocation;
 #[path = "../kv/case.rs"]
 pub mod kv;
-#[path = "../nevermore/case.rs"]
-pub mod nevermore;
 #[path = "../matching/case.rs"]
 pub mod matching;
 #[path = "../mpi-rma/case.rs"]
 pub mod mpi_rma;
+#[path = "../nevermore/case.rs"]
+pub mod nevermore;
 #[path = "../ping-pong/case.rs"]
 pub mod ping_pong;
 #[path = "../pspin/case.rs"]

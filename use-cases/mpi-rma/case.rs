@@ -22,7 +22,7 @@ const MODES: &[Mode] = &[
         about: "the origin names the old process for ever; a handler has each packet, and a word says to which process it belongs",
     },
     Mode { name: "rule", about: "the same; the handler has packets after the move only, by a rule that is changed then" },
-    Mode { name: "told", about: "the end of the epoch tells the origin which process has the window now" },
+    Mode { name: "exchange", about: "the end of the epoch names the process that has the window now" },
 ];
 const HANDLERS: &[(&str, &str)] = &[("moved.c", include_str!("handlers/moved.c"))];
 /// The target, the origin that dies, and the one that takes over.
@@ -32,8 +32,8 @@ const SPARE: usize = 2;
 /// The process that has the window first, and the one that has it then.
 const OLD: usize = PROCESS;
 const NEW: usize = 1;
-/// Nobody's number: that of the handler's rule before the move, so that one number changes then.
-const NOBODY: usize = 0xFFFF;
+/// A number that no process has: that of the handler's rule before the move, so that one number changes then.
+const NO_PROCESS: usize = 0xFFFF;
 /// Puts of an epoch.
 const PUTS: usize = 4;
 /// Epochs before the move, in which handlers run for the first time on some processor, and those that are measured.
@@ -76,7 +76,7 @@ const BROKEN: &[Broken] = &[
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bench = setting.bench(3)?;
     let bytes = point as usize;
-    let (spin, rule) = (mode != "told", mode == "rule");
+    let (spin, rule) = (mode != "exchange", mode == "rule");
     let target = Receiver::new(&bench, spin, rule, bytes)?;
     bench.hosts().iter().try_for_each(Host::listen)?;
     let origin = Origin::new(&bench, ORIGIN, spin, bytes)?;
@@ -112,15 +112,15 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     const SIZES: [(u64, &str); 3] = [(256, "256"), (4096, "4k"), (65536, "64k")];
-    let mut figures = ratios(rows, "moved_epoch_ns", &SIZES, &[("spin", "told", "moved")]);
-    figures.extend(ratios(rows, "epoch_ns", &SIZES, &[("spin", "told", "before")]));
+    let mut figures = ratios(rows, "moved_epoch_ns", &SIZES, &[("spin", "exchange", "moved")]);
+    figures.extend(ratios(rows, "epoch_ns", &SIZES, &[("spin", "exchange", "before")]));
     for (host, ending) in HOSTS {
         for (bytes, text) in SIZES {
             for (mode, name, what) in [
                 ("spin", "fence_cycles", "fence_cycles"),
                 ("spin", "move_cycles", "move_cycles"),
                 ("rule", "move_cycles", "rule_move_cycles"),
-                ("told", "move_cycles", "told_move_cycles"),
+                ("exchange", "move_cycles", "exchange_move_cycles"),
                 ("spin", "rewind_cycles", "rewind_cycles"),
             ] {
                 let cycles = value(rows, mode, host, bytes, name);
@@ -201,7 +201,7 @@ impl Receiver {
             host.set_words(context, &handler, "window", &[WINDOW as u32, (WINDOW >> 32) as u32])?;
             host.set_word(context, &handler, "first", MOVE as u32)?;
             host.set_word(context, &handler, "moved", rule.into())?;
-            let of_window = named(if rule { NOBODY } else { OLD })?;
+            let of_window = named(if rule { NO_PROCESS } else { OLD })?;
             host.nic(|nic| nic.add_rule(&of_window, Action::ContextPerMessage(context)))?;
             host.nic(|nic| nic.activate(context))?;
             installed = Some((context, Rc::new(handler)));
@@ -210,7 +210,7 @@ impl Receiver {
         Ok(Receiver { host, bytes, posted, side, permissions, spin: installed, rule, moved: Rc::default() })
     }
 
-    /// `MPI_Win_fence` at the target: waits for the bytes of the epoch, moves the window after the last epoch of a process, and allows
+    /// The fence of MPI at the target: waits for the bytes of the epoch, moves the window after the last epoch of a process, and allows
     /// the origin the next epoch.
     async fn fence(&self, epoch: usize, origin: usize) -> Result<()> {
         self.host.record(&self.posted[epoch]).await?;
@@ -274,7 +274,7 @@ struct Origin {
     tag: Cell<u16>,
     process: Cell<u16>,
     /// It believes what a permission says of process and epoch.
-    told: bool,
+    exchanges: bool,
 }
 
 impl Origin {
@@ -284,7 +284,7 @@ impl Origin {
         host.endless_window(GO, permission, PERMISSION)?;
         let ring = RefCell::new(host.nic(|nic| nic.open_ring(PROCESS, 64))?);
         let (epoch, tag, process) = (Cell::new(0), Cell::new(0), Cell::new(OLD as u16));
-        Ok(Rc::new(Origin { host, bytes, from, permission, ring, epoch, tag, process, told: !spin }))
+        Ok(Rc::new(Origin { host, bytes, from, permission, ring, epoch, tag, process, exchanges: !spin }))
     }
 
     /// Takes over from another origin.
@@ -294,7 +294,7 @@ impl Origin {
         self.process.set(other.process.get());
     }
 
-    /// `MPI_Put`s of bytes of the epoch, from a put of it on.
+    /// Puts of MPI of bytes of the epoch, from a put of it on.
     async fn puts(&self, puts: Range<usize>) -> Result<()> {
         let piece = self.bytes / PUTS;
         let put = |at: usize| {
@@ -306,7 +306,7 @@ impl Origin {
         self.host.put_all(&puts.map(put).collect::<Vec<_>>()).await
     }
 
-    /// `MPI_Win_fence` at an origin: its puts have been acknowledged, and the target has ended the epoch.
+    /// The fence of MPI at an origin: its puts have been acknowledged, and the target has ended the epoch.
     async fn fence(&self) -> Result<()> {
         for _ in 0..PUTS {
             let event = self.host.until(|nic| Ok(nic.poll_event(&mut self.ring.borrow_mut())?)).await?;
@@ -326,7 +326,7 @@ impl Origin {
         self.host.overhead().await;
         self.epoch.set(next);
         self.tag.set(self.tag.get() + 1);
-        if self.told {
+        if self.exchanges {
             self.tag.set(words[1] as u16);
             self.process.set(words[2] as u16);
         }
@@ -372,7 +372,7 @@ fn epochs(bench: &Bench, target: &Receiver, origin: &Rc<Origin>, numbers: Range<
     Ok(cycles.take())
 }
 
-/// Puts that the handler must not place: without an epoch, beyond the window, of an epoch that nobody waits for.
+/// Puts that the handler must not place: without an epoch, beyond the window, of an epoch for which there is no buffer.
 fn malformed(bench: &Bench, target: &Receiver) -> Result<()> {
     let host = bench.host(SPARE);
     let from = host.alloc(64)?;

@@ -114,14 +114,6 @@ impl Setting {
         Ok(Setting { source, config, ..self.clone() })
     }
 
-    /// Cycles that a frame is on the wire.
-    ///
-    /// # Errors
-    /// `host-cost.toml` has no such wire.
-    pub fn wire_cycles(&self) -> Result<u64> {
-        Ok(self.wire_options()?.latency)
-    }
-
     /// What the wire does.
     fn wire_options(&self) -> Result<WireOptions> {
         let names = || self.costs.wire.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -265,16 +257,6 @@ impl Bench {
     /// Lets all NICs go on by so many cycles, while no host does anything.
     pub fn idle(&self, cycles: u64) {
         self.state.borrow().network.run(cycles);
-    }
-
-    /// The wire loses this share of the frames that leave from now on, by a random sequence that is the same in each run.
-    pub fn lose(&self, share: f64) {
-        self.state.borrow().network.set_wire(|wire| wire.loss = share);
-    }
-
-    /// Frames that the wire has lost.
-    pub fn lost(&self) -> u64 {
-        self.state.borrow().network.counts().lost
     }
 
     /// Prepares NICs while no frame is under way: each goes on by what its own registers take, so that many take the time of one.

@@ -157,7 +157,6 @@ pub const ALL: &[Case] = &[
     crate::nevermore::CASE,
     crate::matching::CASE,
     crate::transactions::CASE,
-    crate::sdr::CASE,
     crate::mpi_rma::CASE,
 ];
 

@@ -51,8 +51,6 @@ pub mod pspin;
 pub mod raid;
 #[path = "../rewind/case.rs"]
 pub mod rewind;
-#[path = "../sdr/case.rs"]
-pub mod sdr;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

@@ -159,6 +159,7 @@ pub const ALL: &[Case] = &[
     crate::transactions::CASE,
     crate::erasure::CASE,
     crate::slmp::CASE,
+    crate::mpi_rma::CASE,
 ];
 
 /// The case of this name.

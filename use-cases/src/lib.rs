@@ -42,6 +42,8 @@ pub mod invocation;
 pub mod kv;
 #[path = "../matching/case.rs"]
 pub mod matching;
+#[path = "../mpi-rma/case.rs"]
+pub mod mpi_rma;
 #[path = "../nevermore/case.rs"]
 pub mod nevermore;
 #[path = "../ping-pong/case.rs"]

@@ -56,6 +56,7 @@ broken! {
     transactions = "transactions",
     erasure = "erasure",
     slmp = "slmp",
+    mpi_rma = "mpi-rma",
 }
 
 fn catches(name: &str) {

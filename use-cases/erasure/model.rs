@@ -16,8 +16,8 @@ impl Field {
     fn new() -> Field {
         let (mut power, mut log) = ([0; 255], [0; 256]);
         let mut value = 1_u32;
-        for exponent in 0..255 {
-            power[exponent] = value as u8;
+        for (exponent, power) in power.iter_mut().enumerate() {
+            *power = value as u8;
             log[value as usize] = exponent;
             value <<= 1;
             if value > 0xff {

@@ -317,7 +317,7 @@ impl Origin {
             .host
             .until(|nic| {
                 let mut bytes = [0; PERMISSION];
-                spindle::HostMemory::read(&mut nic.memory, self.permission, &mut bytes)?;
+                spindle::HostMemory::read(&nic.memory, self.permission, &mut bytes)?;
                 let words: Vec<u32> =
                     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap_or_default())).collect();
                 Ok((words[0] == next as u32).then_some(words))

@@ -81,11 +81,11 @@ mod tests {
             }
             for row in (0..size).filter(|row| *row != column) {
                 let factor = rows[row][column];
-                for at in 0..size {
-                    rows[row][at] ^= field.times(factor, rows[column][at]);
-                }
-                for at in 0..values[row].len() {
-                    values[row][at] ^= field.times(factor, values[column][at]);
+                for table in [&mut rows, &mut values] {
+                    let from = table[column].clone();
+                    for (to, from) in table[row].iter_mut().zip(from) {
+                        *to ^= field.times(factor, from);
+                    }
                 }
             }
         }

@@ -401,8 +401,14 @@ impl<'a> Replicas<'a> {
         // The log of the last node shows what became of the entry, and the model checks every byte of it.
         let last = self.hosts.len() - 1;
         self.bench.idle(3 * BEAT);
-        let entry = self.hosts[last].read(self.logs[last] + self.model.end() as u64, ENTRY)?;
-        self.model.stop(entry[4..8] == [0; 4]);
+        let entries = self.hosts[last].read(self.logs[last] + self.model.end() as u64, 2 * ENTRY)?;
+        let survived = entries[4..8] == [0; 4];
+        let first = if survived { &entries[ENTRY..] } else { &entries[..] };
+        let term = u32::from_le_bytes([first[0], first[1], first[2], first[3]]);
+        ensure!(
+            self.model.stop(survived, term),
+            "the next leader's log begins with term {term}, which is no later one"
+        );
         self.leader += 1;
         Ok(cycles)
     }

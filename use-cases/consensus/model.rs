@@ -91,15 +91,22 @@ impl Log {
     }
 
     /// The leader stops while the next request is under way. Its entry may have reached the next leader, and is then committed with
-    /// the term that it had; or it has not, and the client proposes it again.
-    pub fn stop(&mut self, survived: bool) {
-        if survived {
+    /// the term that it had; or it has not, and the client proposes it again. The next leader may have needed several elections: false
+    /// unless its term is a later one.
+    pub fn stop(&mut self, survived: bool, term: u32) -> bool {
+        let later = term > self.term;
+        let lead = |log: &mut Log| {
+            log.term = term - 1;
+            log.lead();
+        };
+        if later && survived {
             self.request();
-            self.lead();
-        } else {
-            self.lead();
+            lead(self);
+        } else if later {
+            lead(self);
             self.request();
         }
+        later
     }
 
     /// A host's memory of so many bytes.

@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Host, Prepared, Program, Setting, KEY, PROCESS};
+use crate::bench::{window_of, word, Bench, Host, Prepared, Program, Setting, KEY, PROCESS};
 use crate::case::{value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::{bail, ensure, Result};
@@ -403,8 +403,7 @@ impl<'a> Replicas<'a> {
         self.bench.idle(3 * BEAT);
         let entries = self.hosts[last].read(self.logs[last] + self.model.end() as u64, 2 * ENTRY)?;
         let survived = entries[4..8] == [0; 4];
-        let first = if survived { &entries[ENTRY..] } else { &entries[..] };
-        let term = u32::from_le_bytes([first[0], first[1], first[2], first[3]]);
+        let term = word(&entries, if survived { ENTRY } else { 0 });
         ensure!(
             self.model.stop(survived, term),
             "the next leader's log begins with term {term}, which is no later one"

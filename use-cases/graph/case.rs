@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Host, Program, Setting};
+use crate::bench::{window_of, word, Bench, Host, Program, Setting};
 use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row, HOSTS};
 use anyhow::{ensure, Result};
 use model::{DEGREE, FAR, NODES};
@@ -132,10 +132,6 @@ impl Node {
             self.offer(word(pair, 0) as usize, word(pair, 4));
         }
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// Addresses of a node's memory.

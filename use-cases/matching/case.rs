@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Host, Landing, Node, Program, Setting, KEY, PROCESS};
+use crate::bench::{window_of, word, Bench, Host, Landing, Node, Program, Setting, KEY, PROCESS};
 use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::{ensure, Context, Result};
@@ -238,10 +238,6 @@ struct Receiver {
     busy: Cell<u64>,
     /// Cycles in which the NIC matched the last message, and until it placed a packet that followed.
     cycles: Cell<(u32, u32)>,
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// What a header or a record says: source, tag, bytes.

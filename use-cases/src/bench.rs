@@ -771,6 +771,11 @@ impl Host {
     }
 }
 
+/// The word of host memory at a place.
+pub fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
 /// A window of another node.
 pub fn window_of(node: usize, address: u64, offset: usize) -> Target {
     let kind = spindle::Kind::Bound;

@@ -2,7 +2,7 @@
 
 mod model;
 
-use crate::bench::{window_of, Bench, Host, Node, Program, Setting};
+use crate::bench::{window_of, word, Bench, Host, Node, Program, Setting};
 use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row, HOSTS};
 use crate::cost::Work;
 use anyhow::{ensure, Result};
@@ -206,10 +206,6 @@ struct Answer {
     done: bool,
     version: u32,
     value: Vec<u8>,
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// A processor of the coordinator.

@@ -2,8 +2,8 @@
 //!
 //! A model is machine code that the process executes, so its folder must belong to the user alone. A model lies in
 //! `<top>-<key>.so` (`.a` if it is to be linked) beside its hash, `<top>-<key>.sha256`; `<top>-<source>.last` names the
-//! key that the last build of a source had. Objects and reports that no process has used for [`UNUSED_DAYS`] days are
-//! removed by the next build.
+//! key that the last build of a source had; `text-<key>.text` is the text of a design ([`crate::texts`]). Files that no process
+//! has used for [`UNUSED_DAYS`] days are removed by the next build.
 
 use crate::lock::Lock;
 use anyhow::{bail, Context, Result};
@@ -182,7 +182,7 @@ impl Cache {
                     let _ = std::fs::remove_dir_all(&path);
                 }
             } else if age > DAY * UNUSED_DAYS as u32
-                && ["so", "a", "sha256", "last", "lint"].iter().any(|kind| name.ends_with(&format!(".{kind}")))
+                && ["so", "a", "sha256", "last", "lint", "text"].iter().any(|kind| name.ends_with(&format!(".{kind}")))
             {
                 let _ = std::fs::remove_file(&path);
             }
@@ -224,6 +224,14 @@ fn hash(file: &mut File) -> Option<String> {
             count => hash.update(&block[..count]),
         }
     }
+}
+
+/// A cache of a test's own.
+#[cfg(test)]
+pub(crate) fn temporary() -> (tempfile::TempDir, Cache) {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = private_folder(&outer.path().join("cache"), false).unwrap();
+    (outer, Cache { folder })
 }
 
 #[cfg(test)]
@@ -287,12 +295,6 @@ mod tests {
         assert!(error.contains("belongs to user"), "{error}");
     }
 
-    fn cache() -> (tempfile::TempDir, Cache) {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = private_folder(&outer.path().join("cache"), false).unwrap();
-        (outer, Cache { folder })
-    }
-
     fn keep(cache: &Cache, name: &str, text: &str) {
         let work = cache.work().unwrap();
         let built = work.path().join("model.so");
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_not_what_was_built_is_not_opened() {
-        let (_outer, cache) = cache();
+        let (_outer, cache) = temporary();
         assert!(cache.object("m").is_none());
         keep(&cache, "m", "the model");
         let path = cache.object("m").unwrap().path;
@@ -322,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_killed_builds_have_left_is_swept_and_what_lives_is_not() {
-        let (_outer, cache) = cache();
+        let (_outer, cache) = temporary();
         keep(&cache, "m", "the model");
         let work = cache.work().unwrap();
         let other = Lock::wait(&cache.path("held.lock"), || ()).unwrap();
@@ -358,7 +360,7 @@ mod tests {
 
     #[test]
     fn use_keeps_a_model() {
-        let (_outer, cache) = cache();
+        let (_outer, cache) = temporary();
         keep(&cache, "m", "the model");
         for kind in ["so", "sha256"] {
             let file = File::open(cache.path(&format!("m.{kind}"))).unwrap();

@@ -54,6 +54,7 @@
 //! | `SPINDLE_CACHE` | where compiled models are kept (default `$XDG_CACHE_HOME/spindle/verilated`, else `~/.cache/spindle/verilated`) |
 //! | `SPINDLE_SEED` | the only variation of random tests: a number, or `random`; see [`spindle_testing`] |
 //! | `SPINDLE_NO_SKIPS`, `CI` | a test that would be skipped fails |
+//! | `SPINDLE_FULL` | tests run that take long, as in `cargo xtask test --full` |
 //! | `SPINDLE_OPTIONAL_SKIPS` | how the reasons of skips begin that are allowed all the same, one a line |
 //! | `SPINDLE_SKIPPED` | a file: each skipped test adds a line, for `cargo xtask test` |
 //! | `SPINDLE_MODELS` | a folder: list the designs that are loaded there, for `cargo xtask mutants` |
@@ -71,6 +72,7 @@ pub mod linked;
 mod lint;
 mod lock;
 mod model;
+pub mod native;
 pub mod ports;
 mod progress;
 mod record;
@@ -81,6 +83,7 @@ mod skip;
 mod source;
 pub mod stream;
 mod substitute;
+mod texts;
 mod tools;
 mod values;
 mod versions;
@@ -95,7 +98,7 @@ pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use ports::{source_of, Dut};
 pub use progress::Progress;
 pub use record::{WaveGroup, WaveOptions, WaveScope};
-pub use skip::{skip, skip_part};
+pub use skip::{long_tests_run, skip, skip_part};
 pub use source::{BuildOptions, Source};
 pub use spindle_testing::{seed_of, seed_of_run, seeded_rng, seeds_of_run, share, with_seeds};
 pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};

@@ -1,4 +1,4 @@
-//! Tests that cannot run, because a tool is missing.
+//! Tests that cannot run, because a tool is missing, and tests that take long.
 //!
 //! Rust's test runners have no outcome for a skipped test. A test that cannot run calls [`skip`] and returns: the runner counts
 //! the test as passed, `cargo xtask test` counts it as skipped. Where skips are refused, as in continuous integration, the call
@@ -28,6 +28,23 @@ pub fn skip_part(reason: &str) {
     skipped("part", reason);
 }
 
+/// How the reason of a test that takes long begins.
+const LONG: &str = "the test takes long";
+
+/// Whether tests that take long run, as in `cargo xtask test --full`, which sets `SPINDLE_FULL`. If not, this test is recorded as
+/// skipped, and the caller returns.
+///
+/// # Panics
+/// As of [`skip`].
+#[track_caller]
+pub fn long_tests_run() -> bool {
+    let run = set(|name| std::env::var_os(name), "SPINDLE_FULL");
+    if !run {
+        skip(&format!("{LONG}; run `cargo xtask test --full`, or set SPINDLE_FULL=1"));
+    }
+    run
+}
+
 #[track_caller]
 fn skipped(kind: &str, reason: &str) {
     let name = test_name();
@@ -45,9 +62,12 @@ fn optional(reason: &str, list: Option<OsString>) -> bool {
 
 /// Whether a skipped test is a failure.
 fn refused(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    ["CI", "SPINDLE_NO_SKIPS"].iter().any(|name| {
-        variable(name).is_some_and(|value| !["", "0", "false"].contains(&&*value.to_string_lossy().to_lowercase()))
-    })
+    ["CI", "SPINDLE_NO_SKIPS"].iter().any(|name| set(&variable, name))
+}
+
+/// Whether a variable is there and says yes.
+fn set(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> bool {
+    variable(name).is_some_and(|value| !["", "0", "false"].contains(&&*value.to_string_lossy().to_lowercase()))
 }
 
 /// Prints the skip, and adds it to the list that `cargo xtask test` reads: kind, test, reason.
@@ -72,6 +92,15 @@ mod tests {
         assert!(refused("CI", "true") && refused("CI", "1") && refused("SPINDLE_NO_SKIPS", "1"));
         assert!(
             !refused("CI", "") && !refused("CI", "false") && !refused("SPINDLE_NO_SKIPS", "0") && !refused("HOME", "1")
+        );
+    }
+
+    #[test]
+    fn a_variable_says_yes_or_no() {
+        let value = |value: &'static str| move |_: &str| Some(value.into());
+        assert!(set(value("1"), "SPINDLE_FULL") && set(value("yes"), "SPINDLE_FULL"));
+        assert!(
+            !set(value("0"), "SPINDLE_FULL") && !set(value("False"), "SPINDLE_FULL") && !set(|_| None, "SPINDLE_FULL")
         );
     }
 

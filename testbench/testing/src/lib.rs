@@ -11,8 +11,8 @@
 //!
 //! # Seeds
 //!
-//! A variation is a number that varies every random test. [`with_seeds`] runs a test under the variations of the run: 0 and 1,
-//! which never change, and a fresh one. A test that draws no seed runs once, and so does a test that draws outside of
+//! A variation is a number that varies every random test. [`with_seeds`] runs a test under the variations of the run: 0, which
+//! never changes, and a fresh one. A test that draws no seed runs once, and so does a test that draws outside of
 //! `with_seeds`, because it takes long: under the fresh one. A failure names the command that repeats it.
 //!
 //! | variable | meaning |

@@ -23,6 +23,9 @@ pub type RetiredSink = Box<dyn FnMut(&Retired) + Send>;
 /// Gets the interrupt vectors, a bit each, that the card requests in a cycle.
 pub type InterruptSink = Box<dyn FnMut(u16) + Send>;
 
+/// Called in the cycle at which a card pauses; the cycle of its next pause.
+pub type PauseSink = Box<dyn FnMut(&mut SimDevice) -> u64 + Send>;
+
 /// Cycles of reset.
 const RESET_CYCLES: u64 = 4;
 
@@ -175,6 +178,13 @@ pub struct SimDevice {
     last_rx_beat: u64,
     arrivals: Vec<u64>,
     posted: PostedWrites,
+    /// Frames that come in later cycles, the first one first.
+    due: VecDeque<(u64, WireFrame)>,
+    pause: Option<PauseSink>,
+    /// Cycle of the next pause.
+    pause_at: u64,
+    /// The earliest cycle in which a frame is due or the card pauses.
+    attend_at: u64,
 }
 
 /// Register writes that no caller waits for: they reach the card one after another, each after a delay of its own.
@@ -274,6 +284,10 @@ impl SimDevice {
             last_rx_beat: 0,
             arrivals: Vec::new(),
             posted: PostedWrites::default(),
+            due: VecDeque::new(),
+            pause: None,
+            pause_at: u64::MAX,
+            attend_at: u64::MAX,
         })
     }
 
@@ -291,6 +305,7 @@ impl SimDevice {
         self.tx = StreamSink::new(&self.model, "tx")?.with_pace(self.tx_pace.clone());
         self.irq.acknowledge(&mut self.model, 0);
         self.incoming.clear();
+        self.due.clear();
         self.handlers = 0;
         self.posted = PostedWrites::default();
         (self.position, self.gap, self.idle, self.tx_first) = (0, 0, true, None);
@@ -306,7 +321,11 @@ impl SimDevice {
 
     /// Nothing is under way: no frame enters or leaves, host memory owes no answer, and no handler runs.
     pub fn quiet(&self) -> bool {
-        self.incoming.is_empty() && self.tx_first.is_none() && self.memory.idle() && self.handlers == 0
+        self.incoming.is_empty()
+            && self.due.is_empty()
+            && self.tx_first.is_none()
+            && self.memory.idle()
+            && self.handlers == 0
     }
 
     /// From now on TX is ready in so many percent of the cycles.
@@ -319,6 +338,43 @@ impl SimDevice {
     pub fn inject(&mut self, frame: WireFrame) {
         assert!(!frame.bytes.is_empty(), "an empty frame cannot travel on the wire; give it at least one byte");
         self.incoming.push_back(frame);
+    }
+
+    /// Queues a frame when the card comes to a cycle, after what was queued for the same cycle before.
+    ///
+    /// # Errors
+    /// The card has gone beyond the cycle.
+    pub fn inject_at(&mut self, cycle: u64, frame: WireFrame) -> Result<()> {
+        let now = self.cycle;
+        ensure!(cycle >= now, "a frame for cycle {cycle} comes when the card is in cycle {now}; hand it over earlier");
+        let place = self.due.partition_point(|(due, _)| *due <= cycle);
+        self.due.insert(place, (cycle, frame));
+        self.attend_at = self.attend_at.min(cycle);
+        Ok(())
+    }
+
+    /// Calls `sink` before the cycle `at` is simulated, and again at the cycle that it returns, also in the midst of a register access:
+    /// the one who keeps the time of several cards stops this one there.
+    pub fn set_pause(&mut self, at: u64, sink: PauseSink) {
+        (self.pause, self.pause_at) = (Some(sink), at);
+        self.attend_at = self.attend_at.min(at);
+    }
+
+    /// What is to be done before this cycle is simulated.
+    #[cold]
+    fn attend(&mut self) {
+        if self.cycle >= self.pause_at {
+            if let Some(mut sink) = self.pause.take() {
+                self.pause_at = sink(self);
+                self.pause = Some(sink);
+            }
+        }
+        while self.due.front().is_some_and(|(due, _)| *due <= self.cycle) {
+            let (_, frame) = self.due.pop_front().expect("there is one");
+            self.inject(frame);
+        }
+        let due = self.due.front().map_or(u64::MAX, |(due, _)| *due);
+        self.attend_at = due.min(self.pause_at);
     }
 
     /// Removes the frames whose first beat has not entered; returns their number.
@@ -429,6 +485,9 @@ impl SimDevice {
 
     /// One cycle.
     pub fn step(&mut self) {
+        if self.cycle >= self.attend_at {
+            self.attend();
+        }
         self.drive_rx();
         self.tx.drive(&mut self.model);
         self.memory.drive(&mut self.model);

@@ -18,14 +18,16 @@ mod linked {
     }
 }
 
-/// The text of the NIC of a configuration.
+/// The text of the NIC of a configuration, elaborated once by each build of a program.
 ///
 /// # Errors
 /// The configuration has a parameter that the NIC refuses.
 pub fn source(config: &Config) -> Result<Source> {
-    let design =
-        spindle_nic::emit(config).with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
-    Ok(design.into())
+    Source::kept(&format!("NIC {config:?}"), || {
+        let design = spindle_nic::emit(config);
+        let design = design.with_context(|| format!("cannot emit the NIC of configuration `{}`", config.name))?;
+        Ok(design.into())
+    })
 }
 
 /// The model of `source`: the linked one, or that of the cache, or a new one, whose build `progress` shows.

@@ -6,6 +6,8 @@ use spindle::{Device, HostMemory, Kind, Result, SharedCard, Target};
 use spindle_contract::wire::RECORD_BYTES;
 
 const PROCESS: usize = 2;
+/// Bytes of a page of the program's memory.
+const PAGE: usize = 4096;
 /// Bound of each wait, in cycles.
 const LIMIT: u64 = 1_000_000;
 
@@ -50,9 +52,11 @@ pub fn exercise(card: &SharedCard) -> Result<Seen> {
     let mut record = [0; RECORD_BYTES];
     device.memory.read(posted.record, &mut record)?;
     seen.bytes.extend(record);
-    // Memory of the program, at its own address, which is no part of what is compared.
-    let data = vec![7u8; 3000];
-    let range = data.as_ptr() as u64..data.as_ptr() as u64 + data.len() as u64;
+    // Memory of the program, at its own address. The address is no part of what is compared, but its place in a page is:
+    // the read engine cuts its requests at pages.
+    let data = vec![7u8; 2 * PAGE];
+    let start = (data.as_ptr() as u64).next_multiple_of(PAGE as u64) + 100;
+    let range = start..start + 3000;
     card.lock().map(&range)?;
     let put = device.put(PROCESS, range.start, 3000, &target)?;
     device.wait_put(&put, LIMIT)?;

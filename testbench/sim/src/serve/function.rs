@@ -1,6 +1,6 @@
 //! The simulated card as the function of a vfio-user server.
 
-use super::wire::{exchange, Wire};
+use super::wire::{exchange, send, Wire};
 use super::TimeMode;
 use crate::host_memory::{Backing, Reached, SparseMemory, Unreachable};
 use crate::SimDevice;
@@ -85,9 +85,21 @@ impl NicFunction {
         self.exchange();
     }
 
+    /// Moves a card that is late on: it sends frames and takes none, since those on its wire are for a later cycle.
+    pub fn catch_up(&mut self, cycles: u64) {
+        self.sim.run(cycles);
+        let sent = send(&mut self.sim, self.wire.as_mut());
+        self.moved(sent);
+    }
+
     /// Moves frames between the card and its wire. A failure is kept for [`NicFunction::take_failure`].
     pub fn exchange(&mut self) {
-        match exchange(&mut self.sim, self.wire.as_mut()) {
+        let moved = exchange(&mut self.sim, self.wire.as_mut());
+        self.moved(moved);
+    }
+
+    fn moved(&mut self, moved: anyhow::Result<bool>) {
+        match moved {
             Ok(moved) => _ = self.active.fetch_or(moved, Ordering::Relaxed),
             Err(error) => self.failure = Some(error),
         }

@@ -2,12 +2,14 @@
 //!
 //! One thread owns the model, its sockets and its wire. [`TimeMode`] says when the card's time moves. In mode `free` the thread looks
 //! at the sockets every few cycles; after [`REST_AFTER`] cycles in which nothing happened the card rests: the thread waits in `poll`
-//! and moves the card on by a few cycles now and then, so that its timers go on, slowly, and an idle card takes no core.
+//! and moves the card on by a few cycles now and then, so that its timers go on, slowly, and an idle card takes no core. A card with a
+//! pace runs so many cycles per second, whether there is something to do or not: [`Pace`].
 
 mod background;
 pub mod control;
 pub mod exercise;
 mod function;
+mod pace;
 pub mod wire;
 
 pub use background::Background;
@@ -15,8 +17,9 @@ pub use function::NicFunction;
 
 use crate::transport::device;
 use crate::Options;
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use control::Control;
+use pace::{Pace, AT_ONCE};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use spindle::config_space::Layout;
@@ -25,7 +28,7 @@ use spindle_contract::params::Config;
 use spindle_contract::pci;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::{Link, Nowhere, PcapWire, TapWire, Wire};
 
 /// Cycles without an access, a frame, a transaction, a handler or an interrupt after which a card rests: twice the retransmission
@@ -70,6 +73,8 @@ pub struct ServeOptions {
     pub config: Config,
     /// What moves its time.
     pub time: TimeMode,
+    /// Cycles per second in mode `free`, at least 1; `None`: as many as the machine can, and none to speak of while the card rests.
+    pub pace: Option<u64>,
     /// The wire.
     pub end: End,
     /// The model can record waves, and is slower.
@@ -89,6 +94,7 @@ impl ServeOptions {
             socket: socket.into(),
             config: Config::SIM,
             time,
+            pace: None,
             end: End::Nowhere,
             waves: false,
             keep: false,
@@ -103,6 +109,7 @@ pub struct NicServer {
     function: NicFunction,
     control: Control,
     mode: TimeMode,
+    pace: Option<Pace>,
     idle: u64,
 }
 
@@ -110,8 +117,13 @@ impl NicServer {
     /// Builds the model, which takes minutes the first time, listens, and opens the wire. Sockets that a server left are replaced.
     ///
     /// # Errors
-    /// Another server has the socket, the wire cannot be opened, or the model cannot be built.
+    /// Another server has the socket, the wire cannot be opened, the model cannot be built, or the pace is none.
     pub fn open(options: &ServeOptions) -> Result<NicServer> {
+        ensure!(options.pace != Some(0), "a pace of no cycles per second; give 1 or more");
+        ensure!(
+            options.pace.is_none() || options.time == TimeMode::Free,
+            "a card whose time moves by accesses has no pace"
+        );
         // A client that comes while a model is built would wait for minutes.
         let sim = device(&options.config, Options { trace: options.waves, seed: options.seed, ..Options::default() })?;
         let host = Host::new(pci::VECTORS);
@@ -127,7 +139,8 @@ impl NicServer {
         };
         let control = Control::bind(&options.socket)?;
         let function = NicFunction::new(sim, &host, wire, options.time, options.keep);
-        Ok(NicServer { server, function, control, mode: options.time, idle: 0 })
+        let pace = options.pace.map(Pace::new);
+        Ok(NicServer { server, function, control, mode: options.time, pace, idle: 0 })
     }
 
     /// Serves until `stop` is readable.
@@ -142,9 +155,14 @@ impl NicServer {
 
     /// Looks once at all sockets and moves the card on; true: `stop` is readable.
     fn turn(&mut self, stop: BorrowedFd<'_>) -> Result<bool> {
-        let rests = self.mode == TimeMode::Free && self.idle >= REST_AFTER && !self.control.records();
+        let paced = self.pace.is_some();
+        let rests = !paced && self.mode == TimeMode::Free && self.idle >= REST_AFTER && !self.control.records();
+        let cycle = self.function.sim().cycle();
         let wait = match self.mode {
             TimeMode::Free if rests => REST_WAIT,
+            TimeMode::Free if paced => {
+                self.pace.as_mut().map_or(Duration::ZERO, |pace| pace.wait(cycle, Instant::now()))
+            }
             TimeMode::Free => Duration::ZERO,
             TimeMode::Step => STEP_WAIT,
         };
@@ -153,9 +171,16 @@ impl NicServer {
             self.server.service(&mut self.function);
         }
         self.control.service(self.function.sim());
-        match self.mode {
-            TimeMode::Free => self.function.run(if rests { REST_CYCLES } else { LOOK_EVERY }),
-            TimeMode::Step => self.function.exchange(),
+        let cycle = self.function.sim().cycle();
+        match (self.mode, self.pace.as_mut().map(|pace| pace.due(cycle, Instant::now()))) {
+            (TimeMode::Free, Some(late)) => {
+                self.function.catch_up(late);
+                if late < AT_ONCE {
+                    self.function.exchange();
+                }
+            }
+            (TimeMode::Free, None) => self.function.run(if rests { REST_CYCLES } else { LOOK_EVERY }),
+            (TimeMode::Step, _) => self.function.exchange(),
         }
         self.idle = if self.function.take_active() { 0 } else { self.idle.saturating_add(LOOK_EVERY) };
         match self.function.take_failure() {

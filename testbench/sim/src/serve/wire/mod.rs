@@ -52,19 +52,27 @@ impl Wire for Nowhere {
 /// # Errors
 /// The other end cannot be used any more.
 pub fn exchange(sim: &mut SimDevice, wire: &mut dyn Wire) -> Result<bool> {
-    let mut moved = false;
-    if sim.sent_count() > 0 {
-        for frame in sim.take_sent() {
-            wire.send(frame)?;
-        }
-        moved = true;
-    }
+    let mut moved = send(sim, wire)?;
     while sim.pending() < MOST_PENDING {
         let Some(frame) = wire.receive()? else { break };
         sim.inject(frame);
         moved = true;
     }
     Ok(moved)
+}
+
+/// Gives the wire what the card has sent; whether there was a frame.
+///
+/// # Errors
+/// The other end cannot be used any more.
+pub fn send(sim: &mut SimDevice, wire: &mut dyn Wire) -> Result<bool> {
+    if sim.sent_count() == 0 {
+        return Ok(false);
+    }
+    for frame in sim.take_sent() {
+        wire.send(frame)?;
+    }
+    Ok(true)
 }
 
 /// A frame as a MAC hands it over.

@@ -65,11 +65,22 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
     pub fn read_map(&mut self, map: &ReceiveMap) -> Result<Received> {
         let mut words = [0; MAP_WORDS];
         for (i, word) in words.iter_mut().enumerate() {
-            let staging = [(doorbell::COUNT, map.number << MAP_SHIFT | i as u32)];
-            self.ring(map.process, "read_map", doorbell_command::READ_MAP, &staging)?;
-            *word = self.value(map.process)?;
+            *word = self.read_map_word(map, i)?;
         }
         Ok(Received { words, granule: map.granule })
+    }
+
+    /// Reads 64 bits of a map, from bit 64 × `word` on: what changes of a long message in a short time.
+    ///
+    /// # Errors
+    /// There is no such word.
+    pub fn read_map_word(&mut self, map: &ReceiveMap, word: usize) -> Result<u64> {
+        if word >= MAP_WORDS {
+            return Err(Error::Argument(format!("word {word} of a map of {MAP_WORDS} words")));
+        }
+        let staging = [(doorbell::COUNT, map.number << MAP_SHIFT | word as u32)];
+        self.ring(map.process, "read_map", doorbell_command::READ_MAP, &staging)?;
+        self.value(map.process)
     }
 
     /// Gives a map back. Its buffer goes on without.

@@ -1,4 +1,4 @@
-//! `rvma.h` and `rvma_sim.h` as C and C++ programs see them: they compile without a warning and name every call of the
+//! `rvma.h`, `rvma_exchange.h` and `rvma_sim.h` as C and C++ programs see them: they compile without a warning and name every call of the
 //! library, and the example does what it says.
 
 #[macro_use(assert_eq)]
@@ -67,11 +67,30 @@ fn two_nodes_in_one_process_exchange_a_mebibyte() {
     assert_eq!(words, line(0) + &line(1));
 }
 
+/// Every protocol of `rvma_exchange.h` between two nodes of one process.
+#[test]
+fn two_nodes_in_one_process_use_every_protocol() {
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("protocols");
+    compile_as(&["cc", "-std=c99"], &folder().join("examples/protocols.c"), &output);
+    let output = good(program(&output).args(["sim:", "0", "sim:", "1"]));
+    let words = String::from_utf8_lossy(&output.stdout);
+    let line = |node| format!("node {node}: 12 eager messages, 2 of 200000 bytes, 12 in the ring, 12 calls\n");
+    assert_eq!(words, line(0) + &line(1));
+}
+
+/// The protocols over a wire that loses, doubles and reorders frames; slots that run out, peers that are absent or close, messages that
+/// are none, and all that is refused.
+#[test]
+fn exchange_protocols() {
+    runs("exchanges");
+}
+
 /// What a program does wrong is an error with a sentence, never a crash.
 #[test]
 fn mistakes_are_errors() {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes.cpp");
     let text = r#"
+#include <rvma_exchange.h>
 #include <rvma_sim.h>
 #include <cstdio>
 #include <cstring>

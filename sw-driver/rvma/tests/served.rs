@@ -1,4 +1,4 @@
-//! The C example in two processes, each with a served card; a cable joins the cards.
+//! The C examples in two processes, each with a served card; a cable joins the cards.
 
 #[macro_use(assert_eq)]
 extern crate spindle_testing;
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 /// Longest time of the two programs.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// The compiled example.
-fn example(folder: &Path) -> PathBuf {
-    let (here, output) = (Path::new(env!("CARGO_MANIFEST_DIR")), folder.join("exchange"));
+/// The compiled example of this name.
+fn example(folder: &Path, name: &str) -> PathBuf {
+    let (here, output) = (Path::new(env!("CARGO_MANIFEST_DIR")), folder.join(name));
     let library = library();
     let mut command = Command::new("cc");
     command.args(["-Wall", "-Wextra", "-Werror", "-I"]).arg(here.join("include"));
-    command.arg(here.join("examples/exchange.c")).arg("-L").arg(&library).arg("-lspindle_rvma");
+    command.arg(here.join("examples").join(name).with_extension("c")).arg("-L").arg(&library).arg("-lspindle_rvma");
     assert!(command.arg("-o").arg(&output).status().unwrap().success());
     output
 }
@@ -34,17 +34,27 @@ fn library() -> PathBuf {
 
 #[test]
 fn two_processes_exchange_a_mebibyte() {
+    on_two_cards("exchange", "1048576 bytes sent, 1048576 bytes received");
+}
+
+#[test]
+fn two_processes_use_every_protocol() {
+    on_two_cards("protocols", "12 eager messages, 2 of 200000 bytes, 12 in the ring, 12 calls");
+}
+
+/// Runs an example on two cards of its own; each process prints its node and these words.
+fn on_two_cards(name: &str, words: &str) {
     let folder = tempfile::tempdir().unwrap();
     let cable = folder.path().join("cable");
     let sockets = ["a", "b"].map(|name| folder.path().join(name));
     let servers = sockets.each_ref().map(|socket| serve(socket, &cable));
-    exchange(folder.path(), sockets.map(|socket| format!("unix:{}", socket.display())));
+    run(folder.path(), name, sockets.map(|socket| format!("unix:{}", socket.display())), words);
     drop(servers);
 }
 
-/// Runs the example on two cards.
-fn exchange(folder: &Path, addresses: [String; 2]) {
-    let program = example(folder);
+/// Runs an example on two cards.
+fn run(folder: &Path, name: &str, addresses: [String; 2], wanted: &str) {
+    let program = example(folder, name);
     let start = Instant::now();
     let mut programs = [0, 1].map(|node: usize| {
         let mut command = Command::new(&program);
@@ -55,9 +65,9 @@ fn exchange(folder: &Path, addresses: [String; 2]) {
     for (node, program) in programs.iter_mut().enumerate() {
         let (good, words, errors) = program.end(start, LIMIT);
         assert_eq!(good, Some(true), "node {node}\n{words}{errors}");
-        assert_eq!(words, format!("node {node}: 1048576 bytes sent, 1048576 bytes received\n"));
+        assert_eq!(words, format!("node {node}: {wanted}\n"));
     }
-    println!("exchanged after {:.1} s", start.elapsed().as_secs_f64());
+    println!("{name} ended after {:.1} s", start.elapsed().as_secs_f64());
 }
 
 /// A daemon that owns a card, in a thread of the test, until `ends`.
@@ -111,9 +121,11 @@ fn clients_of_daemons_exchange_a_mebibyte_beside_a_hostile_one() {
     let (hostile, stops) = (cards[1].1.clone(), ends[0].clone());
     let hostile = std::thread::spawn(move || be_hostile(&hostile, &stops));
     // The example is process 4 of both nodes.
-    exchange(
+    run(
         folder.path(),
+        "exchange",
         [0, 1].map(|card: usize| format!("unix:{}", cards[card].1.join("process4.sock").display())),
+        "1048576 bytes sent, 1048576 bytes received",
     );
     ends[0].store(true, Ordering::Relaxed);
     let lives = hostile.join().unwrap();

@@ -41,6 +41,7 @@ fn server_of_a_card() {
         socket: socket.into(),
         config: Config::SIM,
         time: TimeMode::Free,
+        pace: None,
         end: End::Link(cable.into()),
         waves: false,
         keep: false,

@@ -1,5 +1,6 @@
 //! `setup`: Debian packages, the Python environment, and on request the test runner and the place-and-route tool.
 
+use crate::network;
 use crate::process::{installed, quiet, venv_program, visible};
 use anyhow::{bail, Result};
 use clap::Args;
@@ -23,6 +24,15 @@ const PACKAGES: &[(&str, &str)] = &[
     ("iputils-ping", "/usr/share/doc/iputils-ping"),
     ("curl", "/usr/bin/curl"),
     ("tcl", "/usr/bin/tclsh"),
+];
+
+/// The clients of `spindle use-case all --tap`.
+const CLIENTS: &[(&str, &str)] = &[
+    ("fping", "/usr/bin/fping"),
+    ("sockperf", "/usr/bin/sockperf"),
+    ("bind9-dnsutils", "/usr/bin/dig"),
+    ("dnsperf", "/usr/bin/dnsperf"),
+    ("libmemcached-tools", "/usr/bin/memcaslap"),
 ];
 
 /// The synthesis tool.
@@ -53,11 +63,23 @@ pub struct Options {
     /// Also install nextpnr for ECP5, which `report` uses for routed clock rates.
     #[arg(long)]
     pub route: bool,
+    /// Also install the Debian programs that talk to a served NIC: `spindle use-case all --tap` runs them.
+    #[arg(long)]
+    pub clients: bool,
+    /// Leave out ns-3 and Open MPI, which `spindle network` uses.
+    #[arg(long)]
+    pub no_network: bool,
 }
 
 /// Installs what is missing.
 pub fn run(options: &Options) -> Result<()> {
-    debian_packages()?;
+    let wanted = [(true, PACKAGES), (options.clients, CLIENTS), (!options.no_network, network::PACKAGES)];
+    let packages: Vec<_> =
+        wanted.into_iter().filter(|(wanted, _)| *wanted).flat_map(|(_, list)| list.to_vec()).collect();
+    debian_packages(&packages)?;
+    if !options.no_network {
+        network::module()?;
+    }
     python(PYTHON)?;
     if options.route {
         python(&[NEXTPNR])?;
@@ -71,10 +93,10 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn debian_packages() -> Result<()> {
+fn debian_packages(packages: &[(&str, &str)]) -> Result<()> {
     // An own Verilator makes Debian's unnecessary.
     let own = std::env::var_os("VERILATOR").is_some();
-    let missing: Vec<&str> = PACKAGES
+    let missing: Vec<&str> = packages
         .iter()
         .filter(|(name, proof)| !(Path::new(proof).exists() || (own && *name == "verilator")))
         .map(|(name, _)| *name)

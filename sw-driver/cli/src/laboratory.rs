@@ -1,8 +1,9 @@
 //! Commands that other programs of the project carry out: `demo`, `report` and `compat` of `spindle-lab`,
-//! `spindle-hart`, and `spindle-use-cases`.
+//! `spindle-hart`, `spindle-use-cases`, and `spindle-network`.
 
 use anyhow::{bail, Context, Result};
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -24,6 +25,16 @@ pub fn start(program: &str, first: &[&str], passed: &Passed) -> Result<ExitCode>
     let status = command.args(first).args(&passed.arguments).status();
     let status = status.with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Becomes `program`, with the user's arguments: signals of a launcher such as `mpirun` then reach the program itself.
+///
+/// # Errors
+/// As of [`start`]; it returns in no other case.
+pub fn replace(program: &str, passed: &Passed) -> Result<ExitCode> {
+    let mut command = command(program)?;
+    let error = command.args(&passed.arguments).exec();
+    Err(error).with_context(|| format!("cannot start {}", command.get_program().to_string_lossy()))
 }
 
 /// The program beside this one; in a checkout, cargo builds the program first.

@@ -47,6 +47,8 @@ enum Command {
     Report(Passed),
     /// Run a use case of the papers against its baselines, and draw its figure: `list` shows all.
     UseCase(Passed),
+    /// Simulate a network of NICs cycle by cycle, on ns-3, as a study says; `mpirun -n N spindle network` does it in N processes.
+    Network(Passed),
     /// Show a card, if --card or SPINDLE_CARD names one; else list the configurations, the fields of the rule language and the
     /// drop reasons.
     Info(info::InfoArguments),
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
         Command::Hart(passed) => laboratory::start("spindle-hart", &[], &passed),
         Command::Report(passed) => laboratory::start("spindle-lab", &["report"], &passed),
         Command::UseCase(passed) => laboratory::start("spindle-use-cases", &[], &passed),
+        Command::Network(passed) => laboratory::replace("spindle-network", &passed),
         Command::Info(arguments) => info::info(&arguments, card).map(|()| ExitCode::SUCCESS),
         Command::Flash { .. } => Err(anyhow::anyhow!(FLASH)),
         Command::Handlers => info::handlers().map(|()| ExitCode::SUCCESS),

@@ -24,6 +24,9 @@ pub struct ServeArguments {
     /// What moves the card's time.
     #[arg(long, value_enum, default_value = "free")]
     time: Time,
+    /// The card's cycles per second; without this, as many as this machine can. A client over TAP that measures time needs a fixed pace.
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
+    pace: Option<u64>,
     /// Frames of IN enter when the driver switches reception on; what the card sends goes to OUT.
     #[arg(long, value_name = "IN[,OUT]", group = "wire")]
     pcap: Option<String>,
@@ -88,6 +91,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<()> {
             Time::Free => TimeMode::Free,
             Time::Step => TimeMode::Step,
         },
+        pace: arguments.pace,
         end: arguments.end()?,
         waves: arguments.waves,
         keep: arguments.keep,

@@ -1,0 +1,187 @@
+//! Programs of hosts with Verilated NICs: messages to windows of other nodes, checked byte by byte.
+
+use crate::endpoint::VALUES;
+use crate::rtl::{Host, Program};
+use anyhow::{bail, ensure, Result};
+use serde::Deserialize;
+use spindle::peer::Responses;
+use spindle::reliable::Reliability;
+use spindle::rule_table::Action;
+use spindle::rvma::Posted;
+use spindle::{Bar, Device, HostMemory, Kind, Target};
+use spindle_contract::wire::{status, NODE_TABLE_ENTRIES};
+use spindle_sim::address;
+
+/// Cycle after reset in which the tables of peers are clear: 17 cycles for each peer (docs/transport.md), and what is under way then.
+pub const CLEARED: u64 = 17 * NODE_TABLE_ENTRIES as u64 + 64;
+/// Process of the windows.
+const PROCESS: usize = 0;
+/// Key of the windows.
+const KEY: u32 = 0x5EED;
+
+/// Who sends to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Each node to the next one.
+    Ring,
+    /// Each node to the one half of all nodes further on.
+    Half,
+    /// All nodes to the first one.
+    Incast,
+    /// Each node to all others in turn.
+    AllToAll,
+}
+
+/// Messages of every node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Puts {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// Messages that each node sends.
+    pub messages: usize,
+    /// Bytes of each.
+    pub bytes: usize,
+    /// Cycle in which all begin to send: every node must be set up then.
+    pub start: u64,
+}
+
+impl Pattern {
+    /// The node to which message `k` of a node goes; none if that node sends nothing.
+    pub fn target(self, from: usize, k: usize, nodes: usize) -> Option<usize> {
+        match self {
+            Pattern::Ring => Some((from + 1) % nodes),
+            Pattern::Half => Some((from + nodes / 2) % nodes),
+            Pattern::Incast => (from > 0).then_some(0),
+            Pattern::AllToAll => Some((from + 1 + k % (nodes - 1)) % nodes),
+        }
+    }
+}
+
+impl Puts {
+    /// Messages that a node gets: their senders and numbers.
+    pub fn expected(&self, to: usize, nodes: usize) -> Vec<(usize, usize)> {
+        let all = (0..nodes).flat_map(|from| (0..self.messages).map(move |k| (from, k)));
+        all.filter(|(from, k)| self.pattern.target(*from, *k, nodes) == Some(to)).collect()
+    }
+
+    /// The program of every host. Its values: messages that came, cycle in which all had come, cycles of a message from the start to its
+    /// record, in the mean and at most.
+    pub fn program(self) -> Program {
+        Box::new(move |host| self.run(host))
+    }
+
+    fn run(&self, host: &mut Host) -> Result<[u64; VALUES]> {
+        set_up(&mut host.device, host.number, host.nodes)?;
+        let mut waiting = Vec::new();
+        for (from, k) in self.expected(host.number, host.nodes) {
+            let window = host.device.init_window(PROCESS, window_address(from, k), KEY, self.bytes as u32)?;
+            waiting.push((from, k, host.device.post_buffer(window, self.bytes as u32)?));
+        }
+        host.device.set_receive(true)?;
+        host.run_to(CLEARED);
+        let (now, start) = (host.now(), self.start);
+        ensure!(now <= start, "the host is set up in cycle {now}, and all hosts begin in cycle {start}; raise `start`");
+        host.run_to(start);
+        let (mut came, mut sum, mut last) = (0, 0, 0);
+        for k in 0..self.messages {
+            let Some(to) = self.pattern.target(host.number, k, host.nodes) else { continue };
+            let data = data(host.number, k, self.bytes);
+            let from = host.device.memory.alloc(self.bytes, 64)?;
+            host.device.memory.write(from, &data)?;
+            let address = window_address(host.number, k);
+            let (node, process) = (to as u8, PROCESS as u16);
+            let target = Target { node, process, address, key: KEY, offset: 0, kind: Kind::Bound };
+            host.device.put(PROCESS, from, self.bytes as u32, &target)?;
+            collect(host, &mut waiting, self.bytes, |cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
+        }
+        while !waiting.is_empty() {
+            host.run(1);
+            collect(host, &mut waiting, self.bytes, |cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
+        }
+        Ok([came, if came > 0 { start + last } else { 0 }, sum.checked_div(came).unwrap_or(0), last])
+    }
+}
+
+fn note(came: &mut u64, sum: &mut u64, last: &mut u64, cycles: u64) {
+    *came += 1;
+    *sum += cycles;
+    *last = (*last).max(cycles);
+}
+
+/// Checks the messages that are complete, and calls `done` with the cycle for each.
+fn collect(
+    host: &mut Host,
+    waiting: &mut Vec<(usize, usize, Posted)>,
+    bytes: usize,
+    mut done: impl FnMut(u64),
+) -> Result<()> {
+    let now = host.now();
+    let mut i = 0;
+    while i < waiting.len() {
+        let (from, k, posted) = waiting[i];
+        let Some(completed) = host.device.poll(&posted)? else {
+            i += 1;
+            continue;
+        };
+        ensure!(
+            completed.status == status::DONE && completed.length as usize == bytes,
+            "message {k} of node {from} ended as {completed:?}"
+        );
+        let mut got = vec![0; bytes];
+        host.device.memory.read(posted.buffer, &mut got)?;
+        if let Some(at) = got.iter().zip(data(from, k, bytes)).position(|(got, sent)| *got != sent) {
+            bail!("byte {at} of message {k} of node {from} is not the one that was sent");
+        }
+        done(now);
+        waiting.swap_remove(i);
+    }
+    Ok(())
+}
+
+/// Address of the window for a message.
+fn window_address(from: usize, k: usize) -> u64 {
+    (from as u64 + 1) << 32 | k as u64
+}
+
+/// Bytes of a message.
+fn data(from: usize, k: usize, bytes: usize) -> Vec<u8> {
+    let first = (from * 31 + k * 7) as u64;
+    (0..bytes as u64).map(|i| (first + i + (i >> 8) * 3) as u8).collect()
+}
+
+/// Numbers the NIC, enters all nodes, and has it send reliably and take Spindle packets to windows.
+///
+/// # Errors
+/// The NIC refuses.
+pub fn set_up<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize, nodes: usize) -> Result<()> {
+    let own = address(number);
+    device.set_identity(number as u32, own.mac, own.ip)?;
+    for other in 0..nodes {
+        device.set_node(other, Some(address(other)))?;
+    }
+    device.set_sequence_filter(true)?;
+    device.set_responses(Some(Responses { ack_every: 8, ..Responses::default() }))?;
+    // Paths of one network differ by little; a lost segment is sent again soon.
+    device.set_reliability(Some(Reliability { timeout: 128, hole_time: 16, retries: 15, incarnation: 0 }))?;
+    device.add_rule(&"spindle".parse()?, Action::Mailbox)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_has_a_receiver() {
+        for pattern in [Pattern::Ring, Pattern::Half, Pattern::Incast, Pattern::AllToAll] {
+            let puts = Puts { pattern, messages: 5, bytes: 1, start: 0 };
+            let nodes = 4;
+            let received: usize = (0..nodes).map(|to| puts.expected(to, nodes).len()).sum();
+            let senders = if pattern == Pattern::Incast { 3 } else { 4 };
+            assert_eq!(received, 5 * senders, "{pattern:?}");
+            assert!((0..nodes).all(|from| (0..5).all(|k| pattern.target(from, k, nodes) != Some(from))));
+        }
+        assert_eq!(Pattern::AllToAll.target(2, 4, 4), Some(0));
+    }
+}

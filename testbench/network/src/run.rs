@@ -1,0 +1,236 @@
+//! Runs a study: nodes, slices of time, progress, and the result.
+
+use crate::endpoint::{digest_with, Endpoint, Report, EMPTY_DIGEST};
+use crate::engine::{Counts, Network, Ranks, NANOSECOND};
+use crate::rtl::{Rtl, Setting};
+use crate::stand_in::StandIn;
+use crate::study::{Nodes, Study};
+use anyhow::{bail, ensure, Context, Result};
+use serde::Serialize;
+use spindle_harness::Progress;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Windows of a slice, after which the ranks agree whether all programs have ended.
+const SLICE: u64 = 64;
+/// Time between two lines of progress.
+const LINE: Duration = Duration::from_secs(1);
+/// Nodes without an end that an error names.
+const NAMED: usize = 8;
+
+/// The programs have not ended within the study's cycles: every rank finds the same.
+#[derive(Debug)]
+pub struct Unfinished(String);
+
+impl std::fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unfinished {}
+
+/// What a run does beside the study.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Waves: node and file.
+    pub waves: Vec<(u32, PathBuf)>,
+    /// Lines of progress on standard error.
+    pub progress: bool,
+}
+
+/// The result of a study: the same on any number of ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Version of this program.
+    pub version: &'static str,
+    /// The study's file.
+    pub study: String,
+    /// Cycle in which the last program ended.
+    pub end_cycle: u64,
+    /// Simulated cycles: to the end of the slice in which the last program ended.
+    pub cycles: u64,
+    /// Cycles that nodes simulate at once.
+    pub window_cycles: u64,
+    /// What became of the frames.
+    pub frames: Counts,
+    /// Digest of all receive logs.
+    pub digest: String,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+}
+
+/// The result of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Node {
+    /// Cycle in which its program ended.
+    pub end_cycle: u64,
+    /// Digest of its receive log.
+    pub digest: String,
+    /// Frames received.
+    pub frames: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Frames received with a mark.
+    pub marked: u64,
+    /// Results of its program, by their names.
+    #[serde(flatten)]
+    pub values: std::collections::BTreeMap<&'static str, u64>,
+}
+
+/// How a run went on this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Speed {
+    /// Ranks.
+    pub ranks: u32,
+    /// Nanoseconds by which ranks may differ; 0 for one rank.
+    pub lookahead_ns: f64,
+    /// Seconds from the first cycle to the last.
+    pub seconds: f64,
+    /// Cycles of all nodes in a second.
+    pub node_cycles_per_second: f64,
+    /// Share of the ranks' time that was not the nodes': switches, events, messages, waiting for other ranks.
+    pub overhead: f64,
+}
+
+/// The cycle to which this rank has come, for the words of a rank that is ended.
+pub static REACHED: AtomicU64 = AtomicU64::new(0);
+
+/// Names of a program's results, in the order of [`Report::values`].
+fn value_names(nodes: &Nodes) -> &'static [&'static str] {
+    match nodes {
+        Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
+        Nodes::StandIns(_) => &["asked", "answered", "repeated"],
+    }
+}
+
+/// What of a study and its options can be wrong for a number of ranks, before a rank begins: the same sentence on every rank.
+///
+/// # Errors
+/// There are too many ranks; a wave of no Verilated NIC is wanted.
+pub fn check(study: &Study, options: &Options, ranks: u32) -> Result<()> {
+    study.topology.partition(ranks)?;
+    for (node, path) in &options.waves {
+        let count = study.topology.nodes.len();
+        ensure!((*node as usize) < count, "a wave of node {node}, and there are {count} nodes, from 0 on");
+        ensure!(
+            matches!(study.nodes, Nodes::Nics { .. }),
+            "{}: a stand-in has no waves; use kind = \"nic\"",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Runs a study on these ranks, each of which calls this.
+///
+/// # Errors
+/// A node or its host fails, or the programs do not end within the study's cycles.
+pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, Speed)> {
+    check(study, options, ranks.ranks)?;
+    let source = match &study.nodes {
+        Nodes::Nics { config, .. } => {
+            let source = spindle_sim::source(config)?;
+            // Built once, with its progress.
+            spindle_sim::model(&source, &Progress::stderr("spindle network"))?;
+            Some(source)
+        }
+        Nodes::StandIns(_) => None,
+    };
+    let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
+        match (&study.nodes, &source) {
+            (Nodes::Nics { config, puts, host_latency }, Some(source)) => {
+                let wave = options.waves.iter().find(|(number, _)| *number == node).map(|(_, path)| path.clone());
+                let (config, source, nodes) = (**config, source.clone(), study.topology.nodes.len());
+                let setting = Setting { config, source, nodes, host_latency: *host_latency, wave };
+                let nic = Rtl::new(node as usize, &setting, puts.program()).with_context(|| format!("node {node}"))?;
+                Ok(Box::new(nic))
+            }
+            (Nodes::StandIns(options), _) => Ok(Box::new(StandIn::new(node, *options))),
+            (Nodes::Nics { .. }, None) => bail!("a NIC without its Verilog"),
+        }
+    };
+    let network = Network::new(ranks, &study.topology, study.physics, endpoint)?;
+    simulate(study, options, network)
+}
+
+fn simulate(study: &Study, options: &Options, mut network: Network) -> Result<(Outcome, Speed)> {
+    let (window, nodes, ranks) = (study.physics.window, study.topology.nodes.len(), network.ranks());
+    let start = Instant::now();
+    let mut shown = start;
+    let mut cycles = 0;
+    loop {
+        cycles += SLICE * window;
+        network.run(cycles)?;
+        REACHED.store(cycles, Ordering::Relaxed);
+        let done = network.done()?;
+        if options.progress && ranks.rank == 0 && (shown.elapsed() >= LINE || done) {
+            shown = Instant::now();
+            let us = cycles as f64 * study.physics.cycle as f64 / (1000 * NANOSECOND) as f64;
+            let speed = (cycles * nodes as u64) as f64 / start.elapsed().as_secs_f64();
+            eprintln!(
+                "spindle network: {us:.1} µs ({cycles} cycles) of {nodes} nodes simulated, {:.0} thousand node-cycles a \
+                 second",
+                speed / 1000.0
+            );
+        }
+        if done {
+            break;
+        }
+        if cycles >= study.cycles {
+            return Err(Unfinished(unfinished(study, &network.reports()?, cycles)).into());
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let (frames, reports) = (network.counts()?, network.reports()?);
+    ensure!(
+        frames.balance(),
+        "frames are missing in the account of the network: {frames:?}; this is a fault of the engine"
+    );
+    let speed = Speed {
+        ranks: ranks.ranks,
+        lookahead_ns: network.lookahead() as f64 / NANOSECOND as f64,
+        seconds,
+        node_cycles_per_second: (cycles * nodes as u64) as f64 / seconds,
+        overhead: 1.0 - network.busy()? / (f64::from(ranks.ranks) * seconds),
+    };
+    Ok((outcome(study, cycles, frames, &reports), speed))
+}
+
+/// Which programs have not ended.
+fn unfinished(study: &Study, reports: &[Report], cycles: u64) -> String {
+    let running: Vec<usize> = (0..reports.len()).filter(|node| reports[*node].done.is_none()).collect();
+    let mut names = running.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if running.len() > NAMED {
+        names.push_str(&format!(" and {} others", running.len() - NAMED));
+    }
+    format!(
+        "{}: after {cycles} cycles the programs of nodes {names} have not ended; give the study more `cycles` in [run]",
+        study.name
+    )
+}
+
+fn outcome(study: &Study, cycles: u64, frames: Counts, reports: &[Report]) -> Outcome {
+    let names = value_names(&study.nodes);
+    let hex = |digest: u64| format!("{digest:016x}");
+    let digest = reports.iter().fold(EMPTY_DIGEST, |digest, report| digest_with(digest, &report.digest.to_le_bytes()));
+    let node = |report: &Report| Node {
+        end_cycle: report.done.unwrap_or_default(),
+        digest: hex(report.digest),
+        frames: report.received,
+        bytes: report.bytes,
+        marked: report.marked,
+        values: names.iter().copied().zip(report.values).collect(),
+    };
+    Outcome {
+        version: env!("CARGO_PKG_VERSION"),
+        study: study.name.clone(),
+        end_cycle: reports.iter().filter_map(|report| report.done).max().unwrap_or_default(),
+        cycles,
+        window_cycles: study.physics.window,
+        frames,
+        digest: hex(digest),
+        nodes: reports.iter().map(node).collect(),
+    }
+}

@@ -1,0 +1,599 @@
+//! Studies: what a network is, what its nodes do, and how long, in TOML. Errors name file and line.
+
+use crate::engine::{Physics, Routing, NANOSECOND};
+use crate::programs::{Pattern, Puts};
+use crate::rtl;
+use crate::stand_in;
+use crate::topology::{Shape, Topology};
+use anyhow::{bail, Context, Result};
+use serde::Deserialize;
+use spindle_contract::params::{Config, BEAT_BYTES};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// A study.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// Name of its file.
+    pub name: String,
+    /// Switches, cables, nodes.
+    pub topology: Topology,
+    /// Times, rates, queues, faults.
+    pub physics: Physics,
+    /// What the nodes are.
+    pub nodes: Nodes,
+    /// Cycles after which programs that have not ended are given up.
+    pub cycles: u64,
+}
+
+/// What the nodes of a study are.
+#[derive(Clone, Debug)]
+pub enum Nodes {
+    /// Verilated NICs.
+    Nics {
+        /// Their configuration.
+        config: Box<Config>,
+        /// What their hosts do.
+        puts: Puts,
+        /// Cycles of host memory's answers, least and most.
+        host_latency: (u64, u64),
+    },
+    /// Stand-ins.
+    StandIns(stand_in::Options),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    topology: TopologyTable,
+    #[serde(default)]
+    cables: Cables,
+    #[serde(default)]
+    switches: Switches,
+    nodes: NodeTable,
+    program: ProgramTable,
+    #[serde(default)]
+    run: RunTable,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Cable,
+    Star,
+    FatTree,
+    Torus,
+    #[serde(rename = "hyperx")]
+    HyperX,
+    Dragonfly,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TopologyTable {
+    kind: Spanned<Kind>,
+    nodes: Option<Spanned<u32>>,
+    down: Option<Spanned<Vec<u32>>>,
+    up: Option<Spanned<Vec<u32>>>,
+    shape: Option<Spanned<Vec<u32>>>,
+    width: Option<Spanned<u32>>,
+    groups: Option<Spanned<u32>>,
+    switches: Option<Spanned<u32>>,
+    long: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Cables {
+    gbps: Spanned<f64>,
+    node_ns: Spanned<f64>,
+    switch_ns: Spanned<f64>,
+    long_ns: Option<Spanned<f64>>,
+    overhead_bytes: u32,
+    loss: Spanned<f64>,
+    corruption: Spanned<f64>,
+}
+
+/// A value that no line of the file has.
+fn usual<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+impl Default for Cables {
+    fn default() -> Self {
+        Cables {
+            gbps: usual(128.0),
+            node_ns: usual(88.0),
+            switch_ns: usual(40.0),
+            long_ns: None,
+            // FCS, gap, preamble.
+            overhead_bytes: 24,
+            loss: usual(0.0),
+            corruption: usual(0.0),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Switches {
+    latency_ns: Spanned<f64>,
+    queue_bytes: Spanned<u64>,
+    mark_bytes: Option<Spanned<u64>>,
+    routing: Routing,
+    store: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Switches {
+            latency_ns: usual(100.0),
+            queue_bytes: usual(128 << 10),
+            mark_bytes: None,
+            routing: Routing::Static,
+            store: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum NodeKind {
+    Nic,
+    StandIn,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeTable {
+    kind: Spanned<NodeKind>,
+    count: Option<Spanned<usize>>,
+    config: Option<Spanned<String>>,
+    host_cycles: Option<Spanned<[u64; 2]>>,
+    latency_cycles: Option<Spanned<u64>>,
+    window_cycles: Option<Spanned<u64>>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum ProgramKind {
+    Puts,
+    Asks,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgramTable {
+    kind: Spanned<ProgramKind>,
+    messages: Spanned<u64>,
+    bytes: Spanned<u32>,
+    pattern: Option<Spanned<Pattern>>,
+    start: Option<Spanned<u64>>,
+    answer_bytes: Option<Spanned<u32>>,
+    timeout_cycles: Option<Spanned<u64>>,
+    to: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RunTable {
+    seed: u64,
+    cycles: Spanned<u64>,
+}
+
+impl Default for RunTable {
+    fn default() -> Self {
+        RunTable { seed: 1, cycles: usual(2_000_000) }
+    }
+}
+
+/// What is wrong in a file, and where.
+struct Wrong(Range<usize>, String);
+
+/// Femtoseconds of nanoseconds, which must not be negative and must fit.
+fn femtoseconds(ns: &Spanned<f64>) -> Result<i64, Wrong> {
+    let value = *ns.get_ref();
+    if (0.0..=1e9).contains(&value) {
+        Ok((value * NANOSECOND as f64).round() as i64)
+    } else {
+        Err(Wrong(ns.span(), format!("{value} ns; choose 0 to 1e9")))
+    }
+}
+
+/// The value, within bounds.
+fn bounded<T: Copy + PartialOrd + std::fmt::Display>(
+    value: &Spanned<T>,
+    least: T,
+    most: T,
+    what: &str,
+) -> Result<T, Wrong> {
+    match *value.get_ref() {
+        value if (least..=most).contains(&value) => Ok(value),
+        wrong => Err(Wrong(value.span(), format!("{wrong} {what}; choose {least} to {most}"))),
+    }
+}
+
+/// The line of a place.
+fn line(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+}
+
+impl Study {
+    /// Reads a study.
+    ///
+    /// # Errors
+    /// The file cannot be read, has unknown keys, or contradicts itself.
+    pub fn read(path: &Path) -> Result<Study> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the study {}", path.display()))?;
+        Study::parse(&path.display().to_string(), &text)
+    }
+
+    /// The study of a text; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As of [`Study::read`].
+    pub fn parse(name: &str, text: &str) -> Result<Study> {
+        let at = |place: usize, words: &str| {
+            format!("{name}:{}: {}", line(text, place), words.trim_end().replace('\n', " "))
+        };
+        let file: File = match toml::from_str(text) {
+            Ok(file) => file,
+            Err(error) => bail!("{}", at(error.span().map_or(0, |span| span.start), error.message())),
+        };
+        study(name, &file).map_err(|Wrong(span, words)| anyhow::anyhow!("{}", at(span.start, &words)))
+    }
+}
+
+fn study(name: &str, file: &File) -> Result<Study, Wrong> {
+    let shape = shape(&file.topology)?;
+    let kind_span = file.topology.kind.span();
+    let topology = Topology::new(&shape).map_err(|error| Wrong(kind_span.clone(), format!("{error:#}")))?;
+    let count = topology.nodes.len();
+    if let Some(wanted) = file.nodes.count.as_ref().filter(|wanted| *wanted.get_ref() != count) {
+        let words = format!("{} nodes, but the topology has {count}; change one of them", wanted.get_ref());
+        return Err(Wrong(wanted.span(), words));
+    }
+    if count < 2 {
+        return Err(Wrong(
+            kind_span,
+            "one node has no other to send to; choose a topology with two nodes at least".into(),
+        ));
+    }
+    let config = config(&file.nodes)?;
+    let physics = physics(file, &config)?;
+    let nodes = nodes(file, config, count)?;
+    let cycles = bounded(&file.run.cycles, 1, MOST_CYCLES, "cycles of a run")?;
+    Ok(Study { name: name.into(), topology, physics, nodes, cycles })
+}
+
+/// A key that the kind of the table needs.
+fn needed<'a, T>(value: &'a Option<Spanned<T>>, key: &str, kind: Range<usize>, what: &str) -> Result<&'a T, Wrong> {
+    value.as_ref().map(Spanned::get_ref).ok_or_else(|| Wrong(kind, format!("{what} needs `{key}`; add the key")))
+}
+
+/// Refuses a key that means nothing for the kind of the table.
+fn unused<T>(value: &Option<Spanned<T>>, key: &str, what: &str) -> Result<(), Wrong> {
+    match value {
+        Some(value) => Err(Wrong(value.span(), format!("`{key}` means nothing for {what}; leave the key out"))),
+        None => Ok(()),
+    }
+}
+
+fn shape(table: &TopologyTable) -> Result<Shape, Wrong> {
+    let kind = table.kind.span();
+    let TopologyTable { nodes, down, up, shape, width, groups, switches, long, .. } = table;
+    let number = |value: &Option<Spanned<u32>>, key, what| needed(value, key, kind.clone(), what).copied();
+    let list = |value: &Option<Spanned<Vec<u32>>>, key, what| needed(value, key, kind.clone(), what).cloned();
+    let none = |keys: &[(&Option<Spanned<u32>>, &str)], what| {
+        keys.iter().try_for_each(|(value, key)| unused(value, key, what))
+    };
+    let no_lists = |keys: &[(&Option<Spanned<Vec<u32>>>, &str)], what| {
+        keys.iter().try_for_each(|(value, key)| unused(value, key, what))
+    };
+    let of_dragonfly = [(groups, "groups"), (switches, "switches"), (long, "long")];
+    match table.kind.get_ref() {
+        kind @ (Kind::Cable | Kind::Star) => {
+            let what = if *kind == Kind::Cable { "a cable" } else { "a star" };
+            none(&of_dragonfly, what)?;
+            none(&[(width, "width")], what)?;
+            no_lists(&[(down, "down"), (up, "up"), (shape, "shape")], what)?;
+            if *kind == Kind::Cable {
+                none(&[(nodes, "nodes")], what)?;
+                return Ok(Shape::Cable);
+            }
+            Ok(Shape::Star { nodes: number(nodes, "nodes", what)? })
+        }
+        Kind::FatTree => {
+            let what = "a fat tree";
+            none(&of_dragonfly, what)?;
+            none(&[(width, "width"), (nodes, "nodes")], what)?;
+            no_lists(&[(shape, "shape")], what)?;
+            Ok(Shape::FatTree {
+                down: list(down, "down", what)?,
+                up: up.as_ref().map_or(vec![], |up| up.get_ref().clone()),
+            })
+        }
+        kind @ (Kind::Torus | Kind::HyperX) => {
+            let what = if *kind == Kind::Torus { "a torus" } else { "a HyperX" };
+            none(&of_dragonfly, what)?;
+            no_lists(&[(down, "down"), (up, "up")], what)?;
+            let (shape, nodes) = (list(shape, "shape", what)?, number(nodes, "nodes", what)?);
+            let width = width.as_ref().map_or(1, |width| *width.get_ref());
+            Ok(if *kind == Kind::Torus {
+                Shape::Torus { shape, width, nodes }
+            } else {
+                Shape::HyperX { shape, width, nodes }
+            })
+        }
+        Kind::Dragonfly => {
+            let what = "a dragonfly";
+            none(&[(width, "width")], what)?;
+            no_lists(&[(down, "down"), (up, "up"), (shape, "shape")], what)?;
+            Ok(Shape::Dragonfly {
+                groups: number(groups, "groups", what)?,
+                switches: number(switches, "switches", what)?,
+                long: number(long, "long", what)?,
+                nodes: number(nodes, "nodes", what)?,
+            })
+        }
+    }
+}
+
+fn config(nodes: &NodeTable) -> Result<Config, Wrong> {
+    let Some(name) = &nodes.config else { return Ok(Config::SIM) };
+    Config::by_name(name.get_ref()).ok_or_else(|| {
+        let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
+        let words = format!("there is no configuration `{}`; there are {}", name.get_ref(), names.join(", "));
+        Wrong(name.span(), words)
+    })
+}
+
+fn physics(file: &File, config: &Config) -> Result<Physics, Wrong> {
+    let File { cables, switches, .. } = file;
+    let cycle = 1000 * NANOSECOND / i64::from(config.clock_mhz);
+    let share = |share: &Spanned<f64>| match *share.get_ref() {
+        value if (0.0..=1.0).contains(&value) => Ok(value),
+        value => Err(Wrong(share.span(), format!("a share of {value}; choose 0 to 1"))),
+    };
+    let gbps = *cables.gbps.get_ref();
+    if !(0.01..=10_000.0).contains(&gbps) {
+        return Err(Wrong(cables.gbps.span(), format!("{gbps} Gb/s; choose 0.01 to 10000")));
+    }
+    let cable = femtoseconds(&cables.node_ns)?;
+    let trunk = femtoseconds(&cables.switch_ns)?;
+    let long = cables.long_ns.as_ref().map_or(Ok(trunk), femtoseconds)?;
+    let latency = femtoseconds(&switches.latency_ns)?;
+    if trunk.min(long) + latency == 0 {
+        let words = "cables between switches and switches take no time, so ranks cannot run side by side; give them 1 ns together";
+        return Err(Wrong(cables.switch_ns.span(), words.into()));
+    }
+    if let Some(mark) = switches.mark_bytes.as_ref().filter(|mark| mark.get_ref() > switches.queue_bytes.get_ref()) {
+        let words = format!(
+            "frames are marked from {} bytes on, and an output holds {}, so none is marked; choose less",
+            mark.get_ref(),
+            switches.queue_bytes.get_ref()
+        );
+        return Err(Wrong(mark.span(), words));
+    }
+    let most = (cable / cycle) as u64;
+    let window = match &file.nodes.window_cycles {
+        None => most,
+        Some(window) if *window.get_ref() == 0 || *window.get_ref() > most => {
+            let words = format!(
+                "a window of {} cycles, and the cable of a node has {most}: a node is known a window late, so choose 1 to {most}, or a \
+                 longer `node_ns`",
+                window.get_ref()
+            );
+            return Err(Wrong(window.span(), words));
+        }
+        Some(window) => *window.get_ref(),
+    };
+    if window == 0 {
+        let words = format!("a cable of {} ns is shorter than a cycle; choose a longer one", cables.node_ns.get_ref());
+        return Err(Wrong(cables.node_ns.span(), words));
+    }
+    Ok(Physics {
+        routing: switches.routing,
+        cable,
+        trunk,
+        long,
+        latency,
+        byte: (8.0 / gbps * NANOSECOND as f64).round() as i64,
+        queue: *switches.queue_bytes.get_ref(),
+        mark: switches.mark_bytes.as_ref().map_or(u64::MAX, |mark| *mark.get_ref()),
+        overhead: cables.overhead_bytes,
+        store: switches.store,
+        loss: share(&cables.loss)?,
+        corruption: share(&cables.corruption)?,
+        seed: file.run.seed,
+        cycle,
+        window,
+    })
+}
+
+fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
+    let File { nodes, program, run, .. } = file;
+    let kind = *nodes.kind.get_ref();
+    let fits = matches!(
+        (kind, program.kind.get_ref()),
+        (NodeKind::Nic, ProgramKind::Puts) | (NodeKind::StandIn, ProgramKind::Asks)
+    );
+    if !fits {
+        let words = "hosts with a `nic` run `puts`, and a `stand_in` runs `asks`; change the kind of nodes or program";
+        return Err(Wrong(program.kind.span(), words.into()));
+    }
+    if kind == NodeKind::Nic {
+        let what = "a `nic` that puts";
+        unused(&nodes.latency_cycles, "latency_cycles", what)?;
+        unused(&program.answer_bytes, "answer_bytes", what)?;
+        unused(&program.timeout_cycles, "timeout_cycles", what)?;
+        unused(&program.to, "to", what)?;
+        if count > rtl::MOST {
+            let words = format!("{count} NICs; a network has at most {}: use `stand_in`", rtl::MOST);
+            return Err(Wrong(nodes.kind.span(), words));
+        }
+        let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
+        let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
+        let pattern = *needed(&program.pattern, "pattern", program.kind.span(), "a program of puts")?;
+        let [least, most] = nodes.host_cycles.as_ref().map_or([80, 80], |cycles| *cycles.get_ref());
+        if let Some(cycles) = nodes.host_cycles.as_ref().filter(|_| least == 0 || least > most) {
+            let words = format!(
+                "answers of host memory after {least} to {most} cycles; choose at least 1, the smaller number first"
+            );
+            return Err(Wrong(cycles.span(), words));
+        }
+        let start = program
+            .start
+            .as_ref()
+            .map_or(Ok(START), |start| bounded(start, 0, MOST_CYCLES, "cycles before messages"))?;
+        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start };
+        return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency: (least, most) });
+    }
+    let what = "a `stand_in` that asks";
+    unused(&nodes.host_cycles, "host_cycles", what)?;
+    unused(&program.pattern, "pattern", what)?;
+    unused(&program.start, "start", what)?;
+    if let Some(to) = program.to.as_ref().filter(|to| *to.get_ref() as usize >= count) {
+        let words = format!("all nodes ask node {}, and there are {count}, from 0 on", to.get_ref());
+        return Err(Wrong(to.span(), words));
+    }
+    let value = |value: &Option<Spanned<u64>>, usual, what| {
+        value.as_ref().map_or(Ok(usual), |value| bounded(value, 1, 1 << 30, what))
+    };
+    let most = 1 << 20;
+    Ok(Nodes::StandIns(stand_in::Options {
+        nodes: count as u32,
+        asks: *program.messages.get_ref(),
+        bytes: bounded(&program.bytes, 1, most, "bytes of a question")?,
+        answer: program.answer_bytes.as_ref().map_or(Ok(64), |bytes| bounded(bytes, 1, most, "bytes of an answer"))?,
+        to: program.to.as_ref().map(|to| *to.get_ref()),
+        latency: value(&nodes.latency_cycles, 100, "cycles from frame to frame")?,
+        beat: BEAT_BYTES as u32,
+        timeout: value(&program.timeout_cycles, 20_000, "cycles until a question is asked again")?,
+        seed: run.seed,
+    }))
+}
+
+/// Most cycles of a run: their femtoseconds fit into 63 bits.
+const MOST_CYCLES: u64 = 1_000_000_000_000;
+/// Cycle in which hosts begin to send, unless the study names another.
+const START: u64 = 8_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str =
+        "[topology]\nkind = 'fat_tree'\ndown = [2, 2]\nup = [2]\n\n[nodes]\nkind = 'nic'\nconfig = 'sim'\n\n\
+                         [program]\nkind = 'puts'\npattern = 'ring'\nmessages = 2\nbytes = 4096\n";
+
+    #[test]
+    fn a_study_has_usual_values() {
+        let study = Study::parse("a.toml", STUDY).unwrap();
+        assert_eq!((study.topology.nodes.len(), study.physics.window, study.physics.cycle), (4, 22, 4 * NANOSECOND));
+        assert_eq!((study.physics.byte, study.physics.mark, study.cycles), (62_500, u64::MAX, 2_000_000));
+    }
+
+    #[test]
+    fn the_studies_of_the_folder_are_studies() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
+        let mut read = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let study = Study::read(&entry.unwrap().path()).unwrap();
+            study.topology.partition(2).unwrap();
+            read += 1;
+        }
+        assert!(read >= 2);
+    }
+
+    #[test]
+    fn no_value_of_a_line_does_more_than_be_refused() {
+        let mut texts = vec![STUDY.to_string()];
+        for name in ["incast16.toml", "asks1024.toml"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies").join(name);
+            texts.push(std::fs::read_to_string(path).unwrap());
+        }
+        for (kind, keys) in [
+            ("dragonfly", "groups = 5\nswitches = 3\nlong = 2\nnodes = 1"),
+            ("torus", "shape = [3, 3]\nwidth = 2\nnodes = 1"),
+            ("star", "nodes = 3"),
+        ] {
+            let more = "\n[cables]\ngbps = 1.5\nlong_ns = 3\noverhead_bytes = 1\n[switches]\nqueue_bytes = 1\nstore = true\n\
+                        [nodes]\nkind = 'stand_in'\nlatency_cycles = 1\n[program]\nkind = 'asks'\nmessages = 1\nbytes = 1\n\
+                        to = 0\nanswer_bytes = 1\ntimeout_cycles = 9\n[run]\nseed = 3\ncycles = 99\n";
+            texts.push(format!("[topology]\nkind = '{kind}'\n{keys}{more}"));
+        }
+        let values = [
+            "0",
+            "1",
+            "-1",
+            "4294967295",
+            "9223372036854775807",
+            "1e300",
+            "nan",
+            "''",
+            "[]",
+            "[0, 0]",
+            "{}",
+            "'",
+            "[4294967295]",
+        ];
+        let (mut refused, mut taken) = (0, 0);
+        for text in &texts {
+            Study::parse("s.toml", text).unwrap_or_else(|error| panic!("{text}: {error:#}"));
+            let lines: Vec<&str> = text.lines().collect();
+            for (i, line) in lines.iter().enumerate() {
+                let Some((key, _)) = line.split_once(" = ") else { continue };
+                for value in values {
+                    let mut changed = lines.clone();
+                    let line = format!("{key} = {value}");
+                    changed[i] = &line;
+                    match Study::parse("s.toml", &changed.join("\n")) {
+                        Ok(_) => taken += 1,
+                        Err(error) => {
+                            let words = format!("{error:#}");
+                            assert!(words.starts_with("s.toml:") && !words.contains('\n'), "{line}: {words}");
+                            refused += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(refused > 500 && taken > 20, "{refused} refused, {taken} taken");
+    }
+
+    #[test]
+    fn errors_name_file_line_and_what_to_do() {
+        let refused = |from: &str, to: &str, wanted: &str| {
+            assert!(STUDY.contains(from), "{from}");
+            let error = Study::parse("a.toml", &STUDY.replacen(from, to, 1)).unwrap_err();
+            let error = format!("{error:#}");
+            assert!(error.starts_with("a.toml:") && error.contains(wanted), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        };
+        refused("up = [2]", "upp = [2]", "a.toml:4: unknown field `upp`");
+        refused("up = [2]", "up = [2]\nwidth = 2", "a.toml:5: `width` means nothing for a fat tree");
+        refused("up = [2]", "up = [2, 2]", "a.toml:2: a fat tree of 2 levels");
+        refused("kind = 'nic'", "kind = 'nic'\ncount = 5", "a.toml:8: 5 nodes, but the topology has 4");
+        refused(
+            "kind = 'nic'",
+            "kind = 'nic'\nwindow_cycles = 23",
+            "a.toml:8: a window of 23 cycles, and the cable of a node has 22",
+        );
+        refused("'sim'", "'simm'", "a.toml:8: there is no configuration `simm`");
+        refused("pattern = 'ring'\n", "", "a.toml:11: a program of puts needs `pattern`");
+        refused("messages = 2", "messages = 0", "a.toml:13: 0 messages");
+        refused("bytes = 4096", "bytes = 'many'", "a.toml:14: invalid type");
+        refused("[program]", "[cables]\nloss = 1.5\n[program]", "a.toml:11: a share of 1.5");
+        refused(
+            "[program]",
+            "[switches]\nqueue_bytes = 10\nmark_bytes = 11\n[program]",
+            "a.toml:12: frames are marked from 11",
+        );
+        refused("'puts'", "'asks'", "hosts with a `nic` run `puts`");
+        refused("[program]", "[cable]\n[program]", "unknown field `cable`");
+        refused("[program]", "[program", "a.toml:10");
+    }
+}

@@ -5,6 +5,7 @@
 //! | in `op` / out `ready` | filter, sequencer; not ready in the cycle in which a base advances to its next row |
 //! | out `row`, `was_accepted` | 2 cycles later, from registers: the row after the operation, and whether `index` was accepted in it |
 //! | out `base_write`, `base_peer`, `base` | filter: 2 cycles later: a base has changed |
+//! | out `advances` | sequencer: a base may go on to another row; from the third cycle after the operation that has moved it |
 //!
 //! One operation per cycle. The base is a row and an offset in it. Bits below the offset already belong to the next lap; the
 //! first number of the row above it that has not been accepted is the new base. A row without one
@@ -56,6 +57,8 @@ pub struct AcceptedNumbers {
     pub base_peer: Signal<Out, Bits<8>>,
     /// The base.
     pub base: Signal<Out, Bits<32>>,
+    /// A base has come to the end of a row, and the next row has not been examined.
+    pub advances: Signal<Out, Bit>,
     rows: SdpMemory<Bits<64>, 12>,
     bases: SdpMemory<Bits<32>, 8>,
     advancing: Reg<Bit>,
@@ -146,6 +149,9 @@ impl AcceptedNumbers {
         self.base_write.next = writes;
         self.base_peer.next = find.peer;
         self.base.next = base;
+        self.advances.next = self.advancing.q.val()
+            | (self.changing.q.val() & (change.kind == ACCEPTED_ADVANCE))
+            | (self.finding.q.val() & (find.kind == ACCEPTED_ADVANCE));
         self.advancing.d.next = self.finding.q.val() & self.base_here.q.val() & full;
         self.advance.d.next =
             AcceptedOp { kind: bits::<2>(ACCEPTED_ADVANCE), peer: find.peer, row: find.row + 1, index: bits::<6>(0) };

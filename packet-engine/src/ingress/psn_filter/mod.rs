@@ -456,6 +456,7 @@ impl PsnFilter {
         self.sequencer.base_read.next = self.bases.read_data.val();
         self.sequencer.rows_differ.next = self.row.q.val() != self.accepted.row.val();
         self.sequencer.was_accepted.next = self.accepted.was_accepted.val();
+        self.sequencer.base_advances.next = self.accepted.advances.val();
         self.sequencer.query.next = self.peer_query.start.val();
         self.sequencer.query_peer.next = self.peer_query.peer.val() & (self._last as u64);
         self.sequencer.queried_entry.join(&mut self.peer_query);

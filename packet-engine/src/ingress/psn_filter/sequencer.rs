@@ -4,6 +4,7 @@
 //! |---|---|
 //! | out `step`, `seen_step`, `accepted_step` | filter: the step is made on the seen row, the accepted row or both in this cycle |
 //! | in `seen_free`, `accepted_free` | filter: the rows are free for a step |
+//! | in `base_advances` | filter: no peer is read, since its base may be about to move on, for 3 cycles for each row |
 //! | in `entry_read`, `base_read` (1 cycle later), `rows_differ`, `was_accepted` (2 cycles later) | filter: what a step read |
 //! | out `entry`, `entry_write` / in `entry_free` | filter: new entry of the peer `step.peer` |
 //! | in `open`, `open_peer`, `open_entry` / out `idle` | filter: an OPEN, only while `idle` |
@@ -92,6 +93,8 @@ pub struct PeerSequencer {
     pub seen_free: Signal<In, Bit>,
     /// The accepted rows are free.
     pub accepted_free: Signal<In, Bit>,
+    /// A base is on its way from row to row.
+    pub base_advances: Signal<In, Bit>,
     /// Entry of a peer that was read.
     pub entry_read: Signal<In, PeerEntry>,
     /// Its base.
@@ -255,8 +258,9 @@ impl PeerSequencer {
                 }
             }
             Phase::Read => {
-                seen_step = self.seen_free.val();
-                self.phase.load(self.seen_free.val(), Phase::Entry);
+                // A base between two rows would leave out what has been accepted of the next one, and no later answer might come.
+                seen_step = self.seen_free.val() & !self.base_advances.val();
+                self.phase.load(seen_step, Phase::Entry);
             }
             Phase::Entry => {
                 self.live.d.next = self.entry_read.val().live;

@@ -18,6 +18,9 @@
 //! * it was refused permanently: its put has failed, and a NOP takes its number;
 //! * nothing was acknowledged for `timeout`: the oldest 16, and the time doubles, up to 8 times.
 //!
+//! If the oldest record itself is marked, the acknowledgement that would free it is lost: a NOP with its number, which has been
+//! accepted, probes for another one. A NOP, since the put of a marked record may be over, and its slot another put's.
+//!
 //! After `retries` of these timeouts the destination is given up: its puts fail, and a new incarnation is opened before the next
 //! put. A put is over when all its segments are acknowledged; it has failed if one was refused permanently. A refusal for lack of
 //! a buffer, or because the destination is busy, is permanent when the put is older than `limit`.
@@ -422,9 +425,10 @@ impl Sender {
             self.destination.q.val().generation
         };
         let incarnation = incarnation_of(self.incarnation.val(), generation);
-        let open = opening(segment, self.node.q.val(), incarnation);
+        let asks = !turn.issues & (self.destination.q.val().state == OPEN);
+        let control = control_job(segment, self.node.q.val(), incarnation, asks, self.psn.q.val());
         let ending = ending_of(segment, self.entries.read_data.val().put, self.over.q.val());
-        Jobs { free, segment, incarnation, open, ending }
+        Jobs { free, segment, incarnation, control, ending }
     }
 
     /// Chooses what is done next.
@@ -543,7 +547,7 @@ impl Sender {
             self.destination.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
             self.destination.d.next.deadline = self.timeout_at.q.val();
             if opens {
-                self.job_out.d.next = jobs.open;
+                self.job_out.d.next = jobs.control;
                 self.offers.d.next = true;
             }
             self.state.d.next = Sending::Save;
@@ -583,17 +587,18 @@ impl Sender {
         }
     }
 
-    /// Sends the oldest records of a destination again, or its OPEN.
+    /// Sends the oldest records of a destination again, or its OPEN; if the oldest has been acknowledged, a probe.
     fn repeat(&mut self, walk: Walk, jobs: Jobs) {
         let destination = self.destination.q.val();
         let left = self.left.q.val();
+        let asks = !left.any() & self.records.read_data.val().acked;
         self.back.d.next = Sending::Repeat;
         if walk.repeats {
             self.left.d.next = left + 1;
             self.psn.d.next = self.psn.q.val() + 1;
-        } else if destination.state == OPENING {
+        } else if (destination.state == OPENING) | asks {
             if jobs.free {
-                self.job_out.d.next = jobs.open;
+                self.job_out.d.next = jobs.control;
                 self.offers.d.next = true;
                 self.state.d.next = Sending::Save;
             }

@@ -232,8 +232,8 @@ pub struct Jobs {
     pub segment: FrameJob,
     /// Incarnation of the destination's window.
     pub incarnation: Bits<32>,
-    /// Job that opens the window.
-    pub open: FrameJob,
+    /// Job that opens the window, or the probe of an open one.
+    pub control: FrameJob,
     /// Job that ends the put at hand, which is one of a packet.
     pub ending: FrameJob,
 }
@@ -313,19 +313,21 @@ pub fn incarnation_of(ours: Bits<32>, generation: Bits<8>) -> Bits<32> {
     ours ^ bit_cast::<32, 8>(generation)
 }
 
-/// The packet that opens a window. Fields without meaning for it are those of `job`.
+/// The packet that opens a window; or, if the window is open, a probe: a NOP with the number of the
+/// oldest record. Fields without meaning for it are those of `job`.
 #[hdl_fn]
-pub fn opening(job: FrameJob, node: Bits<8>, incarnation: Bits<32>) -> FrameJob {
+pub fn control_job(job: FrameJob, node: Bits<8>, incarnation: Bits<32>, asks: Bit, psn: Bits<32>) -> FrameJob {
     FrameJob {
         opcode: bits::<8>(opcode::CTRL),
-        flags: bits::<16>(flag::ACK_REQ),
+        flags: bits::<16>(flag::ACK_REQ) | (bits::<16>(flag::RETX) & repeat::<16>(asks)),
         node,
         // The acknowledgement echoes the address, not the key.
         addr: bit_cast::<64, 32>(incarnation),
         key: incarnation,
         single: true,
-        msg_id: bits::<32>(control::OPEN),
+        msg_id: if asks { bits::<32>(control::NOP) } else { bits::<32>(control::OPEN) },
         numbered: true,
+        psn: psn & repeat::<32>(asks),
         tracked: true,
         from_host: job.from_host,
         host_address: job.host_address,

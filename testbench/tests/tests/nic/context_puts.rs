@@ -260,7 +260,8 @@ fn many_segments_over_a_bad_wire() {
     with_seeds(|| {
         let (mut bench, segments) = arrives(bad_wire(), "context_puts_long", &[Kind::Context], 6000..=DATA);
         let resent = bench.nodes[0].segments_resent().unwrap();
-        assert!(segments > 100 && resent > 10, "{segments} segments, {resent} sent again");
+        let counts = bench.nodes[0].memory.network().counts();
+        assert!(counts.lost > 0 && resent > 0, "{segments} segments, {counts:?}, {resent} sent again");
     });
 }
 

@@ -1,6 +1,6 @@
-//! The configurations that are delivered, as whole NICs: handlers that answer, mailboxes, handlers that fault, and reliable
-//! puts over a wire that loses frames, as the simulated configuration has them in `answers`, `mailboxes`, `faults` and
-//! `reliable`.
+//! The configurations that are delivered, as whole NICs: handlers that answer, mailboxes, handlers that fault, and reliable puts over
+//! a wire that loses frames, as the simulated configuration has them in `answers`, `mailboxes`, `faults` and `reliable`. `alveo`
+//! takes part in each run, the others where long tests run.
 
 use crate::nic::answers::the_capture_is_answered;
 use crate::nic::bench::{nodes_of, Nic};
@@ -8,6 +8,7 @@ use crate::nic::faults::faults_name_their_place;
 use crate::nic::mailboxes::shuffled_puts_complete;
 use crate::nic::reliable::a_bad_wire_loses_nothing;
 use spindle_contract::params::Config;
+use spindle_harness::long_tests_run;
 
 fn serves(config: Config) {
     the_capture_is_answered(|options| Nic::of(config, options));
@@ -22,11 +23,17 @@ fn alveo_answers_and_completes() {
 
 #[test]
 fn alveo32_answers_and_completes() {
+    if !long_tests_run() {
+        return;
+    }
     serves(Config::ALVEO32);
 }
 
 #[test]
 fn kintex7_answers_and_completes() {
+    if !long_tests_run() {
+        return;
+    }
     serves(Config::KINTEX7);
 }
 
@@ -37,5 +44,8 @@ fn alveo_sends_reliably() {
 
 #[test]
 fn kintex7_sends_reliably() {
+    if !long_tests_run() {
+        return;
+    }
     a_bad_wire_loses_nothing(|wire| nodes_of(Config::KINTEX7, 2, wire));
 }

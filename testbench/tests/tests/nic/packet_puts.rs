@@ -352,8 +352,9 @@ fn a_repeated_segment_never_has_the_bytes_of_another_packet() {
         let wire = WireOptions { latency: 900, ..WireOptions::default() };
         let impatient = Reliability { timeout: 3, hole_time: 1, retries: 15, incarnation: 0x5EED };
         let mut bench = random_puts(wire, impatient, "packet_puts_repeated", 12);
+        // A timeout of a destination that has acknowledged the oldest segment repeats none.
         let resent = bench.nodes[0].segments_resent().unwrap();
-        assert!(resent > 40, "{resent} sent again");
+        assert!(resent > 20, "{resent} sent again");
     });
 }
 

@@ -116,6 +116,8 @@ struct System {
     messages: HashMap<(u32, u16, u32), (u8, Message)>,
     /// Refusals of the model by reason.
     refusals: HashMap<usize, u32>,
+    /// Reasons of refusals next to a command: the model's after the command and before the command.
+    unsure: Vec<(usize, usize)>,
     operations: usize,
     rng: ChaCha8Rng,
 }
@@ -173,6 +175,7 @@ impl System {
             cuts: vec![],
             messages: HashMap::new(),
             refusals: HashMap::new(),
+            unsure: vec![],
             operations: 0,
             rng: seeded_rng(name),
         };
@@ -344,15 +347,24 @@ impl System {
                 (before.map_or(0, |last| last + 1), cut)
             })
             .collect();
+        // The trace has no moment of a refusal: the model before the command, until the next packet is bound.
+        let mut earlier: Option<Rvma> = None;
         for (i, frame) in order.iter().enumerate() {
             // A get changes nothing.
             if field::<1>(frames[frame], wire::spindle::OPCODE) == [opcode::GET] {
                 continue;
             }
+            let placed = bound.contains_key(frame);
+            if placed {
+                earlier = None;
+            }
             while commands.first().is_some_and(|(place, _)| *place <= i) {
+                if !placed {
+                    earlier.get_or_insert_with(|| self.model.clone());
+                }
                 self.model_cut(&commands.remove(0).1);
             }
-            self.model_put(frames[frame], bound.contains_key(frame));
+            self.model_put(frames[frame], placed, earlier.as_mut());
         }
         commands.iter().for_each(|(_, cut)| self.model_cut(cut));
     }
@@ -376,7 +388,7 @@ impl System {
         }
     }
 
-    fn model_put(&mut self, frame: &[u8], placed: bool) {
+    fn model_put(&mut self, frame: &[u8], placed: bool, earlier: Option<&mut Rvma>) {
         let word = |offset| u32::from_be_bytes(field(frame, offset));
         let half = |offset| u16::from_be_bytes(field(frame, offset));
         let id = (word(wire::spindle::SRC_NID), half(wire::spindle::SRC_PID), word(wire::spindle::MSG_ID));
@@ -407,9 +419,9 @@ impl System {
             Ok(()) => message.placed += length,
             Err(reason) => {
                 *self.refusals.entry(reason).or_default() += 1;
-                if reason != NO_POSTED_BUFFER {
-                    message.refused.push(reason);
-                }
+                let other = earlier.and_then(|model| model.put(&put).err()).filter(|other| *other != reason);
+                self.unsure.extend(other.map(|other| (reason, other)));
+                message.refused.extend([reason].into_iter().chain(other).filter(|reason| *reason != NO_POSTED_BUFFER));
             }
         }
     }
@@ -489,14 +501,25 @@ impl System {
         }
     }
 
-    /// Drops by reason; those of a mailbox that closes are one.
+    /// Drops by reason; those of a mailbox that closes are one. Next to a command the counters say on which side of the
+    /// command a packet was refused.
     fn check_refusals(&mut self) {
+        const REASONS: [&[usize]; 5] =
+            [&[BAD_KEY], &[OUT_OF_BOUNDS], &[NO_POSTED_BUFFER], &[STALE_EPOCH], &[NO_MAILBOX, CLOSED]];
+        let group = |reason: usize| REASONS.iter().position(|reasons| reasons.contains(&reason));
         let drops = self.receiver.stats().unwrap().drops;
-        let model = |reason: &usize| self.refusals.get(reason).copied().unwrap_or(0);
-        for reasons in [&[BAD_KEY][..], &[OUT_OF_BOUNDS], &[NO_POSTED_BUFFER], &[STALE_EPOCH], &[NO_MAILBOX, CLOSED]] {
-            let reported: u32 = reasons.iter().map(|reason| drops[*reason]).sum();
-            assert_eq!(reported, reasons.iter().map(model).sum::<u32>(), "refusals for reasons {reasons:?}");
+        let reported = REASONS.map(|reasons| reasons.iter().map(|reason| drops[*reason]).sum::<u32>());
+        let mut model = REASONS
+            .map(|reasons| reasons.iter().map(|reason| self.refusals.get(reason).copied().unwrap_or(0)).sum::<u32>());
+        for (after, before) in &self.unsure {
+            if let (Some(after), Some(before)) = (group(*after), group(*before)) {
+                if model[after] > reported[after] && model[before] < reported[before] {
+                    model[after] -= 1;
+                    model[before] += 1;
+                }
+            }
         }
+        assert_eq!(reported, model, "refusals for reasons {REASONS:?}");
     }
 }
 

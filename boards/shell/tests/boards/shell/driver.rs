@@ -7,6 +7,7 @@ use spindle::{irq, EventKind, HostMemory, InterruptOptions, Kind, SharedCard, Ta
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
 use spindle_contract::wire::status;
+use spindle_harness::long_tests_run;
 use spindle_model::frames::{echo_request, udp, Ends};
 use spindle_model::handlers::{by_name, Circumstances, Outcome};
 use spindle_shell_bench::shell::bench::{COMMIT, DNA};
@@ -125,6 +126,9 @@ fn a_handler_is_loaded_and_answers_pings() {
 /// The card of the U50's own configuration.
 #[test]
 fn the_configuration_of_the_board_answers_pings() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened(&Config::ALVEO, 2);
     assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("alveo"));
     answers_pings(&card, &mut driver, 8);
@@ -133,6 +137,9 @@ fn the_configuration_of_the_board_answers_pings() {
 /// A U280, with register slices between MAC and NIC: pings, puts, and a wire that takes a beat in one cycle of five.
 #[test]
 fn the_driver_works_through_register_slices() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened_as("u280", &Config::SIM, 9);
     assert_eq!(driver.shell().unwrap().unwrap().board().map(|board| board.name), Some("u280"));
     puts_interrupt(&card, &mut driver, 10_000);

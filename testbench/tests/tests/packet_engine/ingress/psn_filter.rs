@@ -577,6 +577,27 @@ fn the_last_hole_of_a_row() {
     });
 }
 
+/// A hole is filled whose window goes on for rows: an answer that is asked for at once has the number at the end of them.
+#[test]
+fn an_answer_has_the_end_of_a_filled_hole() {
+    run_with_wave_on_failure("psn_filter_filled_hole", |wave| {
+        let mut bench = Bench::new(wave, &Config::SIM);
+        for (node, hole, count) in [(1, 10, 64), (2, 63, 65), (3, 0, 201), (4, 130, 512), (5, 5, 1024)] {
+            let numbers: Vec<u32> = (0..count).collect();
+            let packets: Vec<Packet> = numbers.iter().map(|psn| Packet::put(node, *psn)).collect();
+            assert!(bench.verdicts(&packets, || 2).iter().all(|answer| *answer == Answer::Held));
+            for psn in numbers.into_iter().filter(|psn| *psn != hole) {
+                bench.step(None, Some((node, psn, true)), None);
+            }
+            bench.idle(20);
+            let (expected, _) = bench.request(node as usize).expect("the node is a peer");
+            assert_eq!(expected, hole);
+            bench.step(None, Some((node, hole, true)), None);
+            assert_eq!(bench.request(node as usize), Some((count, 0)), "{count} numbers, {hole} last");
+        }
+    });
+}
+
 /// An OPEN waits until nothing is held; until then, and while rows are cleared, its peer's packets are turned away to be
 /// sent again.
 #[test]

@@ -70,6 +70,8 @@ struct Bench {
     taken: Vec<u64>,
     /// Puts of processes that were refused: number, code.
     refusals: Vec<(u64, u64)>,
+    /// Acknowledgements name 0 as the number that is expected, and mark the others.
+    marks_alone: bool,
 }
 
 impl Bench {
@@ -95,6 +97,7 @@ impl Bench {
             jobs: vec![],
             taken: vec![],
             refusals: vec![],
+            marks_alone: false,
         };
         let mut rng = wave.rng();
         for _ in 0..1030 {
@@ -172,7 +175,11 @@ impl Bench {
             }
         }
         let filter = &self.receivers[&node];
-        let (expected, selective) = filter.peers.get(&0).map_or((0, 0), |peer| (peer.expected, peer.selective()));
+        let (expected, selective) = match filter.peers.get(&0) {
+            Some(peer) if self.marks_alone && node == 1 => (0, u64::MAX >> (64 - peer.expected.min(64))),
+            Some(peer) => (peer.expected, peer.selective()),
+            None => (0, 0),
+        };
         Some(PacketDesc {
             is_spindle: true,
             opcode: bits(if code == 0 { opcode::ACK } else { opcode::NACK }),
@@ -469,6 +476,45 @@ fn a_put_without_a_buffer_ends_at_the_limit() {
             .collect();
         ends.sort_unstable();
         assert_eq!(ends, [[1 << 16 | 2, 1, no_buffer], [2 << 16 | 3, 1, no_buffer], [3 << 16 | 3, 0, 0]]);
+    });
+}
+
+/// The only acknowledgement that arrives names the first number as expected and marks all, as the PSN filter does when a hole is
+/// filled while later rows of numbers are there: the put is over, and the destination is asked until the records are free.
+#[test]
+fn an_acknowledgement_of_marks_alone_is_asked_about() {
+    run_with_wave_on_failure("sender_marks", |wave| {
+        let mut rng = wave.rng();
+        let mut bench = Bench::new(wave, PERFECT, (20, 10), 3, 0);
+        bench.marks_alone = true;
+        bench.submit(1, 1, put_op::PUT, 20 * SEGMENT_BYTES, true);
+        bench.drain(&mut rng, true, 10_000);
+        assert_eq!(bench.over, [(0, false)]);
+        assert_eq!(bench.jobs.len(), 20, "nothing is sent twice");
+        // Another put takes the place of the one that is over, for another node.
+        bench.submit(2, 1, put_op::PUT, 100, true);
+        bench.drain(&mut rng, true, 10_000);
+        let (from, start) = (bench.jobs.len(), bench.now);
+        while bench.jobs.len() < from + 3 {
+            bench.step(&mut rng, true);
+            assert!(bench.now - start < 100_000, "{} questions", bench.jobs.len() - from);
+        }
+        for (_, job) in &bench.jobs[from..] {
+            let fields = (job.opcode.to_u64(), job.msg_id.to_u64(), job.node.to_u64(), job.psn.to_u64());
+            assert_eq!(fields, (opcode::CTRL.into(), control::NOP.into(), 1, 0));
+            assert_eq!(job.flags.to_u64(), u64::from(flag::ACK_REQ | flag::RETX));
+            assert_eq!((job.left.to_u64(), job.single), (0, true));
+        }
+        // An answer that is whole ends the questions: the window has not been given up.
+        bench.marks_alone = false;
+        let from = bench.jobs.len();
+        bench.submit(1, 1, put_op::PUT, 100, true);
+        bench.drain(&mut rng, true, 10_000);
+        for _ in 0..200_000 {
+            bench.step(&mut rng, true);
+        }
+        let rest = bench.jobs[from..].iter().filter(|(_, job)| job.opcode.to_u64() == u64::from(opcode::PUT)).count();
+        assert_eq!((rest, bench.jobs.len() - from), (1, 1), "one segment, and no question or OPEN");
     });
 }
 

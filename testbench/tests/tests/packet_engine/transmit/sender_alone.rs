@@ -765,6 +765,24 @@ impl Bench {
             self.job = Some(open);
             self.cycle(IDLE);
             self.saw("windows opened again");
+        } else if self.destinations[node]
+            .list
+            .front()
+            .is_some_and(|at| self.records[*at].is_some_and(|oldest| oldest.acked))
+        {
+            while self.job.is_some() {
+                self.cycle(IDLE);
+            }
+            let question = FrameJob {
+                flags: bits(flag::ACK_REQ | flag::RETX),
+                msg_id: bits(control::NOP),
+                psn: bits(self.destinations[node].base),
+                ..self.open(node)
+            };
+            self.cycle(IDLE);
+            self.job = Some(question);
+            self.cycle(IDLE);
+            self.saw("destinations that are asked what they expect");
         } else {
             let base = self.destinations[node].base;
             let oldest: Vec<usize> = self.destinations[node].list.iter().copied().take(BURST).collect();
@@ -964,7 +982,7 @@ fn meaning(job: FrameJob) -> FrameJob {
     if !job.numbered {
         job.msg_id = bits(0);
     }
-    if job.opcode.to_u64() == u64::from(opcode::CTRL) && job.msg_id.to_u64() == u64::from(control::OPEN) {
+    if job.opcode.to_u64() == u64::from(opcode::CTRL) {
         job = FrameJob {
             from_host: false,
             host_address: bits(0),
@@ -1088,6 +1106,7 @@ fn every_output_in_every_cycle() {
         let least = [
             ("NOPs", 10),
             ("destinations given up", 1),
+            ("destinations that are asked what they expect", 1),
             ("frames lost", 10),
             ("holes", 20),
             ("puts that are not sent to the end", 3),

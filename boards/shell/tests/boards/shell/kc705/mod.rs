@@ -9,6 +9,7 @@ use super::latency::{alone, mean, with_the_shell};
 use bench::{Bench, DNA};
 use spindle::{Kind, Target};
 use spindle_contract::params::Config;
+use spindle_harness::long_tests_run;
 use spindle_model::frames::{udp, Ends};
 use spindle_shell_bench::shell::bench::COMMIT;
 use spindle_shell_bench::shell::{Driver, Shell, ShellCard};
@@ -28,6 +29,9 @@ fn a_handler_is_loaded_and_answers_pings() {
 /// The card of the board's own configuration.
 #[test]
 fn the_configuration_of_the_board_answers_pings() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened(&Config::KINTEX7, 11);
     assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("kintex7"));
     answers_pings(&card, &mut driver, 8);

@@ -16,6 +16,7 @@ use spindle_boards::shell::timing::{self, RX_CLOCK};
 use spindle_boards::shell::{self, Commit};
 use spindle_contract::params::Config;
 use spindle_contract::pci::VECTORS;
+use spindle_harness::long_tests_run;
 use spindle_model::frames::{udp, Ends};
 use spindle_shell_bench::shell::bench::{COMMIT, DNA};
 use spindle_shell_bench::shell::{Driver, Frame, Shell, ShellCard};
@@ -36,6 +37,9 @@ fn a_handler_is_loaded_and_answers_pings() {
 /// The card of the board's own configuration.
 #[test]
 fn the_configuration_of_the_board_answers_pings() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened(&Config::KINTEX7, 10, 12);
     assert_eq!(driver.shell().unwrap().unwrap().configuration(), Some("kintex7"));
     answers_pings(&card, &mut driver, 8);
@@ -44,6 +48,9 @@ fn the_configuration_of_the_board_answers_pings() {
 /// A line of 25 Gb/s: the page says so, pings are answered, puts arrive, a pulled cable comes back.
 #[test]
 fn a_line_of_25_gigabits_carries_pings_and_puts() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened(&Config::SIM, 25, 13);
     assert_eq!(driver.shell().unwrap().unwrap().gbps, 25);
     cable_pulled(&card, &mut driver, |_, _| (), |_| ());

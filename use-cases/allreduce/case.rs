@@ -20,6 +20,7 @@ const MODES: &[Mode] = &[
 ];
 /// Nodes; a power of two.
 const NODES: usize = 8;
+const FEW: usize = 4;
 /// Bytes of a segment, and slots of a cluster, as the handler has them.
 const SEGMENT: usize = 1408;
 const SLOTS: usize = 5;
@@ -46,7 +47,7 @@ pub const CASE: Case = Case {
 };
 
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-    let bench = setting.bench(NODES)?;
+    let bench = setting.bench(if setting.small() { FEW } else { NODES })?;
     let bytes = point as usize;
     let cycles = if mode == "spin" { star(&bench, bytes)? } else { by_hosts(&bench, mode == "ring", bytes)? };
     let ns = setting.ns(cycles);
@@ -82,13 +83,13 @@ fn add(to: &mut [u8], from: &[u8]) {
 
 /// Rounds, each compared with the model: cycles of the last.
 fn rounds(bench: &Bench, bytes: usize, mut round: impl FnMut(usize) -> Result<(u64, Vec<Vec<u8>>)>) -> Result<f64> {
-    let mut cycles = 0;
+    let (mut cycles, nodes) = (0, bench.nodes());
     // With a long vector, the first round runs the handlers on all HPUs.
     for number in 0..if bytes > 16384 { 2 } else { ROUNDS } {
         let (taken, results) = round(number)?;
         cycles = taken;
         for (node, result) in results.iter().enumerate() {
-            bench.expect(&format!("the result of node {node}"), result, &model::sum(bytes, NODES, number))?;
+            bench.expect(&format!("the result of node {node}"), result, &model::sum(bytes, nodes, number))?;
         }
     }
     Ok(cycles as f64)
@@ -96,10 +97,11 @@ fn rounds(bench: &Bench, bytes: usize, mut round: impl FnMut(usize) -> Result<(u
 
 /// By hosts, along a ring or by recursive doubling.
 fn by_hosts(bench: &Bench, ring: bool, bytes: usize) -> Result<f64> {
-    let steps = if ring { 2 * (NODES - 1) } else { NODES.ilog2() as usize };
+    let nodes = bench.nodes();
+    let steps = if ring { 2 * (nodes - 1) } else { nodes.ilog2() as usize };
     // A ring has one channel to the next node; in pairs there is one for each distance.
     let shape = match ring {
-        true => Shape { bytes: bytes / NODES, messages: steps * ROUNDS, lanes: 2 },
+        true => Shape { bytes: bytes / nodes, messages: steps * ROUNDS, lanes: 2 },
         false => Shape { bytes, messages: ROUNDS, lanes: 2 },
     };
     let ends = bench.set_up(|| {
@@ -107,7 +109,7 @@ fn by_hosts(bench: &Bench, ring: bool, bytes: usize) -> Result<f64> {
         for (node, host) in bench.hosts().into_iter().enumerate() {
             let mut end = Endpoint::new(host, Way::Rvma)?;
             let peers: Vec<(usize, usize)> = match ring {
-                true => vec![((node + 1) % NODES, 0)],
+                true => vec![((node + 1) % nodes, 0)],
                 false => (0..steps).map(|step| (node ^ 1 << step, step)).collect(),
             };
             for (to, number) in peers {
@@ -123,14 +125,14 @@ fn by_hosts(bench: &Bench, ring: bool, bytes: usize) -> Result<f64> {
         bench.idle(QUIET);
         let (start, last) = (bench.now(), Rc::new(Cell::new(0)));
         let results: Vec<Rc<RefCell<Vec<u8>>>> =
-            (0..NODES).map(|node| Rc::new(RefCell::new(model::vector(bytes, node, round)))).collect();
-        let programs = (0..NODES).map(|node| -> Program {
+            (0..nodes).map(|node| Rc::new(RefCell::new(model::vector(bytes, node, round)))).collect();
+        let programs = (0..nodes).map(|node| -> Program {
             let (end, result, last) = (ends[node].clone(), results[node].clone(), last.clone());
             Box::pin(async move {
                 let mut endpoint = end.take().context("the endpoint is in use")?;
                 let mut vector = result.take();
                 if ring {
-                    around(&mut endpoint, node, &mut vector).await?;
+                    around(&mut endpoint, (node, nodes), &mut vector).await?;
                 } else {
                     for step in 0..steps {
                         endpoint.send(&[(step, &vector)]).await?;
@@ -150,15 +152,15 @@ fn by_hosts(bench: &Bench, ring: bool, bytes: usize) -> Result<f64> {
     })
 }
 
-/// A node's part in a ring: pieces are added on their first way round, and passed on as sums on the second.
-async fn around(end: &mut Endpoint, node: usize, vector: &mut [u8]) -> Result<()> {
-    let piece = vector.len() / NODES;
-    for step in 0..2 * (NODES - 1) {
-        let (out, back) = ((node + 2 * NODES - step) % NODES, (node + 2 * NODES - step - 1) % NODES);
+/// A node's part in a ring of so many: pieces are added on their first way round, and passed on as sums on the second.
+async fn around(end: &mut Endpoint, (node, nodes): (usize, usize), vector: &mut [u8]) -> Result<()> {
+    let piece = vector.len() / nodes;
+    for step in 0..2 * (nodes - 1) {
+        let (out, back) = ((node + 2 * nodes - step) % nodes, (node + 2 * nodes - step - 1) % nodes);
         end.send(&[(0, &vector[out * piece..][..piece])]).await?;
         let other = end.receive(&[0]).await?;
         let place = &mut vector[back * piece..][..piece];
-        if step < NODES - 1 {
+        if step < nodes - 1 {
             end.host().work(Work::Add, piece).await;
             add(place, &other[0]);
         } else {
@@ -193,7 +195,7 @@ fn star(bench: &Bench, bytes: usize) -> Result<f64> {
             host.write(*result, &vec![0; bytes])?;
         }
         bench.idle(QUIET);
-        let wanted = Rc::new(model::sum(bytes, NODES, round));
+        let wanted = Rc::new(model::sum(bytes, bench.nodes(), round));
         let (start, last) = (bench.now(), Rc::new(Cell::new(0)));
         let programs = nodes.iter().map(|(host, vector, result)| -> Program {
             let (host, vector, result, wanted, last) = (host.clone(), *vector, *result, wanted.clone(), last.clone());
@@ -251,7 +253,7 @@ fn install(bench: &Bench, host: &Host, bytes: usize) -> Result<()> {
         };
         let rule = format!("spindle && spindle.addr_lo == {}", ADD | cluster as u64);
         let context = host.install(&handler.image, &rule, &options, Action::ContextPerMessage)?;
-        host.set_word(context, &handler, "nodes", NODES as u32)?;
+        host.set_word(context, &handler, "nodes", bench.nodes() as u32)?;
         host.set_word(context, &handler, "bytes", bytes as u32)?;
         host.set_target(context, &handler, "result", &window_of(0, RESULT, 0))?;
     }

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Prepared, Program, Setting, KEY, PROCESS};
-use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use spindle::rule_table::{Action, Delivery, Message};
 use spindle::rvma::{Posted, Window};
@@ -66,7 +66,9 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
         }
         *time = setting.ns(cycles as f64 / (ROUNDS - 1) as f64);
     }
-    Measured::new(&bench, [("time_8_ns", times[0]), ("time_64k_ns", times[1])])
+    let times = [("time_8_ns", times[0]), ("time_64k_ns", times[1])];
+    let instructions = bench.instructions(0..point as usize)?.map(|mean| ("instructions", mean));
+    Measured::new(&bench, times.into_iter().chain(instructions))
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
@@ -74,7 +76,8 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
         let pairs = [("rdma", "stream", "rdma"), ("p4", "stream", "p4")];
         ratios(rows, &format!("time_{size}_ns"), &[(16, size)], &pairs)
     };
-    ["8", "64k"].into_iter().flat_map(of_size).collect()
+    let instructions = value(rows, "stream", "pcie", 16, "instructions").map(|mean| ("instructions_16".into(), mean));
+    ["8", "64k"].into_iter().flat_map(of_size).chain(instructions).collect()
 }
 
 const BROKEN: &[Broken] = &[

@@ -249,7 +249,10 @@ impl Ends<'_> {
         let short = vec![good[0]; 5];
         let mut too_long = good.clone();
         too_long.push(0);
-        for words in bad.into_iter().chain([short, too_long]) {
+        let bytes_of = |words: &Vec<u32>| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let all: Vec<Vec<u32>> = bad.into_iter().chain([short, too_long]).collect();
+        self.bench.storm(0, 1, QUERY, &all.iter().map(bytes_of).collect::<Vec<_>>())?;
+        for words in all {
             self.put(&words)?;
             self.bench.idle(QUIET / 2);
         }

@@ -32,8 +32,9 @@ const CLIENT: u64 = 0xC2;
 const LEADER: usize = 1;
 /// Entries of a host's log.
 const ENTRIES: usize = 128;
-/// Requests that warm the NICs, and that are measured.
+/// Requests that warm the NICs, also on the small NIC, and that are measured.
 const WARM: usize = 16;
+const WARM_SMALL: usize = 2;
 const ROUNDS: usize = 4;
 /// HPUs of the handlers: those of cluster 0.
 const CORES: u32 = 0xF;
@@ -63,7 +64,7 @@ pub const CASE: Case = Case {
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bench = setting.bench(1 + point as usize)?;
     let mut replicas = Replicas::new(&bench, mode)?;
-    for _ in 0..WARM {
+    for _ in 0..if setting.small() { WARM_SMALL } else { WARM } {
         replicas.request()?;
     }
     replicas.check()?;
@@ -329,7 +330,9 @@ impl<'a> Replicas<'a> {
         }
         let client = self.hosts[0].clone();
         let mut puts = Vec::new();
-        for message in model::malformed(self.model.next()) {
+        let malformed = model::malformed(self.model.next());
+        self.bench.storm(0, LEADER, REPLICA, &malformed)?;
+        for message in malformed {
             let from = client.alloc(message.len())?;
             client.write(from, &message)?;
             puts.extend((LEADER..self.hosts.len()).map(|node| (from, message.len(), window_of(node, REPLICA, 0))));

@@ -16,10 +16,9 @@ const MODES: &[Mode] = &[
     Mode { name: "host", about: "each host polls its memory, and puts a message to its neighbours when it has come" },
     Mode { name: "spin", about: "handlers pass on a message that comes for the first time, and deliver it once" },
 ];
-/// Nodes; a power of two. Node 0 is the root.
+/// Nodes, also on the small NIC; powers of two. Node 0 is the root.
 const NODES: usize = 8;
-/// Nodes that are dead: the first ones of these. They are neighbours of the root.
-const DEAD: [usize; 2] = [4, 1];
+const FEW: usize = 4;
 /// The mailbox of all nodes.
 const WINDOW: u64 = 0xF7;
 /// Messages that a node has room for; those that warm the NICs, and those that are measured.
@@ -42,8 +41,11 @@ pub const CASE: Case = Case {
 };
 
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
-    let bench = setting.bench(NODES)?;
-    let group = bench.set_up(|| Group::new(&bench, mode, &DEAD[..point as usize]))?;
+    let nodes = if setting.small() { FEW } else { NODES };
+    let bench = setting.bench(nodes)?;
+    // Neighbours of the root: the farthest one, then the first one.
+    let dead = &[nodes / 2, 1][..point as usize];
+    let group = bench.set_up(|| Group::new(&bench, mode, dead))?;
     for number in 0..WARM {
         group.broadcast(number)?;
     }
@@ -75,18 +77,18 @@ const BROKEN: &[Broken] = &[
 ];
 
 /// Nodes of the graph that are linked with this one, the farthest first.
-fn neighbours(node: usize) -> Vec<usize> {
-    let mut nodes = Vec::new();
-    let mut distance = NODES / 2;
+fn neighbours(node: usize, nodes: usize) -> Vec<usize> {
+    let mut all = Vec::new();
+    let mut distance = nodes / 2;
     while distance > 0 {
-        for other in [(node + distance) % NODES, (node + NODES - distance) % NODES] {
-            if !nodes.contains(&other) {
-                nodes.push(other);
+        for other in [(node + distance) % nodes, (node + nodes - distance) % nodes] {
+            if !all.contains(&other) {
+                all.push(other);
             }
         }
         distance /= 2;
     }
-    nodes
+    all
 }
 
 /// The nodes.
@@ -118,7 +120,7 @@ impl<'a> Group<'a> {
                     let options = ContextOptions { host_region, ..ContextOptions::default() };
                     let context = host.install(&handler.image, "spindle", &options, Action::ContextPerMessage)?;
                     host.set_word(context, handler, "rank", node as u32)?;
-                    host.set_word(context, handler, "size", NODES as u32)?;
+                    host.set_word(context, handler, "size", hosts.len() as u32)?;
                     host.set_target(context, handler, "peers", &window_of(0, WINDOW, 0))?;
                 }
                 // What comes back to the root: its own messages, and in mode spin into a place of no message.
@@ -140,7 +142,8 @@ impl<'a> Group<'a> {
         let at = number * BYTES;
         self.hosts[0].write(self.memories[0] + at as u64, &message)?;
         let (start, end) = (self.bench.now(), Rc::new(Cell::new(0)));
-        let living = (0..NODES).filter(|node| !self.dead.contains(node));
+        let nodes = self.hosts.len();
+        let living = (0..nodes).filter(|node| !self.dead.contains(node));
         let programs = living.map(|node| -> Program {
             let (host, message, seen, spin) = (self.hosts[node].clone(), message.clone(), end.clone(), self.spin);
             let from = self.memories[node] + at as u64;
@@ -151,7 +154,7 @@ impl<'a> Group<'a> {
                 }
                 if node == 0 || !spin {
                     let offset = if spin { 0 } else { at };
-                    for other in neighbours(node) {
+                    for other in neighbours(node, nodes) {
                         host.put(from, BYTES, &window_of(other, WINDOW, offset)).await?;
                     }
                 }
@@ -163,17 +166,18 @@ impl<'a> Group<'a> {
         Ok(end.get() - start)
     }
 
-    /// Messages that no handler may take, to a living neighbour of the root, and the last message again.
+    /// Messages that no handler may take, to the last node, a living neighbour of the root, and the last message again.
     fn refused(&self, number: usize) -> Result<()> {
         if !self.spin {
             return Ok(());
         }
-        let root = self.hosts[0].clone();
+        let (root, last) = (self.hosts[0].clone(), self.hosts.len() - 1);
         let mut puts = Vec::new();
+        self.bench.storm(0, last, WINDOW, &model::malformed(number))?;
         for (i, message) in model::malformed(number).into_iter().chain([model::message(number - 1)]).enumerate() {
             let from = self.scratch + 128 * i as u64;
             root.write(from, &message)?;
-            puts.push((from, message.len(), window_of(2, WINDOW, 0)));
+            puts.push((from, message.len(), window_of(last, WINDOW, 0)));
         }
         self.bench.run(vec![Box::pin(async move { root.put_all(&puts).await })])?;
         self.bench.idle(2 * QUIET);

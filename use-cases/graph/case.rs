@@ -344,7 +344,9 @@ impl<'a> Search<'a> {
         self.reset()?;
         let (host, vertices) = (self.bench.host(1), self.graph.len() / NODES);
         let (mut puts, mut from) = (Vec::new(), self.memories[1].from);
-        for batch in model::malformed(vertices, self.round) {
+        let malformed = model::malformed(vertices, self.round);
+        self.bench.storm(1, 0, WINDOW, &malformed)?;
+        for batch in malformed {
             host.write(from, &batch)?;
             puts.push((from, batch.len(), window_of(0, WINDOW, 0)));
             from += 64;

@@ -132,6 +132,11 @@ fn invocations(bench: &Bench, mode: &str, payload: usize) -> Result<f64> {
     let good = client.alloc(bytes)?;
     let bad = client.alloc(bytes)?;
     let mut model = Server::new(WORKERS, BUFFERS, bytes);
+    if let Dispatcher::Nic(_) = dispatcher {
+        let refused: Vec<_> = FAULTS.iter().map(|fault| model::request(*fault, 99, payload)).collect();
+        bench.storm(0, 1, INVOKE, &refused)?;
+        workers.compare(bench, &model)?;
+    }
     for burst in 0..BURSTS {
         // The same request for all workers, since the order in which handlers take them is theirs.
         let request = model::request(Fault::None, burst, payload);

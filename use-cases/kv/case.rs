@@ -131,7 +131,12 @@ fn serve(setting: &Setting, by_nic: bool, point: u64) -> Result<Measured> {
         }
     }
     // Nothing comes of what is no request.
-    client.send(&model::malformed(keys[0]))?;
+    let malformed = model::malformed(keys[0]);
+    client.send(&malformed)?;
+    bench.storm_of_frames(
+        client.server.number(),
+        &malformed.iter().map(|payload| client.frame(payload).bytes).collect::<Vec<_>>(),
+    )?;
 
     // One after another, also such that fail.
     let alone: Vec<Request> = (0..ALONE as u32).map(|i| one(i, &keys)).collect();

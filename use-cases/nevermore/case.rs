@@ -4,6 +4,7 @@ mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
 use crate::case::{value, Broken, Case, Measured, Mode, Row};
+use crate::source::frame;
 use anyhow::{bail, ensure, Context, Result};
 use model::{FOREIGN, MEMORY, MESSAGE, PLACE};
 use spindle::frames::Frames;
@@ -11,10 +12,9 @@ use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
 use spindle::window::{Counting, WindowOptions};
 use spindle::{ContextId, ContextOptions, Target};
-use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::wire::{control, flag, nack, opcode};
-use spindle_model::frames::{spindle, Ends, SpindleHeader};
-use spindle_sim::{address, WireFrame};
+use spindle_model::frames::SpindleHeader;
+use spindle_sim::WireFrame;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -470,12 +470,4 @@ fn header(place: usize) -> SpindleHeader {
 
 fn at(header: SpindleHeader, place: usize) -> SpindleHeader {
     SpindleHeader { buf_off: (place * PLACE) as u32, ..header }
-}
-
-/// A frame to a node with the addresses of another one.
-fn frame(to: usize, from: usize, header: &SpindleHeader, payload: &[u8]) -> Vec<u8> {
-    let (source, destination) = (address(from), address(to));
-    let ends =
-        Ends { src_mac: source.mac, dst_mac: destination.mac, src_ip: source.ip, dst_ip: destination.ip, vlan: None };
-    spindle(&ends, 50_000, SPINDLE_PORT, header, payload)
 }

@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Program, Setting, KEY, PROCESS};
-use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row};
 use anyhow::Result;
 use spindle::rule_table::Action;
 use spindle::rvma::{Posted, Window};
@@ -50,13 +50,18 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bytes = point as usize;
     let cycles = if mode == "rdma" { by_hosts(&bench, bytes)? } else { by_nic(&bench, mode, bytes)? };
     let half = setting.ns(cycles / 2.0);
-    Measured::new(&bench, [("half_rtt_ns", half), ("gb_per_s", 8.0 * bytes as f64 / half)])
+    let times = [("half_rtt_ns", half), ("gb_per_s", 8.0 * bytes as f64 / half)];
+    let instructions = bench.instructions([1])?.map(|mean| ("instructions", mean));
+    Measured::new(&bench, times.into_iter().chain(instructions))
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     let sizes = [(8, "8"), (65536, "64k")];
     let taken = ratios(rows, "half_rtt_ns", &sizes, &[("stream", "rdma", "reduction")]);
-    taken.into_iter().map(|(key, share)| (key, 1.0 - share)).collect()
+    let mut figures: Vec<_> = taken.into_iter().map(|(key, share)| (key, 1.0 - share)).collect();
+    let instructions = value(rows, "stream", "pcie", 8, "instructions");
+    figures.extend(instructions.map(|mean| ("instructions_8".into(), mean)));
+    figures
 }
 
 const BROKEN: &[Broken] = &[

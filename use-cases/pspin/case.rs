@@ -12,7 +12,6 @@ use rand_chacha::ChaCha8Rng;
 use spindle::rule::MessageRule;
 use spindle::rule_table::Action;
 use spindle::{ContextId, ContextOptions, Rule};
-use spindle_contract::params::Config;
 use spindle_model::frames::{udp, Ends, UDP_HEADERS};
 use spindle_sdk::variables::variable;
 use spindle_sdk::Handler;
@@ -86,7 +85,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let mut values = Vec::new();
     let bench = setting.bench(1)?;
     values.extend(VALUES[0].into_iter().zip(serve(&bench, mode, point as usize)?));
-    if setting.config.name != Config::SIM.name {
+    if !setting.small() {
         let bench = setting.on("alveo32")?.bench(1)?;
         values.extend(VALUES[1].into_iter().zip(serve(&bench, mode, point as usize)?));
         bench.check_buses()?;
@@ -193,7 +192,7 @@ fn serve(bench: &Bench, mode: &str, bytes: usize) -> Result<[f64; 7]> {
     // Handlers that touch each word take long, and are far from the wire's rate.
     let slow = ["aggregate", "histogram", "reduce", "quantize", "strided"].iter().any(|name| mode.starts_with(name));
     let count = if slow && bytes > 128 { TOGETHER / 2 } else { TOGETHER };
-    let (warm, count) = if setting.config.name == Config::SIM.name { (1, 1) } else { (hpus / 4, count) };
+    let (warm, count) = if setting.small() { (1, 1) } else { (hpus / 4, count) };
     server.pour(&vec![bytes; warm], inside)?;
     let before = server.host.nic(|nic| nic.context_counters(server.context))?;
     let full = server.pour(&vec![bytes; count], inside)?;

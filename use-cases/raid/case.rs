@@ -3,7 +3,7 @@
 mod model;
 
 use crate::bench::{window_of, Bench, Host, Landing, Program, Setting};
-use crate::case::{ratios, Broken, Case, Measured, Mode, Row};
+use crate::case::{ratios, value, Broken, Case, Measured, Mode, Row};
 use crate::cost::Work;
 use anyhow::Result;
 use spindle::rule_table::Action;
@@ -59,7 +59,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let mut array = Array::new(&bench, mode == "spin", chunk)?;
     // Handlers run on cold processors at first: two packets for each, or two rounds.
     let packets = WRITES * chunk.div_ceil(1024);
-    for _ in 0..32usize.div_ceil(packets).min(2) {
+    for _ in 0..if setting.small() { 0 } else { 32usize.div_ceil(packets).min(2) } {
         array.round(WRITES)?;
     }
     let together = array.round(WRITES)?;
@@ -69,7 +69,10 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     }
     let latency = setting.ns(single as f64 / SINGLE as f64);
     let rate = 8.0 * (WRITES * point as usize) as f64 / setting.ns(together as f64);
-    Measured::new(&bench, [("latency_ns", latency), ("gb_per_s", rate)])
+    let of_data = bench.instructions(1..=DATA)?.map(|mean| ("instructions_data", mean));
+    let of_parity = bench.instructions([PARITY])?.map(|mean| ("instructions_parity", mean));
+    let values = [("latency_ns", latency), ("gb_per_s", rate)];
+    Measured::new(&bench, values.into_iter().chain(of_data).chain(of_parity))
 }
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
@@ -77,6 +80,10 @@ fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     let taken = ratios(rows, "latency_ns", &SIZES, &[("spin", "rdma", "latency_reduction")]);
     let mut figures: Vec<_> = taken.into_iter().map(|(key, share)| (key, 1.0 - share)).collect();
     figures.extend(ratios(rows, "gb_per_s", &SIZES, &[("spin", "rdma", "bandwidth")]));
+    for name in ["instructions_data", "instructions_parity"] {
+        let mean = value(rows, "spin", "pcie", 65536, name);
+        figures.extend(mean.map(|mean| (name.to_string(), mean)));
+    }
     figures
 }
 

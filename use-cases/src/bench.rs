@@ -6,6 +6,7 @@
 //! is in `host-cost.toml`.
 
 use crate::cost::{Costs, HostCost, HostKind, Work};
+use crate::source;
 use crate::trace;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use spindle::command_ring::CommandRing;
@@ -15,14 +16,15 @@ use spindle::rule_table::Action;
 use spindle::rvma::{Completed, Posted, Window};
 use spindle::window::{Counting, WindowOptions};
 use spindle::{Bar, ContextId, ContextOptions, Device, HostMemory, Image, Reply, Rule, Target};
-use spindle_contract::params::Config;
+use spindle_contract::params::{Config, SEGMENT_BYTES};
 use spindle_contract::registers::{doorbell, doorbell_command, packet, PAGE};
-use spindle_contract::wire::{status, NODE_TABLE_ENTRIES};
+use spindle_contract::wire::{flag, status};
 use spindle_harness::Source;
+use spindle_model::frames::SpindleHeader;
 use spindle_sdk::toolchain::Sources;
 use spindle_sdk::variables::variable;
 use spindle_sdk::{handler, Handler};
-use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, WireOptions};
+use spindle_sim::{address, Network, NetworkNode, Options, Routing, SimDevice, Step, WireFrame, WireOptions};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::future::{poll_fn, Future};
@@ -35,10 +37,10 @@ use std::task::{Context as TaskContext, Poll, Waker};
 /// The driver of a NIC on a wire.
 pub type Node = Device<NetworkNode, NetworkNode>;
 
-/// Cycle after reset in which the tables of peers are clear: 17 cycles for each peer (docs/transport.md), and what is under way then.
-const CLEARED: u64 = 17 * NODE_TABLE_ENTRIES as u64 + 64;
 /// Cycles after which programs that have not ended are given up.
 const PATIENCE: u64 = 2_000_000;
+/// Cycles in which what a storm of requests has started ends.
+const QUIET: u64 = 1000;
 /// Places of a host's command ring.
 const COMMANDS: usize = 256;
 /// Process of the hosts' windows and doorbell.
@@ -59,10 +61,16 @@ pub struct Setting {
     pub wire: String,
     /// Frames choose among four paths, and overtake each other.
     pub adaptive: bool,
+    /// Seed of what is random on the wire: paths, losses.
+    pub seed: u64,
     /// All constants.
     pub costs: Costs,
     /// Cycles after which programs that have not ended are given up.
     pub patience: u64,
+    /// Malformed requests that a server gets, where a case has some ([`Bench::storm`]).
+    pub malformed: usize,
+    /// What the other NICs do meanwhile.
+    pub others: Others,
     /// Replacements in the sources of handlers: tests break handlers by them.
     pub changes: Vec<Change>,
     /// File for what happens on all NICs, with which only one point is measured.
@@ -93,8 +101,11 @@ impl Setting {
             host: HostKind::Pcie,
             wire: "paper".into(),
             adaptive: false,
+            seed: 1,
             costs,
             patience: PATIENCE,
+            malformed: 0,
+            others: Others::Stand,
             changes: Vec::new(),
             trace: None,
         })
@@ -119,6 +130,20 @@ impl Setting {
         Ok(Setting { source, config, ..self.clone() })
     }
 
+    /// Whether the NIC is the small one, `sim`, with which tests and quick runs take seconds: cases take fewer nodes and smaller codes
+    /// there, and warm no processor. Figures are measured on larger ones.
+    pub fn small(&self) -> bool {
+        self.config.name == Config::SIM.name
+    }
+
+    /// Cycles that a frame is on the wire.
+    ///
+    /// # Errors
+    /// `host-cost.toml` has no such wire.
+    pub fn wire_cycles(&self) -> Result<u64> {
+        Ok(self.wire_options()?.latency)
+    }
+
     /// What the wire does.
     fn wire_options(&self) -> Result<WireOptions> {
         let names = || self.costs.wire.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -127,7 +152,14 @@ impl Setting {
         let latency = self.cycles(wire.ns);
         let (routing, paths) = if self.adaptive { (Routing::Adaptive, 4) } else { (Routing::Ordered, 1) };
         // The paths of an adaptive network differ by a fifth of the shortest, as in `docs/rvma-vs-rdma.md`.
-        Ok(WireOptions { latency, routing, paths, step: latency.div_ceil(5), ..WireOptions::default() })
+        Ok(WireOptions {
+            latency,
+            routing,
+            paths,
+            step: latency.div_ceil(5),
+            seed: self.seed,
+            ..WireOptions::default()
+        })
     }
 
     /// Cycles of so many nanoseconds.
@@ -166,22 +198,35 @@ impl Setting {
             device.set_responses(Some(Responses { ack_every: 8, ..Responses::default() }))?;
             device.set_reliability(Some(Reliability { timeout: 256, hole_time: 64, retries: 15, incarnation: 0 }))?;
             let ring = device.open_commands(PROCESS, COMMANDS)?;
-            Ok(HostState { device, ring })
+            Ok(HostState { device, ring, contexts: Vec::new() })
         };
         network.set_apart(true);
         let hosts = (0..nodes).map(open).collect::<Result<Vec<_>>>();
         network.set_apart(false);
         let hosts = hosts?;
         let now = network.node(0).card().sim().cycle();
-        network.run(CLEARED.saturating_sub(now));
+        // The tables of peers are clear: 17 cycles for each peer (docs/transport.md), and what is under way then.
+        let cleared = 17 * self.config.peers as u64 + 64;
+        network.run(cleared.saturating_sub(now));
         let state = BenchState { network, hosts, cost, agreed: Cell::new(0) };
         Ok(Bench { setting: self.clone(), state: Rc::new(RefCell::new(state)) })
     }
 }
 
+/// What other NICs do in a storm of requests to one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// They run: timers of theirs are on time.
+    Run,
+    /// They stand still, and what the one sends is taken off the wire.
+    Stand,
+}
+
 struct HostState {
     device: Node,
     ring: CommandRing,
+    /// Contexts that [`Host::install`] has made.
+    contexts: Vec<ContextId>,
 }
 
 struct BenchState {
@@ -255,6 +300,11 @@ impl Bench {
         &self.setting
     }
 
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.state.borrow().hosts.len()
+    }
+
     /// The present cycle.
     pub fn now(&self) -> u64 {
         now(&self.state.borrow())
@@ -263,6 +313,16 @@ impl Bench {
     /// Lets all NICs go on by so many cycles, while no host does anything.
     pub fn idle(&self, cycles: u64) {
         self.state.borrow().network.run(cycles);
+    }
+
+    /// The wire loses this share of the frames that leave from now on, by a random sequence that is the same in each run.
+    pub fn lose(&self, share: f64) {
+        self.state.borrow().network.set_wire(|wire| wire.loss = share);
+    }
+
+    /// Frames that the wire has lost.
+    pub fn lost(&self) -> u64 {
+        self.state.borrow().network.counts().lost
     }
 
     /// Prepares NICs while no frame is under way: each goes on by what its own registers take, so that many take the time of one.
@@ -372,6 +432,110 @@ impl Bench {
         let state = self.state.borrow();
         state.agreed.set(state.agreed.get() + 1);
         Ok(())
+    }
+
+    /// Gives a NIC malformed requests, [`Setting::malformed`] of them: puts of a node to a mailbox, unsequenced, whose bytes are these in
+    /// turn. Meanwhile the other NICs do what [`Setting::others`] says.
+    ///
+    /// # Errors
+    /// A request does not come to its end.
+    pub fn storm(&self, from: usize, to: usize, address: u64, requests: &[Vec<u8>]) -> Result<()> {
+        let put = |bytes: &Vec<u8>| {
+            let header = SpindleHeader {
+                src_nid: from as u32,
+                flags: flag::UNSEQ,
+                src_pid: PROCESS as u16,
+                dst_pid: PROCESS as u16,
+                addr: address,
+                key: KEY,
+                msg_id: 0xBAD,
+                msg_len: bytes.len() as u32,
+                payload_len: bytes.len() as u16,
+                ..SpindleHeader::default()
+            };
+            source::frame(to, from, &header, bytes)
+        };
+        let short = requests.iter().filter(|bytes| bytes.len() <= SEGMENT_BYTES);
+        self.storm_of_frames(to, &short.map(put).collect::<Vec<_>>())
+    }
+
+    /// As [`Bench::storm`], with frames.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn storm_of_frames(&self, to: usize, frames: &[Vec<u8>]) -> Result<()> {
+        // Frames inside the NIC, so that none is lost, and frames after which the trace is emptied.
+        const INSIDE: usize = 8;
+        const SOME: usize = 1000;
+        if self.setting.malformed == 0 {
+            return Ok(());
+        }
+        let state = self.state.borrow();
+        let network = &state.network;
+        let node = network.node(to);
+        let card = node.card();
+        card.sim().set_tracing(true);
+        card.sim().take_arrivals();
+        let mut left = self.setting.malformed;
+        let mut all = frames.iter().cycle();
+        while left > 0 {
+            card.sim().trace().clear();
+            let mut some = all.by_ref().take(left.min(SOME)).cloned();
+            left -= left.min(SOME);
+            let (start, mut arrived, mut ended, mut seen) = (now(&state), 0, 0, 0);
+            let mut next = some.next();
+            while next.is_some() || ended < arrived || card.sim().pending() > 0 {
+                {
+                    // Frames of other NICs come in between and count too.
+                    let mut sim = card.sim();
+                    arrived += sim.take_arrivals().len();
+                    let fates = sim.trace().fates();
+                    ended += fates[seen..].iter().filter(|fate| matches!(fate.step, Step::Ended(_))).count();
+                    seen = fates.len();
+                    if sim.pending() < 2 && arrived + sim.pending() < ended + INSIDE {
+                        if let Some(bytes) = next.take() {
+                            sim.inject(WireFrame { bytes, gap: 0, bad: false });
+                            next = some.next();
+                        }
+                    }
+                }
+                match self.setting.others {
+                    Others::Run => network.run(1),
+                    // Nodes that stand still get nothing.
+                    Others::Stand => {
+                        let mut sim = card.sim();
+                        sim.step();
+                        sim.take_sent();
+                    }
+                }
+                ensure!(
+                    now(&state) < start + PATIENCE,
+                    "{ended} of {arrived} frames came to their end within {PATIENCE} cycles"
+                );
+            }
+        }
+        card.sim().set_tracing(false);
+        network.run(QUIET);
+        Ok(())
+    }
+
+    /// Mean instructions of a handler's run, over all runs of the handlers that [`Host::install`] has given to these nodes; `None` if none
+    /// has run.
+    ///
+    /// # Errors
+    /// A NIC does not answer.
+    pub fn instructions(&self, nodes: impl IntoIterator<Item = usize>) -> Result<Option<f64>> {
+        let mut state = self.state.borrow_mut();
+        let (mut runs, mut sum) = (0, 0);
+        for node in nodes {
+            let HostState { device, contexts, .. } = &mut state.hosts[node];
+            for context in contexts.iter() {
+                let counters = device.context_counters(*context)?;
+                runs += u64::from(counters.tasks);
+                sum += counters.instructions;
+            }
+        }
+        Ok((runs > 0).then(|| sum as f64 / runs as f64))
     }
 
     /// Checks that no NIC has broken the protocol of the host's bus.
@@ -486,10 +650,12 @@ impl Host {
         options: &ContextOptions,
         action: fn(ContextId) -> Action,
     ) -> Result<ContextId> {
-        let mut device = self.device();
+        let mut state = self.state.borrow_mut();
+        let HostState { device, contexts, .. } = &mut state.hosts[self.number];
         let context = device.install(image, options)?;
         device.add_rule(&rule.parse::<Rule>()?, action(context))?;
         device.activate(context)?;
+        contexts.push(context);
         Ok(context)
     }
 
@@ -653,7 +819,7 @@ impl Host {
     pub async fn get_all(&self, gets: &[(usize, Target, u64)]) -> Result<()> {
         self.busy(self.cost().overhead * gets.len() as u64).await;
         let mut state = self.state.borrow_mut();
-        let HostState { device, ring } = &mut state.hosts[self.number];
+        let HostState { device, ring, .. } = &mut state.hosts[self.number];
         for (bytes, from, address) in gets {
             let reply = Reply { address: *address, key: KEY, offset: 0 };
             ensure!(device.add_get(ring, *bytes as u32, from, &reply, true, 0)?, "the command ring is full");
@@ -667,7 +833,7 @@ impl Host {
 
     fn add_puts(&self, puts: impl Iterator<Item = (u64, usize, Target, u16)>) -> Result<()> {
         let mut state = self.state.borrow_mut();
-        let HostState { device, ring } = &mut state.hosts[self.number];
+        let HostState { device, ring, .. } = &mut state.hosts[self.number];
         for (from, bytes, target, number) in puts {
             ensure!(device.add_put(ring, from, bytes as u32, &target, number)?, "the command ring is full");
         }
@@ -681,7 +847,7 @@ impl Host {
     pub async fn post(&self, window: Window, posted: Posted) -> Result<()> {
         self.overhead().await;
         let mut state = self.state.borrow_mut();
-        let HostState { device, ring } = &mut state.hosts[self.number];
+        let HostState { device, ring, .. } = &mut state.hosts[self.number];
         ensure!(device.post_many(ring, window, &[posted])? == 1, "the command ring is full");
         Ok(())
     }

@@ -160,6 +160,9 @@ pub const ALL: &[Case] = &[
     crate::erasure::CASE,
     crate::slmp::CASE,
     crate::mpi_rma::CASE,
+    crate::sparse_allreduce::CASE,
+    crate::sdr::CASE,
+    crate::rvma_latency::CASE,
 ];
 
 /// The case of this name.

@@ -1,5 +1,6 @@
 //! Figures: what `figure.toml` declares, and the results that are kept as JSON, CSV and SVG.
 
+use crate::bench::Setting;
 use crate::case::{rounded, Case, Row, ALL};
 use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ pub struct Declared {
     pub quick: Vec<u64>,
     /// Hosts that are compared.
     pub hosts: Vec<String>,
+    /// Points at which hosts other than the drawn one are measured; all if it is left out.
+    pub compared: Option<Vec<u64>>,
     /// Wire of `host-cost.toml`.
     pub wire: String,
     /// Host whose curves are drawn; the others are in the table and the CSV.
@@ -53,6 +56,8 @@ pub struct Axis {
     /// Name of the value, of the y axis.
     #[serde(default)]
     pub value: String,
+    /// Name of its standard deviation, which is drawn up and down from each point.
+    pub deviation: Option<String>,
 }
 
 /// A point of a publication.
@@ -130,6 +135,8 @@ impl Declared {
         for host in declared.hosts.iter().chain([&declared.drawn]) {
             crate::cost::HostKind::by_name(host).with_context(|| file.clone())?;
         }
+        let compared = declared.compared.iter().flatten().find(|point| !declared.points.contains(point));
+        ensure!(compared.is_none(), "{file}: there is no point {}", compared.copied().unwrap_or_default());
         Ok(declared)
     }
 }
@@ -179,6 +186,13 @@ impl Results {
     /// Whether the case and every constant that there was are the same today. Constants that came later are not of these results.
     pub fn are_fresh(&self, inputs: &str, costs: &BTreeMap<String, f64>) -> bool {
         self.inputs == inputs && self.costs.iter().all(|(name, value)| costs.get(name) == Some(value))
+    }
+
+    /// Whether rows of these results are rows of a new measurement, too.
+    pub fn are_of(&self, inputs: &str, setting: &Setting, declared: &Declared) -> bool {
+        self.are_fresh(inputs, &setting.costs.values())
+            && self.wire == declared.wire
+            && self.config == setting.config.name
     }
 
     /// JSON, CSV and SVG.
@@ -241,7 +255,7 @@ pub fn gallery(page: &str, folder: &Path) -> Result<String> {
     let (before, rest) = page.split_once(BEGIN).with_context(|| format!("{GALLERY} has no line {BEGIN}"))?;
     let (_, after) = rest.split_once(END).with_context(|| format!("{GALLERY} has no line {END}"))?;
     let mut table = String::from(
-        "\n| case | figure | paper | target | limit | measured | commit |\n|---|---|---|---|---|---|---|\n",
+        "\n| case | figure | paper | target | limit | measured | integrated | free | commit |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for case in ALL {
         let Some(results) = Results::load(folder, case.name)? else { continue };
@@ -253,7 +267,13 @@ pub fn gallery(page: &str, folder: &Path) -> Result<String> {
             };
             let (what, paper, limit, bound) = (&target.what, &target.paper, &target.limit, target.text());
             let (name, commit) = (case.name, &results.commit);
-            table += &format!("| {name} | {what} | {paper} | {bound} | {limit} | {value}{verdict} | {commit} |\n");
+            let [integrated, free] = ["integrated", "free"].map(|host| {
+                let value = results.summary.get(&format!("{}_{host}", target.key));
+                value.map_or("–".into(), f64::to_string)
+            });
+            table += &format!(
+                "| {name} | {what} | {paper} | {bound} | {limit} | {value}{verdict} | {integrated} | {free} | {commit} |\n"
+            );
         }
     }
     Ok(format!("{before}{BEGIN}{table}\n{END}{after}"))

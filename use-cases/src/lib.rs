@@ -12,6 +12,7 @@ pub mod figure;
 pub mod plot;
 pub mod rates;
 pub mod source;
+pub mod tap;
 pub mod trace;
 
 #[path = "../accumulate/case.rs"]
@@ -54,8 +55,14 @@ pub mod pspin;
 pub mod raid;
 #[path = "../rewind/case.rs"]
 pub mod rewind;
+#[path = "../rvma-latency/case.rs"]
+pub mod rvma_latency;
+#[path = "../sdr/case.rs"]
+pub mod sdr;
 #[path = "../slmp/case.rs"]
 pub mod slmp;
+#[path = "../sparse-allreduce/case.rs"]
+pub mod sparse_allreduce;
 #[path = "../storage/case.rs"]
 pub mod storage;
 #[path = "../sweep3d/case.rs"]

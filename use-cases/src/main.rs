@@ -1,19 +1,19 @@
 //! `spindle use-case`: lists, runs and draws the use cases.
 
-use anyhow::{bail, ensure, Context, Result};
+mod plan;
+
+use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use comfy_table::{presets, Table};
-use indicatif::{ProgressBar, ProgressStyle};
+use plan::{measure, Plan};
 use spindle_contract::params::Config;
 use spindle_use_cases::bench::Setting;
-use spindle_use_cases::case::{self, by_name, Case, Row, ALL};
-use spindle_use_cases::cost::HostKind;
+use spindle_use_cases::case::{by_name, Case, Row, ALL};
 use spindle_use_cases::figure::{gallery, inputs, summary, Declared, Results, FOLDER, GALLERY};
-use spindle_use_cases::rates;
+use spindle_use_cases::{rates, tap};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// Use cases of the papers on the emitted NIC, against baselines on the same NIC.
 #[derive(Parser)]
@@ -43,9 +43,18 @@ struct Arguments {
     /// Measure all points, and write the figure as JSON, CSV and SVG.
     #[arg(long, conflicts_with_all = ["mode", "size", "host", "wire", "quick"])]
     figure: bool,
+    /// With --figure: measure what the kept figure lacks alone, if that is of the same NIC, handlers, case and constants.
+    #[arg(long, requires = "figure")]
+    lacking: bool,
     /// Draw the plots again, from the JSON that is there.
     #[arg(long, conflicts_with_all = ["mode", "size", "host", "wire", "quick", "figure"])]
     draw: bool,
+    /// The name is that of a client over TAP: a program of Debian that talks to a handler of a served NIC. Needs root.
+    #[arg(long, conflicts_with_all = ["mode", "size", "host", "wire", "quick", "draw"])]
+    tap: bool,
+    /// Cycles of the NIC per second of this machine, for a client over TAP.
+    #[arg(long, value_name = "CYCLES", default_value_t = PACE, value_parser = clap::value_parser!(u64).range(1..), requires = "tap")]
+    pace: u64,
     /// Folder of the figures.
     #[arg(long, default_value = FOLDER)]
     out: PathBuf,
@@ -56,6 +65,9 @@ struct Arguments {
     #[arg(long)]
     measure_host: bool,
 }
+
+/// What a busy machine of two cores keeps to.
+const PACE: u64 = 4_000;
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
@@ -74,6 +86,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let name = arguments.name.as_deref().unwrap_or_default();
+    if arguments.tap {
+        return clients(name, arguments);
+    }
     if name == "list" {
         return list(&arguments.out);
     }
@@ -82,33 +97,80 @@ fn run(arguments: &Arguments) -> Result<()> {
         cases.into_iter().try_for_each(|case| draw(case, &arguments.out))?;
         return fill_gallery(&arguments.out);
     }
-    let config = Config::by_name(&arguments.config).with_context(|| {
-        let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
-        format!("there is no configuration `{}`; there are {}", arguments.config, names.join(", "))
-    })?;
-    let setting = Setting { trace: arguments.trace.clone(), ..Setting::new(config)? };
-    for case in cases {
-        let declared = Declared::of(case)?;
-        let rows = measure(case, &declared, &setting, arguments)?;
-        println!("{}", table(case, &declared, &rows));
+    let setting = Setting { trace: arguments.trace.clone(), ..Setting::new(config(arguments)?)? };
+    let plans = cases.into_iter().map(|case| Plan::new(case, &setting, arguments)).collect::<Result<Vec<_>>>()?;
+    let begin = Instant::now();
+    measure(&plans, &setting, |plan, rows| {
+        println!("{}", table(plan.case, &plan.declared, &rows));
         if arguments.figure {
             let results = Results {
-                case: case.name.into(),
+                case: plan.case.name.into(),
                 config: setting.config.name.into(),
                 commit: commit(),
-                inputs: inputs(case, &setting.source.files),
+                inputs: plan.inputs.clone(),
                 costs: setting.costs.values(),
-                wire: declared.wire.clone(),
-                summary: summary(case, &rows),
+                wire: plan.declared.wire.clone(),
+                summary: summary(plan.case, &rows),
                 rows,
             };
-            results.write(&declared, &arguments.out)?;
-            println!("{}: written to {}", case.name, arguments.out.display());
+            results.write(&plan.declared, &arguments.out)?;
+            println!("{}: written to {}", plan.case.name, arguments.out.display());
         }
+        Ok(())
+    })?;
+    if let [_, _, ..] = plans[..] {
+        let points: usize = plans.iter().map(|plan| plan.jobs.len()).sum();
+        println!("{} cases, {points} points, {:.0} s", plans.len(), begin.elapsed().as_secs_f64());
     }
     if arguments.figure {
         fill_gallery(&arguments.out)?;
     }
+    Ok(())
+}
+
+fn config(arguments: &Arguments) -> Result<Config> {
+    Config::by_name(&arguments.config).with_context(|| {
+        let names: Vec<_> = Config::ALL.iter().map(|config| config.name).collect();
+        format!("there is no configuration `{}`; there are {}", arguments.config, names.join(", "))
+    })
+}
+
+/// Runs a client over TAP, or `all`, or lists them.
+fn clients(name: &str, arguments: &Arguments) -> Result<()> {
+    if name == "list" {
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_FULL_CONDENSED);
+        table.set_header(["client", "package", "handler", "what it does"]);
+        for client in tap::ALL {
+            table.add_row([client.name, client.package, client.handler.0, client.about]);
+        }
+        println!("{table}");
+        return Ok(());
+    }
+    let options = tap::Options { config: config(arguments)?, pace: Some(arguments.pace), broken: false };
+    let clients = if name == "all" { tap::ALL.iter().collect() } else { vec![tap::by_name(name)?] };
+    let (mut measured, mut failed) = (Vec::new(), Vec::new());
+    for client in clients {
+        match tap::run(client, &options) {
+            Ok(tap::Outcome::Measured(measurement)) => measured.push(measurement),
+            Ok(tap::Outcome::Skipped(sentence)) => println!("{}: skipped: {sentence}", client.name),
+            // The other clients have NICs of their own.
+            Err(error) => failed.push(error.context(client.name)),
+        }
+    }
+    println!("{}", tap::table(&measured));
+    if arguments.figure {
+        let mut results = tap::Results::load(&arguments.out)?;
+        let commit = commit();
+        measured.into_iter().for_each(|one| results.replace(tap::Measurement { commit: commit.clone(), ..one }));
+        results.write(&arguments.out)?;
+        if arguments.out == Path::new(FOLDER) && Path::new(GALLERY).exists() {
+            let page = std::fs::read_to_string(GALLERY).with_context(|| format!("cannot read {GALLERY}"))?;
+            std::fs::write(GALLERY, tap::page(&page, &results)?).with_context(|| format!("cannot write {GALLERY}"))?;
+        }
+    }
+    failed.iter().for_each(|error| eprintln!("{error:#}"));
+    ensure!(failed.is_empty(), "{} clients failed", failed.len());
     Ok(())
 }
 
@@ -119,75 +181,6 @@ fn fill_gallery(folder: &Path) -> Result<()> {
     }
     let page = std::fs::read_to_string(GALLERY).with_context(|| format!("cannot read {GALLERY}"))?;
     std::fs::write(GALLERY, gallery(&page, folder)?).with_context(|| format!("cannot write {GALLERY}"))
-}
-
-/// Measures the points that are asked for.
-fn measure(case: &Case, declared: &Declared, setting: &Setting, arguments: &Arguments) -> Result<Vec<Row>> {
-    let modes: Vec<&str> = match &arguments.mode {
-        Some(mode) => vec![mode],
-        None => case.modes.iter().map(|mode| mode.name).collect(),
-    };
-    let points = match arguments.size {
-        Some(point) if declared.points.contains(&point) => vec![point],
-        Some(point) => {
-            let points: Vec<_> = declared.points.iter().map(u64::to_string).collect();
-            bail!("{} has no point {point}; there are {}", case.name, points.join(", "))
-        }
-        None if arguments.quick => declared.quick.clone(),
-        None => declared.points.clone(),
-    };
-    let hosts = match &arguments.host {
-        Some(host) => vec![HostKind::by_name(host)?],
-        None if arguments.figure => {
-            declared.hosts.iter().map(|host| HostKind::by_name(host)).collect::<Result<Vec<_>>>()?
-        }
-        None => vec![HostKind::by_name(&declared.drawn)?],
-    };
-    let style = ProgressStyle::with_template("{prefix} {pos} of {len} {wide_bar} {msg}, {eta} left")?;
-    let progress = ProgressBar::new((modes.len() * points.len() * hosts.len()) as u64).with_style(style);
-    progress.set_prefix(case.name.to_string());
-    let wire = arguments.wire.clone().unwrap_or_else(|| declared.wire.clone());
-    let mut jobs = Vec::new();
-    for host in hosts {
-        for mode in &modes {
-            jobs.extend(points.iter().map(|point| (host, *mode, *point)));
-        }
-    }
-    let rows = in_parallel(&jobs, |(host, mode, point)| {
-        progress.set_message(format!("{mode} at {point}, host {}", host.name()));
-        let row = case::measure(case, &Setting { host: *host, wire: wire.clone(), ..setting.clone() }, mode, *point);
-        progress.inc(1);
-        row
-    });
-    progress.finish_and_clear();
-    rows
-}
-
-/// The results of all jobs in their order, or the first error; as many at a time as there are processors.
-fn in_parallel<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new((0..jobs.len()).map(|_| None).collect::<Vec<Option<Result<R>>>>());
-    let worker = || loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        let Some(job) = jobs.get(number) else { return };
-        let result = work(job);
-        if result.is_err() {
-            // Nothing new begins after an error.
-            next.store(jobs.len(), Ordering::Relaxed);
-        }
-        results.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(result);
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(worker);
-        }
-    });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (done, failed): (Vec<_>, Vec<_>) = results.into_iter().flatten().partition(Result::is_ok);
-    match failed.into_iter().next() {
-        Some(failure) => Err(failure.err().context("an error without a reason")?),
-        None => done.into_iter().collect(),
-    }
 }
 
 /// All rows, and what they say of the targets.

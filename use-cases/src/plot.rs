@@ -7,13 +7,13 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use std::ops::Range;
 
-const SIZE: (u32, u32) = (860, 520);
-const TEXT: RGBColor = RGBColor(31, 41, 55);
-const GRID: RGBColor = RGBColor(226, 232, 240);
+pub(crate) const SIZE: (u32, u32) = (860, 520);
+pub(crate) const TEXT: RGBColor = RGBColor(31, 41, 55);
+pub(crate) const GRID: RGBColor = RGBColor(226, 232, 240);
 const LIMIT: RGBColor = RGBColor(120, 120, 120);
 const PAPER: RGBColor = RGBColor(0, 0, 0);
 /// Colours of the modes, distinct also to the colour-blind (Okabe and Ito).
-const COLOURS: [RGBColor; 7] = [
+pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -137,6 +137,15 @@ where
         let rows = results.rows.iter().filter(|row| row.mode == mode && row.host == declared.drawn);
         let series: Vec<(f64, f64)> =
             rows.filter_map(|row| Some((row.point as f64, *row.values.get(&declared.y.value)?))).collect();
+        if let Some(name) = &declared.y.deviation {
+            let rows = results.rows.iter().filter(|row| row.mode == mode && row.host == declared.drawn);
+            let bars = rows.filter_map(|row| {
+                let (x, y) = (row.point as f64, *row.values.get(&declared.y.value)?);
+                let deviation = *row.values.get(name)?;
+                Some(PathElement::new([(x, y - deviation), (x, y + deviation)], colour.stroke_width(5)))
+            });
+            chart.draw_series(bars)?;
+        }
         // Colours come again, for lines of dashes.
         let dashed = number >= COLOURS.len();
         let drawn = if dashed {

@@ -1,8 +1,10 @@
 //! Frames at a NIC's wire without a NIC that sends them, and what becomes of each.
 
 use anyhow::{ensure, Result};
+use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{T_BUFFERED, T_FIRST_BEAT};
-use spindle_sim::{End, SentFrame, SimDevice, Step, WireFrame};
+use spindle_model::frames::{spindle, Ends, SpindleHeader};
+use spindle_sim::{address, End, SentFrame, SimDevice, Step, WireFrame};
 
 /// When the next frame enters.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,14 @@ pub struct Passed {
 
 /// Cycles without anything to do after which nothing more is sent.
 const QUIET: u64 = 600;
+
+/// The frame of a packet to a node, with the addresses of another one.
+pub fn frame(to: usize, from: usize, header: &SpindleHeader, payload: &[u8]) -> Vec<u8> {
+    let (source, destination) = (address(from), address(to));
+    let ends =
+        Ends { src_mac: source.mac, dst_mac: destination.mac, src_ip: source.ip, dst_ip: destination.ip, vlan: None };
+    spindle(&ends, 50_000, SPINDLE_PORT, header, payload)
+}
 
 /// Gives a NIC frames, until each has come to its end and the NIC is quiet. Other NICs of its network stand still, and get nothing.
 ///

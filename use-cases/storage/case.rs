@@ -70,7 +70,7 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bench = setting.bench(1 + policy.copies())?;
     let mut store = Store::new(&bench, policy, point as usize)?;
     // Handlers run on cold processors at first: two packets for each of the 16 HPUs.
-    for _ in 0..32usize.div_ceil(WRITES * (point as usize).div_ceil(1408)) {
+    for _ in 0..if setting.small() { 0 } else { 32usize.div_ceil(WRITES * (point as usize).div_ceil(1408)) } {
         store.round(WRITES, None)?;
     }
     let together = store.round(WRITES, None)?;
@@ -217,6 +217,13 @@ impl<'a> Store<'a> {
             }
         }
         store.hosts.iter().try_for_each(Host::listen)?;
+        if policy.auth && !policy.by_host {
+            let forged = |write: usize| {
+                let header = model::header(policy.tag, SECRET, write * place, policy.header() + bytes, write, true);
+                [header, model::data(bytes, write, 0)].concat()
+            };
+            bench.storm(0, 1, STORE, &(0..WRITES).map(forged).collect::<Vec<_>>())?;
+        }
         Ok(store)
     }
 

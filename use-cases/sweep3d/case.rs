@@ -8,7 +8,6 @@ use crate::channel::{Endpoint, Shape, Way};
 use crate::halo3d::SPEEDUPS;
 use anyhow::Result;
 use model::{Grid, EAST, NORTH, SOUTH, WEST};
-use spindle_contract::params::Config;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -38,7 +37,7 @@ pub const CASE: Case = Case {
 
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let (way, setting) = Way::of(mode, setting)?;
-    let grid = if setting.config.name == Config::SIM.name { SMALL } else { GRID };
+    let grid = if setting.small() { SMALL } else { GRID };
     let bench = setting.bench(grid.0 * grid.1)?;
     let bytes = point as usize;
     // All planes of a sweep may be under way on a channel, which is used by every second sweep.

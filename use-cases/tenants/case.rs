@@ -33,6 +33,8 @@ const WARM: usize = 3;
 const BURST: usize = 1;
 const OUTSTANDING: usize = 6;
 const FLOOD: usize = 8;
+/// The same on the small NIC.
+const SMALL: [usize; 4] = [1, BURST, OUTSTANDING, 4];
 /// Address of each tenant's requests, and of its client's window.
 const REQUESTS: u64 = 0x200;
 const REPLIES: u64 = 0x100;
@@ -57,8 +59,8 @@ pub const CASE: Case = Case {
 fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
     let bench = setting.bench(CLIENTS.len() + 1)?;
     let rounds = [ROUNDS, point as u32];
-    let [warm, burst, outstanding, flooded] =
-        [WARM, BURST, OUTSTANDING, FLOOD].map(|requests| requests * setting.config.total_hpus());
+    let [warm, burst, outstanding, flooded] = if setting.small() { SMALL } else { [WARM, BURST, OUTSTANDING, FLOOD] }
+        .map(|requests| requests * setting.config.total_hpus());
     let server = Server::new(&bench, mode)?;
     let mut tenants: Vec<Tenant> = (0..CLIENTS.len())
         .map(|number| Tenant::new(bench.host(CLIENTS[number]), number, rounds[number]))
@@ -289,5 +291,6 @@ fn malformed(bench: &Bench, tenant: &Tenant) -> Result<()> {
         bench.idle(DROPPED);
         tenant.check(bench)?;
     }
-    Ok(())
+    bench.storm(host.number(), SERVER, to.address, &model::malformed())?;
+    tenant.check(bench)
 }

@@ -1,11 +1,15 @@
 //! The cases against their models, and their figures against the files that are kept. `cargo xtask figures --quick` runs the cases
 //! themselves in every mode.
 
+mod add_a_case;
+
+use bench::{Others, Setting};
+use case::{by_name, ALL};
 use spindle_contract::params::Config;
-use spindle_use_cases::bench::Setting;
-use spindle_use_cases::case::{self, by_name, ALL};
 use spindle_use_cases::figure::{gallery, summary, Declared, Results, FOLDER, GALLERY};
 use std::collections::BTreeSet;
+// The case of the page names these modules by `crate::`, as those of the crate do.
+use spindle_use_cases::{bench, case, cost};
 use std::path::{Path, PathBuf};
 
 /// The root of the checkout.
@@ -57,6 +61,7 @@ broken! {
     erasure = "erasure",
     slmp = "slmp",
     mpi_rma = "mpi-rma",
+    sparse_allreduce = "sparse-allreduce",
 }
 
 fn catches(name: &str) {
@@ -70,6 +75,37 @@ fn catches(name: &str) {
         let text = format!("{error:#}");
         assert!(!text.contains("a change needs exactly one place"), "{name}: {text}");
     }
+}
+
+/// A test for each case with a server: malformed requests, a few or as many as `SPINDLE_MALFORMED` says, change nothing, and the good
+/// ones after them are answered. The replicas of consensus have timers: all NICs run, and as a run has four storms, each has a fourth of
+/// the requests.
+macro_rules! servers {
+    ($($test:ident = $name:literal $mode:literal $others:ident $storms:literal),* $(,)?) => {
+        mod a_server_survives_malformed_requests {
+            $(#[test] fn $test() { super::survives($name, $mode, super::bench::Others::$others, $storms) })*
+        }
+    };
+}
+
+servers! {
+    conditional_read = "conditional-read" "spin" Stand 1,
+    consensus = "consensus" "spin" Run 4,
+    ft_broadcast = "ft-broadcast" "spin" Stand 1,
+    graph = "graph" "spin" Stand 1,
+    invocation = "invocation" "spin" Stand 1,
+    kv = "kv" "spin" Stand 1,
+    storage = "storage" "auth" Stand 1,
+    tenants = "tenants" "contexts" Stand 1,
+    transactions = "transactions" "spin" Stand 1,
+}
+
+fn survives(name: &str, mode: &str, others: Others, storms: usize) {
+    let count: usize =
+        std::env::var("SPINDLE_MALFORMED").map_or(100, |count| count.parse().expect("SPINDLE_MALFORMED is a number"));
+    let case = by_name(name).unwrap();
+    let point = Declared::of(case).unwrap().quick[0];
+    case::measure(case, &Setting { malformed: count.div_ceil(storms), others, ..setting() }, mode, point).unwrap();
 }
 
 #[test]

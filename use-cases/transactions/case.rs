@@ -412,6 +412,7 @@ impl<'a> World<'a> {
         }
         self.bench.run(programs)?;
         self.bench.idle(4 * QUIET);
+        self.bench.storm(0, node, REQUESTS, &model::malformed())?;
         self.compare()
     }
 

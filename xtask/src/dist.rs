@@ -27,6 +27,12 @@ pub struct Options {
 const CONTENTS: &[(&str, &str)] = &[
     ("include/rvma.h", "sw-driver/rvma/include/rvma.h"),
     ("include/rvma_sim.h", "sw-driver/rvma/include/rvma_sim.h"),
+    ("include/rvma_exchange.h", "sw-driver/rvma/include/rvma_exchange.h"),
+    ("include/rvma_end.h", "sw-driver/rvma/include/rvma_end.h"),
+    ("include/rvma_eager.h", "sw-driver/rvma/include/rvma_eager.h"),
+    ("include/rvma_rendezvous.h", "sw-driver/rvma/include/rvma_rendezvous.h"),
+    ("include/rvma_ring.h", "sw-driver/rvma/include/rvma_ring.h"),
+    ("include/rvma_call.h", "sw-driver/rvma/include/rvma_call.h"),
     ("include/spindle_registers.h", "sw-driver/include/generated/spindle_registers.h"),
     ("sdk/include", "handlers/include"),
     ("sdk/lib", "handlers/lib"),
@@ -35,6 +41,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("sdk/README.md", "handlers/README.md"),
     ("examples/handlers", "handlers/examples"),
     ("examples/rvma/two_nodes.c", "sw-driver/rvma/examples/two_nodes.c"),
+    ("examples/rvma/protocols.c", "sw-driver/rvma/examples/protocols.c"),
     ("examples/kernel.pcap", "testbench/captures/kernel.pcap"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -69,7 +76,7 @@ The commands `demo`, `report`, `compat` and `hart` are those of a checkout. Spin
 
 /// Packs a release, and tries it on request.
 pub fn run(options: &Options) -> Result<()> {
-    setup::run(&setup::Options::default())?;
+    setup::run(&setup::Options { no_network: true, ..Default::default() })?;
     let start = Instant::now();
     // Both programs in one call: their features are those of each.
     let features = "spindle-cli/linked,spindle-rvma/linked";

@@ -13,7 +13,16 @@ use std::process::Command;
 /// Version of the library's binary interface: programs name `librvma.so.0`.
 const SONAME: &str = "librvma.so.0";
 /// Headers.
-const HEADERS: &[&str] = &["rvma.h", "spin.h"];
+const HEADERS: &[&str] = &[
+    "rvma.h",
+    "spin.h",
+    "rvma_exchange.h",
+    "rvma_end.h",
+    "rvma_eager.h",
+    "rvma_rendezvous.h",
+    "rvma_ring.h",
+    "rvma_call.h",
+];
 /// Files of the daemon, and their places below the prefix.
 const DAEMON: &[(&str, &str)] = &[
     ("sw-driver/spindled/systemd/spindled.service", "lib/systemd/system/spindled.service"),

@@ -19,6 +19,7 @@ mod install;
 mod lint;
 mod mutants;
 mod netlist;
+mod network;
 mod nextpnr;
 mod outputs;
 mod pictures;
@@ -110,7 +111,7 @@ fn main() -> std::process::ExitCode {
         match Arguments::parse().command {
             Command::Setup(options) => setup::run(&options).map(|()| true),
             Command::Demo { arguments } => {
-                setup::run(&setup::Options::default())?;
+                setup::run(&setup::Options { no_network: true, ..Default::default() })?;
                 process::cargo(["run", "--quiet", "--package", "spindle-lab", "--", "demo"], &arguments).map(|()| true)
             }
             Command::Test(options) => test::run(&options),

@@ -118,7 +118,7 @@ struct Results<'a> {
 
 /// Places and routes, prints the table, writes `target/synth/pnr.json`. `false` if a run failed.
 pub fn run(options: &Options) -> Result<bool> {
-    setup::run(&setup::Options { route: true, ..Default::default() })?;
+    setup::run(&setup::Options { route: true, no_network: true, ..Default::default() })?;
     if options.seeds.is_empty() {
         bail!("at least one seed is needed");
     }

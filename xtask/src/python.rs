@@ -20,7 +20,7 @@ pub struct Options {
 
 /// Builds the wheel, or builds, installs and tests the module.
 pub fn run(options: &Options) -> Result<()> {
-    setup::run(&setup::Options::default())?;
+    setup::run(&setup::Options { no_network: true, ..Default::default() })?;
     if options.wheel {
         let wheel = build(&target_folder().join("wheels"), &["--release"])?;
         println!("python: pip install {}", wheel.display());

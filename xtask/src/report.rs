@@ -22,7 +22,7 @@ pub struct Options {
 
 /// Writes `target/report/report.json`.
 pub fn run(options: &Options) -> Result<bool> {
-    setup::run(&setup::Options::default())?;
+    setup::run(&setup::Options { no_network: true, ..Default::default() })?;
     let folder = target_folder().join("report");
     std::fs::create_dir_all(&folder)?;
     let measured = folder.join("simulated.json");

@@ -12,6 +12,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// Malformed requests that each server of a use case gets with `--full`.
+const MALFORMED: &str = "100000";
+
 /// Which checks run.
 #[derive(Args)]
 pub struct Options {
@@ -21,7 +24,8 @@ pub struct Options {
     /// Fail if a test is skipped that .config/optional-tests.toml does not name; the variable CI does the same.
     #[arg(long)]
     no_skips: bool,
-    /// Also run the checks that take long: synthesis of every block and family, the program with a linked model, the book.
+    /// Also run the tests and checks that take long: synthesis of every block and family, 100,000 malformed requests to each
+    /// server, the program with a linked model, the book.
     #[arg(long)]
     full: bool,
     /// Run the random tests alone, under so many fresh seeds.
@@ -48,6 +52,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     seeds::begin(options.no_skips)?;
     let skips = Skips::begin(options.no_skips)?;
+    std::env::set_var("SPINDLE_FULL", if options.full { "1" } else { "" });
     let mut sum = Sum::default();
     sum.check("format", cargo_command().args(["fmt", "--all", "--check"]))?;
     if sum.check("build", cargo_command().args(["build", "--quiet", "--workspace", "--all-targets"]))? {
@@ -92,6 +97,11 @@ pub fn run(options: &Options) -> Result<bool> {
         sum.outcome("periods", timing::run(&timing::Options::of_tests(options.full)));
     }
     if options.full {
+        let storm = ["nextest", "run", "--workspace", "-E", "test(a_server_survives_malformed_requests)"];
+        let plain = ["test", "--workspace", "--test", "cases", "a_server_survives_malformed_requests"];
+        let mut command = cargo_command();
+        command.args(if nextest { &storm[..] } else { &plain[..] }).env("SPINDLE_MALFORMED", MALFORMED);
+        sum.suite("malformed requests", &mut command)?;
         let linked = ["nextest", "run", "--package", "spindle-cli", "--features", "linked", "--test", "linked"];
         let plain = ["test", "--package", "spindle-cli", "--features", "linked", "--test", "linked"];
         sum.suite("linked model", cargo_command().args(if nextest { &linked[..] } else { &plain[..] }))?;

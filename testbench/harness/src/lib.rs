@@ -98,7 +98,7 @@ pub use model::{Library, Model, Port, PortDirection, PortInfo};
 pub use ports::{source_of, Dut};
 pub use progress::Progress;
 pub use record::{WaveGroup, WaveOptions, WaveScope};
-pub use skip::{long_tests_run, skip, skip_part};
+pub use skip::{is_full_run, long_tests_run, skip, skip_part};
 pub use source::{BuildOptions, Source};
 pub use spindle_testing::{seed_of, seed_of_run, seeded_rng, seeds_of_run, share, with_seeds};
 pub use stream::{Pace, StreamMonitor, StreamSink, StreamSource};

@@ -31,6 +31,12 @@ pub fn skip_part(reason: &str) {
 /// How the reason of a test that takes long begins.
 const LONG: &str = "the test takes long";
 
+/// Whether this is a run of all tests at their full length, as `cargo xtask test --full`, which sets `SPINDLE_FULL`. A test that draws
+/// many cases draws fewer of them in other runs.
+pub fn is_full_run() -> bool {
+    set(|name| std::env::var_os(name), "SPINDLE_FULL")
+}
+
 /// Whether tests that take long run, as in `cargo xtask test --full`, which sets `SPINDLE_FULL`. If not, this test is recorded as
 /// skipped, and the caller returns.
 ///
@@ -38,7 +44,7 @@ const LONG: &str = "the test takes long";
 /// As of [`skip`].
 #[track_caller]
 pub fn long_tests_run() -> bool {
-    let run = set(|name| std::env::var_os(name), "SPINDLE_FULL");
+    let run = is_full_run();
     if !run {
         skip(&format!("{LONG}; run `cargo xtask test --full`, or set SPINDLE_FULL=1"));
     }

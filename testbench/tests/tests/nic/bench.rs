@@ -25,10 +25,10 @@ use std::sync::OnceLock;
 pub const CONFIG: Config = Config::SIM;
 /// Bound of each wait.
 const LIMIT: u64 = 400_000;
-/// Cycles between two looks at the counters.
-const LOOK: u64 = 128;
+/// Cycles between two looks at the counters. A look itself takes some 2,000, a read of each counter.
+const LOOK: u64 = 256;
 /// Looks in a row that must find nothing to do.
-const QUIET_LOOKS: u32 = 16;
+const QUIET_LOOKS: u32 = 4;
 
 /// Elaborates a NIC.
 pub fn emit(config: Config) -> Design {

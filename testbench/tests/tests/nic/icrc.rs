@@ -13,12 +13,19 @@ use spindle::{HostMemory, Icrc, Kind, Put, Reply, Target};
 use spindle_contract::params::SPINDLE_PORT;
 use spindle_contract::reasons::{BAD_FRAME, BAD_ICRC, BAD_SOURCE, BAD_TRANSPORT, DROP_COUNT, ICRC_MISSING, NO_RULE};
 use spindle_contract::wire::{self, flag, status};
-use spindle_harness::{seed_of_run, seeded_rng, share, with_seeds};
+use spindle_harness::{is_full_run, seed_of_run, seeded_rng, share, with_seeds};
 use spindle_model::packet_engine::parser::{parse_of, SourceEntry, Verdict};
 use spindle_sim::{address, Routing, WireFrame, WireOptions};
 
 /// Changed frames that are played to a NIC one after the other.
-const CHANGED: usize = 9000;
+fn changed_frames() -> usize {
+    if is_full_run() {
+        9000
+    } else {
+        3000
+    }
+}
+
 /// Changed frames on the wire between two NICs.
 const CORRUPTED: usize = 1000;
 /// Cycles in which the last frames take effect, their answers included.
@@ -73,7 +80,7 @@ fn a_changed_byte_changes_a_counter_and_nothing_else() {
         let mut rng = seeded_rng("icrc_changed_byte");
         let (mut played, mut by_icrc, mut uncovered) = (0, 0, vec![]);
         let frames = [1, 0].map(|to| forged(to, &ends(to, address(1 - to).ip, None), flag::ICRC));
-        while played < share(CHANGED) {
+        while played < share(changed_frames()) {
             // New ones each time, before a timer of the old ones is over.
             let (mut nodes, posted, second) = between_two_puts();
             for (number, other) in [(0, 1), (1, 0)] {
@@ -96,7 +103,7 @@ fn a_changed_byte_changes_a_counter_and_nothing_else() {
                 }
             }
             assert!(!nodes[0].put_is_over(&second).unwrap(), "no changed answer ends a put");
-            if played >= share(CHANGED) {
+            if played >= share(changed_frames()) {
                 comes_through(nodes, &posted, &second);
             }
         }

@@ -1,6 +1,7 @@
 //! What a U280 does with frames at the rate of its line: the whole shell with the NIC, at the pins of the CMAC.
 
 use spindle_contract::params::Config;
+use spindle_harness::long_tests_run;
 use spindle_shell_bench::shell::line_rate::{card_rates, CardRates, Treatment};
 
 fn rates(length: usize, treatment: Treatment) -> CardRates {
@@ -19,6 +20,9 @@ fn near(value: f64, expected: f64) -> bool {
 /// Each frame of the line has a verdict of its rule.
 #[test]
 fn the_card_judges_frames_at_line_rate() {
+    if !long_tests_run() {
+        return;
+    }
     for length in [64, 1518] {
         let rates = rates(length, Treatment::Judged);
         assert!(near(rates.accepted, rates.offered) && rates.dropped == 0.0, "{length} bytes: {rates:?}");
@@ -31,6 +35,9 @@ fn the_card_judges_frames_at_line_rate() {
 /// take, and the others find no room and are counted.
 #[test]
 fn the_card_answers_what_its_processors_take() {
+    if !long_tests_run() {
+        return;
+    }
     let long = rates(1518, Treatment::Answered);
     assert!(near(long.accepted, long.offered) && long.dropped == 0.0, "{long:?}");
     let short = rates(64, Treatment::Answered);

@@ -57,6 +57,9 @@ fn a_put_reaches_a_mailbox_and_interrupts() {
 
 #[test]
 fn a_reset_in_the_middle_of_a_transfer() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, driver) = opened(&Config::SIM, 4);
     let target = Target { node: 0, process: 2, address: 1, key: 2, offset: 0, kind: Kind::Bound };
     resets_in_a_transfer(&card, driver, 3, &target, |_| ());
@@ -64,6 +67,9 @@ fn a_reset_in_the_middle_of_a_transfer() {
 
 #[test]
 fn perst_and_a_stopped_clock_in_traffic() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, driver) = opened(&Config::SIM, 7);
     perst_in_traffic(&card, driver, 7);
 }
@@ -71,6 +77,9 @@ fn perst_and_a_stopped_clock_in_traffic() {
 /// What was under way ends with an error, and the link comes back with another configuration of MSI-X.
 #[test]
 fn the_link_of_pcie_is_lost_and_comes_back() {
+    if !long_tests_run() {
+        return;
+    }
     let (card, mut driver) = opened(&Config::SIM, 8);
     let target = Target { node: 0, process: 3, address: 5, key: 6, offset: 0, kind: Kind::Bound };
     link_lost(&card, &mut driver, &target, |_, _| ());
@@ -124,4 +133,4 @@ fn the_shell_adds_to_a_ping() {
     }
 }
 
-cases!(opened(&Config::SIM, 10));
+cases!(opened(&Config::SIM, 10), long_tests_run);

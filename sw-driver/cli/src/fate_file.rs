@@ -38,7 +38,10 @@ fn format_of(path: &Path) -> Result<Format> {
 }
 
 /// A path with a known format, so that a wrong name is refused before the run.
-fn fate_path(text: &str) -> Result<PathBuf> {
+///
+/// # Errors
+/// The name of the file has none of the endings.
+pub fn fate_path(text: &str) -> Result<PathBuf> {
     let path = PathBuf::from(text);
     format_of(&path)?;
     Ok(path)

@@ -7,7 +7,7 @@ use anyhow::{ensure, Result};
 use serde::Serialize;
 use spindle::stats::Stats;
 use spindle_contract::reasons;
-use spindle_sim::{End, Event, FateEvent, Step};
+use spindle_sim::{End, Event, FateEvent, SimDevice, Step, TraceLog};
 use std::collections::HashMap;
 
 /// How a frame ended.
@@ -44,7 +44,7 @@ pub struct TaskSpan {
 /// A frame that a handler sent because of this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReplySpan {
-    /// Index in [`Played::replies`].
+    /// Index in [`Played::replies`], or among all frames that the card has sent.
     pub reply: usize,
     /// Cycle of the first beat on the wire.
     pub first: u64,
@@ -197,37 +197,58 @@ impl Collector<'_> {
     }
 }
 
-/// Collects the fate of every frame that was played in; `lengths` are their sizes in bytes.
-pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<FrameFate> {
-    let fates = played
-        .numbers
-        .iter()
-        .enumerate()
-        .map(|(frame, number)| FrameFate {
-            frame,
-            number: *number,
-            bytes: lengths[frame],
-            arrival: played.arrivals[frame],
-            rule: None,
-            context: None,
-            message: None,
-            mailbox: None,
-            disposition: Some(Disposition::Inside),
-            reason: None,
-            passages: Vec::new(),
-            tasks: Vec::new(),
-            replies: Vec::new(),
-        })
-        .collect();
+/// A frame that entered a card.
+#[derive(Clone, Copy, Debug)]
+struct Entered {
+    number: u16,
+    bytes: usize,
+    arrival: u64,
+}
+
+/// What a trace says of the frames of a card: cycle of the trace point and number of each that came, and which of them caused each frame
+/// that left; none for a frame without a cause.
+pub fn frames(trace: &TraceLog) -> (Vec<(u64, u16)>, Vec<Option<usize>>) {
+    let mut index_of = vec![None; 1 << reasons::TRACE_TAG_BITS];
+    let (mut came, mut causes) = (Vec::new(), Vec::new());
+    for event in trace.events() {
+        if event.point == reasons::T_FIRST_BEAT {
+            index_of[usize::from(event.frame)] = Some(came.len());
+            came.push((event.cycle, event.frame));
+        } else if event.point == reasons::T_EGRESS_FIRST {
+            causes.push(index_of[usize::from(event.frame)]);
+        }
+    }
+    (came, causes)
+}
+
+/// The fates of these frames, which are all of the trace, without what they caused.
+fn of_trace(
+    trace: &TraceLog,
+    entered: impl Iterator<Item = Entered>,
+    rule_of_slot: &dyn Fn(usize) -> Option<usize>,
+) -> Vec<FrameFate> {
+    let fates = entered.enumerate().map(|(frame, Entered { number, bytes, arrival })| FrameFate {
+        frame,
+        number,
+        bytes,
+        arrival,
+        rule: None,
+        context: None,
+        message: None,
+        mailbox: None,
+        disposition: Some(Disposition::Inside),
+        reason: None,
+        passages: Vec::new(),
+        tasks: Vec::new(),
+        replies: Vec::new(),
+    });
     let mut collector = Collector {
-        fates,
+        fates: fates.collect(),
         index_of: vec![None; 1 << reasons::TRACE_TAG_BITS],
         arrived: 0,
         sent: HashMap::new(),
-        rule_of_slot: &|slot| session.device.rule_of_slot(slot),
+        rule_of_slot,
     };
-    let mut sim = session.card.sim();
-    let trace = sim.trace();
     let mut steps = trace.fates().iter().peekable();
     for event in trace.events() {
         while let Some(step) = steps.next_if(|step| step.cycle < event.cycle) {
@@ -236,12 +257,41 @@ pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<Fra
         collector.point(event);
     }
     steps.for_each(|step| collector.step(step));
-    let mut fates = collector.fates;
+    collector.fates
+}
+
+/// Collects the fate of every frame that was played in; `lengths` are their sizes in bytes.
+pub fn collect(session: &Session, played: &Played, lengths: &[usize]) -> Vec<FrameFate> {
+    let numbered = played.numbers.iter().zip(lengths).zip(&played.arrivals);
+    let entered =
+        numbered.map(|((number, bytes), arrival)| Entered { number: *number, bytes: *bytes, arrival: *arrival });
+    let mut sim = session.card.sim();
+    let mut fates = of_trace(sim.trace(), entered, &|slot| session.device.rule_of_slot(slot));
     for (number, reply) in played.replies.iter().enumerate() {
         if let Some(cause) = reply.cause {
             let frame = &reply.frame;
             let span = ReplySpan { reply: number, first: frame.first, last: frame.last, bytes: frame.bytes.len() };
             fates[cause].replies.push(span);
+        }
+    }
+    fates
+}
+
+/// The fates of all frames that a card has taken since reset, if it was traced since then; `sent` are the frames that it has sent. The
+/// card may have any driver, so a rule is named by its slot in the header matcher.
+pub fn of_card(sim: &mut SimDevice, sent: &[ReplySpan]) -> Vec<FrameFate> {
+    let arrivals = sim.take_entered();
+    let (came, causes) = frames(sim.trace());
+    // The trace point is one cycle later than the beat. A card that does not receive reports no beat.
+    let entered = came.into_iter().filter_map(|(cycle, number)| {
+        let place = arrivals.partition_point(|arrival| arrival.cycle < cycle);
+        let arrival = arrivals.get(place.checked_sub(1)?)?;
+        Some(Entered { number, bytes: arrival.bytes, arrival: arrival.cycle })
+    });
+    let mut fates = of_trace(sim.trace(), entered, &Some);
+    for (span, cause) in sent.iter().zip(causes) {
+        if let Some(fate) = cause.and_then(|cause| fates.get_mut(cause)) {
+            fate.replies.push(span.clone());
         }
     }
     fates

@@ -7,7 +7,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::stats::{Fault, Stats};
 use spindle::{EventKind, EventRing};
-use spindle_contract::reasons;
 use spindle_sim::{SentFrame, WireFrame};
 
 /// A frame that the NIC sent, and the frame that caused it.
@@ -226,17 +225,8 @@ type Causes = (Vec<u16>, Vec<Option<usize>>);
 
 /// Numbers of the frames in, and which of them caused which frame out: the trace has frame numbers.
 fn causes(session: &Session, frames: usize, sent: usize) -> Result<Causes> {
-    let mut sim = session.card.sim();
-    let mut index_of = vec![None; 1 << reasons::TRACE_TAG_BITS];
-    let (mut numbers, mut causes) = (Vec::new(), Vec::new());
-    for event in sim.trace().events() {
-        if event.point == reasons::T_FIRST_BEAT {
-            index_of[usize::from(event.frame)] = Some(numbers.len());
-            numbers.push(event.frame);
-        } else if event.point == reasons::T_EGRESS_FIRST {
-            causes.push(index_of[usize::from(event.frame)]);
-        }
-    }
+    let (came, causes) = crate::fates::frames(session.card.sim().trace());
+    let numbers: Vec<u16> = came.into_iter().map(|(_, number)| number).collect();
     ensure!(
         numbers.len() == frames,
         "{frames} frames were played in, the trace saw {}; the NIC lost or invented some",
@@ -257,6 +247,7 @@ mod tests {
     use spindle::rule_table::Action;
     use spindle::{ContextOptions, Rule};
     use spindle_contract::params::Config;
+    use spindle_contract::reasons;
     use spindle_model::frames::{udp, Ends};
     use spindle_model::handlers::{by_name, Outcome};
     use spindle_sdk::Shipped;

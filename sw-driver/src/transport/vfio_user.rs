@@ -34,6 +34,10 @@ const RESET_LIMIT: Duration = Duration::from_secs(10);
 /// A pause ends after so long at most: who waits looks again.
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
+/// How long a card whose time moves by calls may take for an answer: in a network its time stands still until all other clients call,
+/// too, and they may be started by hand. A server that ends closes its socket, which is noticed at once.
+const STEP_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A card of another program, open.
 #[derive(Debug)]
 pub struct UserCard {
@@ -78,6 +82,9 @@ impl UserCard {
         let info = client.info()?;
         let registers = client.region(REGISTERS)?.bytes;
         let time_moves_by_calls = info.regions > TIME && has_steps(&mut client)?;
+        if time_moves_by_calls {
+            client.set_limit(STEP_LIMIT);
+        }
         let mut ids = [0; 4];
         client.read(CONFIG, 0, &mut ids)?;
         let vectors = client.interrupts(MSIX)?;
@@ -189,9 +196,14 @@ impl Bar for UserCard {
         Ok(value)
     }
 
-    /// Posted, as on a bus.
+    /// Posted, as on a bus. On a card whose time moves by calls, the write has ended: when a later look at memory finds what the card
+    /// wrote meanwhile does not depend on the speed of the server.
     fn write32(&mut self, address: u32, value: u32) -> Result<()> {
         self.in_bar("write", address)?;
+        if self.time_moves_by_calls {
+            let written = self.client.write(REGISTERS, address.into(), &value.to_le_bytes());
+            return written.map_err(|error| of_register(error, "write", address));
+        }
         self.client.post(REGISTERS, address.into(), &value.to_le_bytes())
     }
 }

@@ -97,6 +97,11 @@ impl Client {
         &self.server
     }
 
+    /// Bounds every wait from now on.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = limit;
+    }
+
     /// Ends the use of the card, and returns the error that says so: now and for every later call.
     pub fn lost(&mut self, why: impl Into<String>) -> Error {
         let why = self.gone.get_or_insert(why.into()).clone();

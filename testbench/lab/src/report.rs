@@ -15,6 +15,7 @@ mod put_packet;
 mod rvma;
 mod rvma_network;
 mod rvma_vs_rdma;
+mod scale;
 mod spin;
 mod suites;
 
@@ -74,6 +75,10 @@ const MOST_STRAIGHT_CPI: f64 = 1.15;
 const MOST_CPI: f64 = 1.30;
 /// The least speed of the simulation of the default configuration.
 const LEAST_SPEED: f64 = 100_000.0;
+
+/// Two ranks of four NICs over one of eight, and what of their time is not the NICs'.
+const LEAST_RANK_SPEEDUP: f64 = 1.8;
+const MOST_SYNC_OVERHEAD: f64 = 0.05;
 
 /// Keys of [`verilog`] and [`simulation`].
 const VERILOG: &[&str] =
@@ -190,6 +195,14 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     if arguments.wants(host::KEYS) {
         progress("a served NIC of configuration `sim`");
         report.enter(host::KEYS, host::measure());
+    }
+    if arguments.wants(scale::EQUAL) {
+        progress("networks on 1, 2 and 4 ranks");
+        report.enter(scale::EQUAL, scale::equal());
+    }
+    if arguments.wants(scale::TIMES) {
+        progress("a network of eight NICs on 1 and 2 ranks");
+        report.enter(scale::TIMES, scale::times());
     }
     if arguments.wants(hpu::CYCLES) || arguments.wants(hpu::CPI) || arguments.wants(&["hpu.bench"]) {
         progress("the handler processor alone");
@@ -334,6 +347,7 @@ fn complaints(report: &Report) -> Vec<String> {
     most("throughput.stream_bubbles", 0.0);
     most("throughput.placement_lag", MOST_LAG);
     most("hpu.start_cycles", 1.0);
+    most("scale.sync_overhead", MOST_SYNC_OVERHEAD);
     most("host.ring_put_cycles", MOST_RING);
     most("host.ring_frame_cycles", MOST_RING);
     most("hpu.switch_cycles", MOST_SWITCH);
@@ -359,6 +373,7 @@ fn complaints(report: &Report) -> Vec<String> {
             complaints.push(format!("{key} is {value:.2}, the least is {limit}"));
         }
     };
+    least("scale.rtl_speedup_2_ranks", LEAST_RANK_SPEEDUP);
     least("sim.cycles_per_second", LEAST_SPEED);
     least("host.send_frame_1500_bits_per_cycle", LEAST_FRAMES);
     least("host.frame_receive_1500_bits_per_cycle", LEAST_FRAMES);
@@ -369,6 +384,9 @@ fn complaints(report: &Report) -> Vec<String> {
     put_context::KEYS.iter().for_each(|key| least(key, LEAST_PUT_CONTEXT));
     LEAST_GOODPUT.into_iter().for_each(|(key, limit)| least(key, limit));
     least("throughput.pingpong_1024_bits_per_cycle", LEAST_ECHO);
+    if report.tree.get("scale").and_then(|scale| scale.get("ranks_equal")) == Some(&Value::Bool(false)) {
+        complaints.push("the result of a network depends on the number of ranks".into());
+    }
     if number("area.verilog_modules") != number("area.verilog_modules_4_hpus") {
         complaints.push("the number of modules grows with the number of HPUs".into());
     }
@@ -409,5 +427,13 @@ mod tests {
         assert_eq!(complaints(&report).len(), 3);
         report.enter(&[], Ok(vec![Figure::new("hpu.cpi.filtering", 1.16, ""), Figure::new("hpu.cpi.crc32", 1.16, "")]));
         assert_eq!(complaints(&report).len(), 4);
+        let figures = |equal: bool, speedup: f64, overhead: f64| {
+            let times = [Figure::new(scale::TIMES[0], speedup, ""), Figure::new(scale::TIMES[1], overhead, "")];
+            Ok(Vec::from([Figure::new(scale::EQUAL[0], equal, "")]).into_iter().chain(times).collect())
+        };
+        report.enter(&[], figures(true, 1.8, 0.05));
+        assert_eq!(complaints(&report).len(), 4);
+        report.enter(&[], figures(false, 1.79, 0.06));
+        assert_eq!(complaints(&report).len(), 7);
     }
 }

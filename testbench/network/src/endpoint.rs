@@ -45,6 +45,22 @@ pub trait Endpoint {
 
     /// What the endpoint reports.
     fn report(&self) -> Report;
+
+    /// Whether the endpoint has a reason for the network to begin: one of a network suffices.
+    fn ready(&self) -> bool {
+        true
+    }
+
+    /// The network begins.
+    fn begin(&mut self) {}
+
+    /// The network has ended: what was recorded is written.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Values of a host's program, in its own order.

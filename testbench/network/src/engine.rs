@@ -10,9 +10,13 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// Femtoseconds of a nanosecond.
 pub const NANOSECOND: i64 = 1_000_000;
+
+/// Time between two looks whether the network has a reason to begin.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The shim. The headers are no units of their own.
 const SHIM: [(&str, &str); 7] = [
@@ -377,6 +381,35 @@ impl Network {
         // SAFETY: the tables live until the call returns, and the endpoints as long as `network`, which removes the shim's network first.
         check(&ranks.shim, unsafe { (ranks.shim.create)(&raw) })?;
         Ok(network)
+    }
+
+    /// Waits until a node of any rank has a reason to begin, and tells all nodes.
+    ///
+    /// # Errors
+    /// MPI refuses.
+    pub fn begin(&mut self) -> Result<()> {
+        loop {
+            let mut ready = [self.held.iter().flatten().filter(|held| held.endpoint.ready()).count() as u64];
+            self.ranks.sum(&mut ready)?;
+            if ready != [0] {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.held.iter_mut().flatten().for_each(|held| held.endpoint.begin());
+        Ok(())
+    }
+
+    /// Ends all nodes of this rank: what was recorded is written. Nothing is simulated after this.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn finish(&mut self) -> Result<()> {
+        let mut nodes = self.held.iter_mut().enumerate();
+        nodes.try_for_each(|(node, held)| match held {
+            Some(held) => held.endpoint.finish().with_context(|| format!("node {node}")),
+            None => Ok(()),
+        })
     }
 
     /// Simulates up to this cycle of the nodes' clock.

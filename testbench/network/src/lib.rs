@@ -1,8 +1,8 @@
 //! Networks of cycle-accurate NICs on ns-3 and MPI.
 //!
 //! A [`Network`](engine::Network) has switches and cables, which ns-3 simulates, and nodes, whose endpoints are written in Rust: a
-//! Verilated NIC with its host's program ([`rtl`]), or a stand-in ([`stand_in`]). One process simulates all of it, or several ranks of
-//! MPI a part each; the results are the same to the femtosecond.
+//! Verilated NIC with its host's program or with a socket for one ([`rtl`]), or a stand-in ([`stand_in`]). One process simulates all of
+//! it, or several ranks of MPI a part each; the results are the same to the femtosecond.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -11,8 +11,10 @@
 //! | [`topology`] | switches, cables, shortest paths, and the parts that ranks get |
 //! | [`engine`] | compiles and opens the shim on ns-3; the network of this process |
 //! | [`endpoint`] | what an endpoint is |
-//! | [`rtl`] | a Verilated NIC with the program of its host |
+//! | [`rtl`] | a Verilated NIC with the program of its host, or served |
+//! | [`served`] | the sockets of served NICs, and what moves their time |
 //! | [`programs`] | programs of hosts |
+//! | [`noise`] | pauses of hosts |
 //! | [`stand_in`] | a node without a NIC |
 //! | [`abi`] | the C ABI of engine and endpoint |
 //!
@@ -34,9 +36,11 @@ extern crate spindle_testing;
 pub mod abi;
 pub mod endpoint;
 pub mod engine;
+pub mod noise;
 pub mod programs;
 pub mod rtl;
 pub mod run;
+pub mod served;
 pub mod stand_in;
 pub mod study;
 pub mod topology;

@@ -3,9 +3,11 @@
 use anyhow::{anyhow, Context, Result};
 use clap::Parser;
 use serde_json::json;
+use spindle_cli::fate_file::fate_path;
 use spindle_network::engine::Ranks;
 use spindle_network::run::{self, Options, Unfinished, REACHED};
-use spindle_network::study::Study;
+use spindle_network::served::remove_sockets;
+use spindle_network::study::{Nodes, Study};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +22,12 @@ struct Arguments {
     #[arg(long, value_name = "RESULT.json")]
     out: Option<PathBuf>,
     /// Record a wave of a node's NIC: FST if the file's name ends in .fst, else VCD.
-    #[arg(long, value_name = "NODE=FILE", value_parser = wave)]
+    #[arg(long, value_name = "NODE=FILE", value_parser = file_of_node)]
     wave: Vec<(u32, PathBuf)>,
+    /// Write what became of each frame that a node's NIC took: CSV if the file's name ends in .csv, a line of JSON for each frame if it
+    /// ends in .json or .jsonl.
+    #[arg(long, value_name = "NODE=FILE", value_parser = fates_of_node)]
+    fates: Vec<(u32, PathBuf)>,
     /// Check the study, and simulate nothing.
     #[arg(long)]
     check: bool,
@@ -30,10 +36,16 @@ struct Arguments {
     quiet: bool,
 }
 
-fn wave(text: &str) -> Result<(u32, PathBuf), String> {
+fn file_of_node(text: &str) -> Result<(u32, PathBuf), String> {
     let parts = text.split_once('=').and_then(|(node, file)| Some((node.parse().ok()?, file)));
     let (node, file) = parts.filter(|(_, file)| !file.is_empty()).ok_or("write the node's number, `=` and a file")?;
     Ok((node, file.into()))
+}
+
+fn fates_of_node(text: &str) -> Result<(u32, PathBuf), String> {
+    let (node, path) = file_of_node(text)?;
+    fate_path(&path.to_string_lossy()).map_err(|error| format!("{error:#}"))?;
+    Ok((node, path))
 }
 
 /// This rank has said what went wrong.
@@ -81,7 +93,8 @@ fn share_cores(local: Option<u32>) -> Result<()> {
 fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
     let same = |error| Failure { error, same: true };
     let study = Study::read(&arguments.study).map_err(same)?;
-    let options = Options { waves: arguments.wave.clone(), progress: !arguments.quiet };
+    let (waves, fates) = (arguments.wave.clone(), arguments.fates.clone());
+    let options = Options { waves, fates, progress: !arguments.quiet };
     if arguments.check {
         run::check(&study, &options, 1).map_err(same)?;
         println!("{}: {} nodes, {} switches", study.name, study.topology.nodes.len(), study.topology.switches);
@@ -92,8 +105,10 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
         ranks.leave();
         same(error)
     })?;
-    if let Some(rank) = rank {
-        tell_the_end(rank).map_err(same)?;
+    match (rank, &study.nodes) {
+        (Some(rank), _) => tell_the_end(rank).map_err(same)?,
+        (None, Nodes::Served { .. }) => leave_no_sockets().map_err(same)?,
+        (None, _) => {}
     }
     let own = |error| Failure { error, same: false };
     let (outcome, speed) = run::run(&study, &options, ranks).map_err(|error| {
@@ -130,7 +145,21 @@ fn tell_the_end(rank: u32) -> Result<()> {
                      stopped"
                 );
             }
+            remove_sockets();
             std::process::exit(128 + signal_hook::consts::SIGTERM);
+        }
+    });
+    Ok(())
+}
+
+/// A run that the user stops removes its sockets.
+fn leave_no_sockets() -> Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM])?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            remove_sockets();
+            eprintln!("spindle network: stopped after cycle {}", REACHED.load(Ordering::Relaxed));
+            std::process::exit(128 + signal);
         }
     });
     Ok(())

@@ -86,6 +86,7 @@ impl Puts {
         let (mut came, mut sum, mut last) = (0, 0, 0);
         for k in 0..self.messages {
             let Some(to) = self.pattern.target(host.number, k, host.nodes) else { continue };
+            host.pause();
             let data = data(host.number, k, self.bytes);
             let from = host.device.memory.alloc(self.bytes, 64)?;
             host.device.memory.write(from, &data)?;

@@ -5,8 +5,9 @@ use crate::engine::{Counts, Network, Ranks, NANOSECOND};
 use crate::rtl::{Rtl, Setting};
 use crate::stand_in::StandIn;
 use crate::study::{Nodes, Study};
-use anyhow::{bail, ensure, Context, Result};
+use anyhow::{ensure, Context, Result};
 use serde::Serialize;
+use spindle_contract::params::Config;
 use spindle_harness::Progress;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,8 @@ impl std::error::Error for Unfinished {}
 pub struct Options {
     /// Waves: node and file.
     pub waves: Vec<(u32, PathBuf)>,
+    /// Tables of what became of the frames that a NIC took: node and file.
+    pub fates: Vec<(u32, PathBuf)>,
     /// Lines of progress on standard error.
     pub progress: bool,
 }
@@ -86,7 +89,7 @@ pub struct Speed {
     pub ranks: u32,
     /// Nanoseconds by which ranks may differ; 0 for one rank.
     pub lookahead_ns: f64,
-    /// Seconds from the first cycle to the last.
+    /// Seconds from the first cycle to the last, those in which clients of served NICs compute included.
     pub seconds: f64,
     /// Cycles of all nodes in a second.
     pub node_cycles_per_second: f64,
@@ -101,6 +104,7 @@ pub static REACHED: AtomicU64 = AtomicU64::new(0);
 fn value_names(nodes: &Nodes) -> &'static [&'static str] {
     match nodes {
         Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
+        Nodes::Served { .. } => &["clients"],
         Nodes::StandIns(_) => &["asked", "answered", "repeated"],
     }
 }
@@ -108,19 +112,30 @@ fn value_names(nodes: &Nodes) -> &'static [&'static str] {
 /// What of a study and its options can be wrong for a number of ranks, before a rank begins: the same sentence on every rank.
 ///
 /// # Errors
-/// There are too many ranks; a wave of no Verilated NIC is wanted.
+/// There are too many ranks; a wave or fates of no Verilated NIC are wanted, or two of a node.
 pub fn check(study: &Study, options: &Options, ranks: u32) -> Result<()> {
     study.topology.partition(ranks)?;
-    for (node, path) in &options.waves {
-        let count = study.topology.nodes.len();
-        ensure!((*node as usize) < count, "a wave of node {node}, and there are {count} nodes, from 0 on");
-        ensure!(
-            matches!(study.nodes, Nodes::Nics { .. }),
-            "{}: a stand-in has no waves; use kind = \"nic\"",
-            path.display()
-        );
+    let count = study.topology.nodes.len();
+    for (what, wanted) in [("a wave", &options.waves), ("fates", &options.fates)] {
+        for (i, (node, path)) in wanted.iter().enumerate() {
+            ensure!((*node as usize) < count, "{what} of node {node}, and there are {count} nodes, from 0 on");
+            ensure!(
+                !matches!(study.nodes, Nodes::StandIns(_)),
+                "{}: a stand-in has no waves and no fates; use kind = \"nic\" or kind = \"served\"",
+                path.display()
+            );
+            ensure!(
+                wanted[..i].iter().all(|(other, _)| other != node),
+                "{what} of node {node} twice; name each node once"
+            );
+        }
     }
     Ok(())
+}
+
+/// The file of a node.
+fn file_of(files: &[(u32, PathBuf)], node: u32) -> Option<PathBuf> {
+    files.iter().find(|(number, _)| *number == node).map(|(_, path)| path.clone())
 }
 
 /// Runs a study on these ranks, each of which calls this.
@@ -130,7 +145,7 @@ pub fn check(study: &Study, options: &Options, ranks: u32) -> Result<()> {
 pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, Speed)> {
     check(study, options, ranks.ranks)?;
     let source = match &study.nodes {
-        Nodes::Nics { config, .. } => {
+        Nodes::Nics { config, .. } | Nodes::Served { config, .. } => {
             let source = spindle_sim::source(config)?;
             // Built once, with its progress.
             spindle_sim::model(&source, &Progress::stderr("spindle network"))?;
@@ -138,18 +153,30 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
         }
         Nodes::StandIns(_) => None,
     };
+    let setting = |node: u32, config: &Config, host_latency: (u64, u64)| -> Result<Setting> {
+        Ok(Setting {
+            config: *config,
+            source: source.clone().context("a NIC without its Verilog")?,
+            nodes: study.topology.nodes.len(),
+            host_latency,
+            wave: file_of(&options.waves, node),
+            fates: file_of(&options.fates, node),
+            noise: study.noise,
+        })
+    };
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
-        match (&study.nodes, &source) {
-            (Nodes::Nics { config, puts, host_latency }, Some(source)) => {
-                let wave = options.waves.iter().find(|(number, _)| *number == node).map(|(_, path)| path.clone());
-                let (config, source, nodes) = (**config, source.clone(), study.topology.nodes.len());
-                let setting = Setting { config, source, nodes, host_latency: *host_latency, wave };
-                let nic = Rtl::new(node as usize, &setting, puts.program()).with_context(|| format!("node {node}"))?;
-                Ok(Box::new(nic))
+        let named = || format!("node {node}");
+        Ok(match &study.nodes {
+            Nodes::Nics { config, puts, host_latency } => {
+                let setting = setting(node, config, *host_latency)?;
+                Box::new(Rtl::new(node as usize, &setting, puts.program()).with_context(named)?)
             }
-            (Nodes::StandIns(options), _) => Ok(Box::new(StandIn::new(node, *options))),
-            (Nodes::Nics { .. }, None) => bail!("a NIC without its Verilog"),
-        }
+            Nodes::Served { config, serving, host_latency } => {
+                let setting = setting(node, config, *host_latency)?;
+                Box::new(Rtl::serve(node as usize, &setting, serving)?)
+            }
+            Nodes::StandIns(options) => Box::new(StandIn::new(node, *options)),
+        })
     };
     let network = Network::new(ranks, &study.topology, study.physics, endpoint)?;
     simulate(study, options, network)
@@ -157,6 +184,13 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
 
 fn simulate(study: &Study, options: &Options, mut network: Network) -> Result<(Outcome, Speed)> {
     let (window, nodes, ranks) = (study.physics.window, study.topology.nodes.len(), network.ranks());
+    if let (Nodes::Served { serving, .. }, true, 0) = (&study.nodes, options.progress, ranks.rank) {
+        eprintln!(
+            "spindle network: {nodes} nodes are served, node 0 at {}; the run ends when the clients of all have left",
+            serving.socket(0).display()
+        );
+    }
+    network.begin()?;
     let start = Instant::now();
     let mut shown = start;
     let mut cycles = 0;
@@ -195,6 +229,7 @@ fn simulate(study: &Study, options: &Options, mut network: Network) -> Result<(O
         node_cycles_per_second: (cycles * nodes as u64) as f64 / seconds,
         overhead: 1.0 - network.busy()? / (f64::from(ranks.ranks) * seconds),
     };
+    network.finish()?;
     Ok((outcome(study, cycles, frames, &reports), speed))
 }
 
@@ -205,8 +240,12 @@ fn unfinished(study: &Study, reports: &[Report], cycles: u64) -> String {
     if running.len() > NAMED {
         names.push_str(&format!(" and {} others", running.len() - NAMED));
     }
+    let (what, end) = match study.nodes {
+        Nodes::Served { .. } => ("clients", "left"),
+        Nodes::Nics { .. } | Nodes::StandIns(_) => ("programs", "ended"),
+    };
     format!(
-        "{}: after {cycles} cycles the programs of nodes {names} have not ended; give the study more `cycles` in [run]",
+        "{}: after {cycles} cycles the {what} of nodes {names} have not {end}; give the study more `cycles` in [run]",
         study.name
     )
 }

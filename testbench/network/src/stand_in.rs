@@ -2,6 +2,7 @@
 //! the same on any number of ranks, and loads networks of thousands of nodes.
 
 use crate::endpoint::{Endpoint, Frame, Log, Report, VALUES};
+use crate::noise::Noise;
 use anyhow::{ensure, Result};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,6 +34,13 @@ pub struct Options {
     pub timeout: u64,
     /// Seed of its choices.
     pub seed: u64,
+    /// Pauses of its host, which asks nothing meanwhile; answers are the NIC's.
+    pub noise: Option<Noise>,
+}
+
+/// The cycle in which the host of a node goes on.
+fn goes_on(options: &Options, node: u32, cycle: u64) -> u64 {
+    options.noise.map_or(cycle, |noise| noise.goes_on(node, cycle))
 }
 
 #[derive(Clone, Copy)]
@@ -58,6 +66,8 @@ pub struct StandIn {
     log: Log,
     /// The question that waits for its answer.
     waiting: Option<Question>,
+    /// Cycle in which it asks next, `u64::MAX` if an answer comes first or all is asked.
+    asks_at: u64,
     asked: u64,
     answers: u64,
     again: u64,
@@ -69,6 +79,7 @@ impl StandIn {
     pub fn new(node: u32, options: Options) -> Self {
         let random = (u64::from(node) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ options.seed;
         let done = (options.asks == 0).then_some(0);
+        let asks_at = if options.asks > 0 { goes_on(&options, node, 0) } else { u64::MAX };
         StandIn {
             node,
             options,
@@ -80,6 +91,7 @@ impl StandIn {
             free: 0,
             log: Log::default(),
             waiting: None,
+            asks_at,
             asked: 0,
             answers: 0,
             again: 0,
@@ -114,6 +126,7 @@ impl StandIn {
             None => ((u64::from(self.node) + 1 + self.draw() % others) % u64::from(self.options.nodes)) as u32,
         };
         self.asked += 1;
+        self.asks_at = u64::MAX;
         self.put(cycle, to, number);
     }
 
@@ -135,7 +148,10 @@ impl StandIn {
                 self.waiting = None;
                 self.answers += 1;
                 match self.asked < self.options.asks {
-                    true => self.ask(cycle + 1),
+                    true => match goes_on(&self.options, self.node, cycle + 1) {
+                        at if at == cycle + 1 => self.ask(at),
+                        at => self.asks_at = at,
+                    },
                     false => self.done = Some(cycle),
                 }
             }
@@ -145,10 +161,9 @@ impl StandIn {
 
     /// The next cycle in which it does something.
     fn next(&self) -> u64 {
-        let begins = if self.asked == 0 && self.options.asks > 0 { self.cycle } else { u64::MAX };
         let comes = self.inbox.first_key_value().map_or(u64::MAX, |((cycle, _), _)| *cycle);
         let again = self.waiting.map_or(u64::MAX, |asked| asked.again);
-        begins.min(comes).min(again)
+        self.asks_at.min(comes).min(again)
     }
 }
 
@@ -160,7 +175,7 @@ impl Endpoint for StandIn {
                 break;
             }
             self.cycle = at;
-            if self.asked == 0 && self.options.asks > 0 {
+            if self.asks_at <= at {
                 self.ask(at);
             }
             while self.inbox.first_key_value().is_some_and(|((cycle, _), _)| *cycle <= at) {

@@ -1,8 +1,10 @@
 //! Studies: what a network is, what its nodes do, and how long, in TOML. Errors name file and line.
 
 use crate::engine::{Physics, Routing, NANOSECOND};
+use crate::noise::Noise;
 use crate::programs::{Pattern, Puts};
 use crate::rtl;
+use crate::served::{Serving, Time, NODE};
 use crate::stand_in;
 use crate::topology::{Shape, Topology};
 use anyhow::{bail, Context, Result};
@@ -23,6 +25,8 @@ pub struct Study {
     pub physics: Physics,
     /// What the nodes are.
     pub nodes: Nodes,
+    /// Pauses of hosts.
+    pub noise: Option<Noise>,
     /// Cycles after which programs that have not ended are given up.
     pub cycles: u64,
 }
@@ -39,6 +43,15 @@ pub enum Nodes {
         /// Cycles of host memory's answers, least and most.
         host_latency: (u64, u64),
     },
+    /// Verilated NICs for programs of other processes.
+    Served {
+        /// Their configuration.
+        config: Box<Config>,
+        /// Where, and what moves their time.
+        serving: Serving,
+        /// Cycles of host memory's answers, least and most.
+        host_latency: (u64, u64),
+    },
     /// Stand-ins.
     StandIns(stand_in::Options),
 }
@@ -52,7 +65,8 @@ struct File {
     #[serde(default)]
     switches: Switches,
     nodes: NodeTable,
-    program: ProgramTable,
+    program: Option<Spanned<ProgramTable>>,
+    noise: Option<NoiseTable>,
     #[serde(default)]
     run: RunTable,
 }
@@ -141,6 +155,7 @@ impl Default for Switches {
 #[serde(rename_all = "snake_case")]
 enum NodeKind {
     Nic,
+    Served,
     StandIn,
 }
 
@@ -153,6 +168,8 @@ struct NodeTable {
     host_cycles: Option<Spanned<[u64; 2]>>,
     latency_cycles: Option<Spanned<u64>>,
     window_cycles: Option<Spanned<u64>>,
+    sockets: Option<Spanned<String>>,
+    time: Option<Spanned<Time>>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -173,6 +190,14 @@ struct ProgramTable {
     answer_bytes: Option<Spanned<u32>>,
     timeout_cycles: Option<Spanned<u64>>,
     to: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoiseTable {
+    every_cycles: Spanned<u64>,
+    pause_cycles: Spanned<[u64; 2]>,
+    seed: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -242,11 +267,11 @@ impl Study {
             Ok(file) => file,
             Err(error) => bail!("{}", at(error.span().map_or(0, |span| span.start), error.message())),
         };
-        study(name, &file).map_err(|Wrong(span, words)| anyhow::anyhow!("{}", at(span.start, &words)))
+        study(name, text, &file).map_err(|Wrong(span, words)| anyhow::anyhow!("{}", at(span.start, &words)))
     }
 }
 
-fn study(name: &str, file: &File) -> Result<Study, Wrong> {
+fn study(name: &str, text: &str, file: &File) -> Result<Study, Wrong> {
     let shape = shape(&file.topology)?;
     let kind_span = file.topology.kind.span();
     let topology = Topology::new(&shape).map_err(|error| Wrong(kind_span.clone(), format!("{error:#}")))?;
@@ -263,9 +288,11 @@ fn study(name: &str, file: &File) -> Result<Study, Wrong> {
     }
     let config = config(&file.nodes)?;
     let physics = physics(file, &config)?;
-    let nodes = nodes(file, config, count)?;
+    let noise = file.noise.as_ref().map(|table| noise(table, file.run.seed)).transpose()?;
+    let place = |span: Range<usize>| format!("{name}:{}", line(text, span.start));
+    let nodes = nodes(file, config, count, noise, &place)?;
     let cycles = bounded(&file.run.cycles, 1, MOST_CYCLES, "cycles of a run")?;
-    Ok(Study { name: name.into(), topology, physics, nodes, cycles })
+    Ok(Study { name: name.into(), topology, physics, nodes, noise, cycles })
 }
 
 /// A key that the kind of the table needs.
@@ -413,9 +440,69 @@ fn physics(file: &File, config: &Config) -> Result<Physics, Wrong> {
     })
 }
 
-fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
+fn noise(table: &NoiseTable, seed: u64) -> Result<Noise, Wrong> {
+    let every = bounded(&table.every_cycles, 2, MOST_CYCLES, "cycles between pauses")?;
+    let [least, most] = *table.pause_cycles.get_ref();
+    if least == 0 || least > most || most > every / 2 {
+        let words = format!(
+            "pauses of {least} to {most} cycles; choose at least 1, the smaller number first, and at most {}, half of `every_cycles`",
+            every / 2
+        );
+        return Err(Wrong(table.pause_cycles.span(), words));
+    }
+    Ok(Noise { every, least, most, seed: table.seed.unwrap_or(seed) })
+}
+
+/// The configuration's NICs: there are not too many, and memory answers in time.
+fn nics(nodes: &NodeTable, count: usize) -> Result<(u64, u64), Wrong> {
+    if count > rtl::MOST {
+        let words = format!("{count} NICs; a network has at most {}: use `stand_in`", rtl::MOST);
+        return Err(Wrong(nodes.kind.span(), words));
+    }
+    let [least, most] = nodes.host_cycles.as_ref().map_or([80, 80], |cycles| *cycles.get_ref());
+    if let Some(cycles) = nodes.host_cycles.as_ref().filter(|_| least == 0 || least > most) {
+        let words = format!(
+            "answers of host memory after {least} to {most} cycles; choose at least 1, the smaller number first"
+        );
+        return Err(Wrong(cycles.span(), words));
+    }
+    Ok((least, most))
+}
+
+fn nodes(
+    file: &File,
+    config: Config,
+    count: usize,
+    noise: Option<Noise>,
+    place: &dyn Fn(Range<usize>) -> String,
+) -> Result<Nodes, Wrong> {
     let File { nodes, program, run, .. } = file;
     let kind = *nodes.kind.get_ref();
+    if kind == NodeKind::Served {
+        let what = "a `served` NIC";
+        unused(&nodes.latency_cycles, "latency_cycles", what)?;
+        if let Some(program) = program {
+            let words = "the programs of `served` NICs are their clients; leave `[program]` out";
+            return Err(Wrong(program.span(), words.into()));
+        }
+        let host_latency = nics(nodes, count)?;
+        let sockets = needed(&nodes.sockets, "sockets", nodes.kind.span(), what)?.clone();
+        let span = nodes.sockets.as_ref().map_or(nodes.kind.span(), Spanned::span);
+        if sockets.is_empty() {
+            let words =
+                format!("sockets without a name; give a folder, or a path with {NODE} for the number of the node");
+            return Err(Wrong(span, words));
+        }
+        let time = nodes.time.as_ref().map_or(Time::Step, |time| *time.get_ref());
+        let serving = Serving { sockets, time, place: place(span) };
+        return Ok(Nodes::Served { config: Box::new(config), serving, host_latency });
+    }
+    let what = if kind == NodeKind::Nic { "a `nic` that puts" } else { "a `stand_in` that asks" };
+    unused(&nodes.sockets, "sockets", what)?;
+    unused(&nodes.time, "time", what)?;
+    let Some(program) = program.as_ref().map(Spanned::get_ref) else {
+        return Err(Wrong(nodes.kind.span(), format!("{what} needs `[program]`; add the table")));
+    };
     let fits = matches!(
         (kind, program.kind.get_ref()),
         (NodeKind::Nic, ProgramKind::Puts) | (NodeKind::StandIn, ProgramKind::Asks)
@@ -425,33 +512,21 @@ fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
         return Err(Wrong(program.kind.span(), words.into()));
     }
     if kind == NodeKind::Nic {
-        let what = "a `nic` that puts";
         unused(&nodes.latency_cycles, "latency_cycles", what)?;
         unused(&program.answer_bytes, "answer_bytes", what)?;
         unused(&program.timeout_cycles, "timeout_cycles", what)?;
         unused(&program.to, "to", what)?;
-        if count > rtl::MOST {
-            let words = format!("{count} NICs; a network has at most {}: use `stand_in`", rtl::MOST);
-            return Err(Wrong(nodes.kind.span(), words));
-        }
         let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
         let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
         let pattern = *needed(&program.pattern, "pattern", program.kind.span(), "a program of puts")?;
-        let [least, most] = nodes.host_cycles.as_ref().map_or([80, 80], |cycles| *cycles.get_ref());
-        if let Some(cycles) = nodes.host_cycles.as_ref().filter(|_| least == 0 || least > most) {
-            let words = format!(
-                "answers of host memory after {least} to {most} cycles; choose at least 1, the smaller number first"
-            );
-            return Err(Wrong(cycles.span(), words));
-        }
+        let host_latency = nics(nodes, count)?;
         let start = program
             .start
             .as_ref()
             .map_or(Ok(START), |start| bounded(start, 0, MOST_CYCLES, "cycles before messages"))?;
         let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start };
-        return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency: (least, most) });
+        return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency });
     }
-    let what = "a `stand_in` that asks";
     unused(&nodes.host_cycles, "host_cycles", what)?;
     unused(&program.pattern, "pattern", what)?;
     unused(&program.start, "start", what)?;
@@ -473,6 +548,7 @@ fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
         beat: BEAT_BYTES as u32,
         timeout: value(&program.timeout_cycles, 20_000, "cycles until a question is asked again")?,
         seed: run.seed,
+        noise,
     }))
 }
 
@@ -511,7 +587,7 @@ mod tests {
     #[test]
     fn no_value_of_a_line_does_more_than_be_refused() {
         let mut texts = vec![STUDY.to_string()];
-        for name in ["incast16.toml", "asks1024.toml"] {
+        for name in ["incast16.toml", "asks1024.toml", "served4.toml"] {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies").join(name);
             texts.push(std::fs::read_to_string(path).unwrap());
         }
@@ -522,7 +598,8 @@ mod tests {
         ] {
             let more = "\n[cables]\ngbps = 1.5\nlong_ns = 3\noverhead_bytes = 1\n[switches]\nqueue_bytes = 1\nstore = true\n\
                         [nodes]\nkind = 'stand_in'\nlatency_cycles = 1\n[program]\nkind = 'asks'\nmessages = 1\nbytes = 1\n\
-                        to = 0\nanswer_bytes = 1\ntimeout_cycles = 9\n[run]\nseed = 3\ncycles = 99\n";
+                        to = 0\nanswer_bytes = 1\ntimeout_cycles = 9\n[noise]\nevery_cycles = 1000\npause_cycles = [1, 1]\n\
+                        [run]\nseed = 3\ncycles = 99\n";
             texts.push(format!("[topology]\nkind = '{kind}'\n{keys}{more}"));
         }
         let values = [
@@ -565,6 +642,30 @@ mod tests {
     }
 
     #[test]
+    fn served_nodes_have_sockets_and_no_program() {
+        let text = "[topology]\nkind = 'star'\nnodes = 3\n\n[nodes]\nkind = 'served'\nsockets = '/run/cards'\n";
+        let study = Study::parse("a.toml", text).unwrap();
+        let Nodes::Served { serving, host_latency, .. } = study.nodes else { panic!("{:?}", study.nodes) };
+        let wanted = Serving { sockets: "/run/cards".into(), time: Time::Step, place: "a.toml:7".into() };
+        assert_eq!((serving, host_latency), (wanted, (80, 80)));
+        let refused = |from: &str, to: &str, wanted: &str| {
+            let error = format!("{:#}", Study::parse("a.toml", &text.replacen(from, to, 1)).unwrap_err());
+            assert!(error.starts_with(wanted) && !error.contains('\n'), "{error}");
+        };
+        refused("sockets = '/run/cards'", "", "a.toml:6: a `served` NIC needs `sockets`");
+        refused("'/run/cards'", "''", "a.toml:7: sockets without a name");
+        refused(
+            "'/run/cards'",
+            "'a'\nlatency_cycles = 9",
+            "a.toml:8: `latency_cycles` means nothing for a `served` NIC",
+        );
+        refused("'/run/cards'", "'a'\ntime = 'slow'", "a.toml:8: unknown variant `slow`");
+        refused("nodes = 3", "nodes = 300", "a.toml:6: 300 NICs");
+        refused("'served'", "'nic'", "a.toml:7: `sockets` means nothing");
+        refused("'served'\nsockets = '/run/cards'", "'nic'", "a.toml:6: a `nic` that puts needs `[program]`");
+    }
+
+    #[test]
     fn errors_name_file_line_and_what_to_do() {
         let refused = |from: &str, to: &str, wanted: &str| {
             assert!(STUDY.contains(from), "{from}");
@@ -593,6 +694,17 @@ mod tests {
             "a.toml:12: frames are marked from 11",
         );
         refused("'puts'", "'asks'", "hosts with a `nic` run `puts`");
+        refused("'nic'", "'served'", "a.toml:10: the programs of `served` NICs are their clients");
+        refused("'sim'", "'sim'\nsockets = '/run'", "a.toml:9: `sockets` means nothing for a `nic` that puts");
+        refused("'sim'", "'sim'\ntime = 'free'", "a.toml:9: `time` means nothing for a `nic` that puts");
+        refused("[program]", "[noise]\nevery_cycles = 9\n[program]", "a.toml:10: missing field `pause_cycles`");
+        refused("[program]", "[noise]\npause_cycles = [1, 2]\n[program]", "a.toml:10: missing field `every_cycles`");
+        refused(
+            "[program]",
+            "[noise]\nevery_cycles = 9\npause_cycles = [1, 5]\n[program]",
+            "a.toml:12: pauses of 1 to 5 cycles",
+        );
+        refused("[program]", "[noise]\nevery_cycle = 9\n[program]", "a.toml:11: unknown field `every_cycle`");
         refused("[program]", "[cable]\n[program]", "unknown field `cable`");
         refused("[program]", "[program", "a.toml:10");
     }

@@ -137,12 +137,16 @@ fn on_the_wire() -> Vec<Seen> {
     seen
 }
 
+fn setting() -> Setting {
+    let (config, source, host_latency) = (CONFIG, source().clone(), (80, 80));
+    Setting { config, source, nodes: 2, host_latency, wave: None, fates: None, noise: None }
+}
+
 /// In a network of ns-3.
 fn in_a_network(shape: &Shape, physics: Physics) -> Vec<Seen> {
     let all: Arc<Mutex<Vec<Seen>>> = Arc::new(Mutex::new(vec![Seen::default(); 2]));
     let endpoint = |node: u32| -> anyhow::Result<Box<dyn Endpoint>> {
-        let setting =
-            Setting { config: CONFIG, source: source().clone(), nodes: 2, host_latency: (80, 80), wave: None };
+        let setting = setting();
         let all = all.clone();
         let program = move |host: &mut Host| -> anyhow::Result<[u64; VALUES]> {
             let number = host.number;
@@ -214,8 +218,7 @@ fn a_program_that_fails_ends_the_network_with_its_words() {
     }
     let run = |program: fn(&mut Host) -> anyhow::Result<[u64; VALUES]>| {
         let endpoint = |node: u32| -> anyhow::Result<Box<dyn Endpoint>> {
-            let setting =
-                Setting { config: CONFIG, source: source().clone(), nodes: 2, host_latency: (80, 80), wave: None };
+            let setting = setting();
             let run = move |host: &mut Host| if host.number == 1 { program(host) } else { Ok([0; VALUES]) };
             Ok(Box::new(Rtl::new(node as usize, &setting, Box::new(run))?))
         };

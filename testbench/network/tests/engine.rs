@@ -301,8 +301,18 @@ fn a_frame_in_the_past_is_an_error() {
 
 #[test]
 fn a_node_takes_no_frame_of_a_past_cycle() {
-    let options =
-        Options { nodes: 2, asks: 0, bytes: 64, answer: 64, to: None, latency: 1, beat: 64, timeout: 1000, seed: 1 };
+    let options = Options {
+        nodes: 2,
+        asks: 0,
+        bytes: 64,
+        answer: 64,
+        to: None,
+        latency: 1,
+        beat: 64,
+        timeout: 1000,
+        seed: 1,
+        noise: None,
+    };
     let mut node = StandIn::new(0, options);
     node.step(100).unwrap();
     node.inject(frame(100, 0, 64, 0)).unwrap();

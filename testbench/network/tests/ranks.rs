@@ -2,51 +2,15 @@
 
 mod common;
 
+use common::command::{command, same, study_with, PROGRAM};
 use common::there;
 use serde_json::Value;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_spindle-network");
-
 /// A study in so many ranks: result and run, or the error's words.
 fn study(text: &str, ranks: usize, mpi: &[&str]) -> Result<(Value, Value), String> {
-    let folder = tempfile::tempdir().unwrap();
-    let (file, out) = (folder.path().join("study.toml"), folder.path().join("result.json"));
-    std::fs::write(&file, text).unwrap();
-    let output = command(&file, ranks, mpi).arg("--out").arg(&out).output().unwrap();
-    let words = String::from_utf8_lossy(&output.stderr).replace(&folder.path().display().to_string(), "");
-    if !output.status.success() {
-        return Err(words);
-    }
-    let mut all: Value = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();
-    all["result"]["study"].take();
-    Ok((all["result"].take(), all["run"].take()))
-}
-
-/// The command that runs a study in so many ranks; with one, without MPI.
-fn command(file: &Path, ranks: usize, mpi: &[&str]) -> Command {
-    let mut command = Command::new(if ranks == 1 { PROGRAM } else { "mpirun" });
-    if ranks > 1 {
-        // Root in a container is the usual user of continuous integration.
-        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
-        command.args(["--oversubscribe", "-n", &ranks.to_string()]).args(mpi).arg(PROGRAM);
-    }
-    command.arg(file).arg("--quiet").stdin(Stdio::null());
-    command
-}
-
-/// Checks that all numbers of ranks give one result, and returns it.
-fn same(text: &str, ranks: &[usize]) -> Value {
-    let (first, _) = study(text, 1, &[]).unwrap();
-    for ranks in ranks {
-        let (result, run) = study(text, *ranks, &[]).unwrap();
-        assert_eq!(run["ranks"], *ranks);
-        assert!(run["lookahead_ns"].as_f64().unwrap() > 100.0, "{run}");
-        assert!(result == first, "{ranks} ranks:\n{result:#}\none:\n{first:#}");
-    }
-    first
+    study_with(text, ranks, mpi, &[])
 }
 
 const STAND_INS: &str = "[topology]\nkind = 'hyperx'\nshape = [4, 4]\nwidth = 2\nnodes = 4\n\
@@ -149,6 +113,94 @@ fn without_ns3_the_command_says_what_installs_it() {
     );
     let checked = bare(&["--check"]);
     assert!(checked.status.success() && String::from_utf8_lossy(&checked.stdout).contains("64 nodes, 16 switches"));
+}
+
+const NOISE: &str = "[noise]\nevery_cycles = 2000\npause_cycles = [100, 900]\n";
+
+#[test]
+fn pauses_of_hosts_lengthen_a_run_and_are_the_same_on_1_and_2_ranks() {
+    if !there() {
+        return;
+    }
+    let (quiet, _) = study(STAND_INS, 1, &[]).unwrap();
+    let noisy = same(&format!("{STAND_INS}{NOISE}"), &[2]);
+    let end = |result: &Value| result["end_cycle"].as_u64().unwrap();
+    assert!(end(&noisy) > end(&quiet) + 100, "{} and {}", noisy["end_cycle"], quiet["end_cycle"]);
+    assert!(noisy["nodes"].as_array().unwrap().iter().all(|node| node["answered"] == 12));
+    // The pauses have a seed of their own; without one, that of the run.
+    let (other, _) = study(&format!("{STAND_INS}{NOISE}seed = 2\n"), 1, &[]).unwrap();
+    assert!(other["digest"] != noisy["digest"]);
+    let (run_seed, _) = study(&format!("{STAND_INS}{NOISE}seed = 1\n"), 1, &[]).unwrap();
+    assert!(run_seed == noisy);
+}
+
+const NICS: &str = "[topology]\nkind = 'fat_tree'\ndown = [1, 2]\nup = [1]\n\
+                    [nodes]\nkind = 'nic'\nconfig = 'sim'\n\
+                    [program]\nkind = 'puts'\npattern = 'all_to_all'\nmessages = 4\nbytes = 3000\nstart = 8000\n";
+
+#[test]
+fn hosts_of_verilated_nics_pause_too() {
+    if !there() {
+        return;
+    }
+    let (quiet, _) = study(NICS, 1, &[]).unwrap();
+    // About half of the time.
+    let noisy = same(&format!("{NICS}[noise]\nevery_cycles = 400\npause_cycles = [150, 200]\n"), &[2]);
+    let mean = |result: &Value| result["nodes"][0]["mean_cycles"].as_u64().unwrap();
+    assert!(mean(&noisy) > mean(&quiet) + 50, "{noisy:#}\n{quiet:#}");
+    assert!(noisy["nodes"].as_array().unwrap().iter().all(|node| node["messages"] == 4));
+}
+
+#[test]
+fn fates_and_waves_of_a_nic_are_those_of_its_node() {
+    if !there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let of = |node: u32, name: &str| format!("{node}={}", file(name).display());
+    // Each rank writes those of its nodes.
+    let arguments =
+        ["--fates".into(), of(0, "0.csv"), "--fates".into(), of(1, "1.jsonl"), "--wave".into(), of(1, "1.vcd")];
+    let (result, _) = study_with(NICS, 2, &[], &arguments).unwrap();
+    let (untraced, _) = study(NICS, 1, &[]).unwrap();
+    assert!(result == untraced, "records change nothing");
+    let csv = std::fs::read_to_string(file("0.csv")).unwrap();
+    assert_eq!(csv.lines().count() as u64, 1 + result["nodes"][0]["frames"].as_u64().unwrap());
+    let fates: Vec<Value> = std::fs::read_to_string(file("1.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let node = &result["nodes"][1];
+    assert_eq!(fates.len() as u64, node["frames"].as_u64().unwrap());
+    let bytes: u64 = fates.iter().map(|fate| fate["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(bytes, node["bytes"].as_u64().unwrap());
+    // Four messages of three segments each, and acknowledgements, which a mailbox does not take.
+    let placed: Vec<_> = fates.iter().filter(|fate| fate["disposition"] == "placed").collect();
+    assert!(placed.len() >= 12 && placed.iter().all(|fate| fate["mailbox"].is_u64()), "{fates:#?}");
+    assert!(placed.len() < fates.len() && fates.iter().all(|fate| fate["disposition"] != "inside"), "{fates:#?}");
+    assert!(fates.is_sorted_by_key(|fate| fate["arrival"].as_u64().unwrap()));
+    let wave = std::fs::read_to_string(file("1.vcd")).unwrap();
+    assert!(wave.contains("$enddefinitions") && wave.contains("rx_valid") && wave.lines().count() > 1000);
+}
+
+#[test]
+fn records_that_no_node_has_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.toml");
+    let refused = |text: &str, arguments: &[&str], wanted: &str| {
+        std::fs::write(&file, text).unwrap();
+        let output = Command::new(PROGRAM).arg(&file).arg("--check").args(arguments).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && words.contains(wanted), "{words}");
+    };
+    refused(NICS, &["--fates", "2=a.csv"], "fates of node 2, and there are 2 nodes, from 0 on");
+    refused(NICS, &["--wave", "2=a.vcd"], "a wave of node 2, and there are 2 nodes");
+    refused(NICS, &["--fates", "1=a.txt"], "let it end in .csv, .json or .jsonl");
+    refused(NICS, &["--fates", "a.csv"], "write the node's number, `=` and a file");
+    refused(NICS, &["--fates", "1=a.csv", "--fates", "1=b.csv"], "fates of node 1 twice");
+    refused(STAND_INS, &["--fates", "1=a.csv"], "a stand-in has no waves and no fates");
 }
 
 #[test]

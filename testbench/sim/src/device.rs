@@ -64,6 +64,15 @@ pub struct SentFrame {
     pub last: u64,
 }
 
+/// A frame whose first beat has entered the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Cycle of the first beat.
+    pub cycle: u64,
+    /// Bytes without FCS.
+    pub bytes: usize,
+}
+
 /// What a device is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -176,7 +185,7 @@ pub struct SimDevice {
     retired: Option<RetiredSink>,
     cycle: u64,
     last_rx_beat: u64,
-    arrivals: Vec<u64>,
+    arrivals: Vec<Arrival>,
     posted: PostedWrites,
     /// Frames that come in later cycles, the first one first.
     due: VecDeque<(u64, WireFrame)>,
@@ -291,8 +300,8 @@ impl SimDevice {
         })
     }
 
-    /// Resets the card, as PCI does: frames and transactions under way are lost, in the card and on its ports; memories of the
-    /// card keep what they hold. Host memory and the settings of this value stay.
+    /// Resets the card, as PCI does: frames and transactions under way are lost, in the card and on its ports, and frames that come
+    /// during the reset; memories of the card keep what they hold. Host memory and the settings of this value stay.
     ///
     /// # Errors
     /// The model has not the ports of a NIC, which [`SimDevice::new`] has found.
@@ -305,12 +314,14 @@ impl SimDevice {
         self.tx = StreamSink::new(&self.model, "tx")?.with_pace(self.tx_pace.clone());
         self.irq.acknowledge(&mut self.model, 0);
         self.incoming.clear();
-        self.due.clear();
         self.handlers = 0;
         self.posted = PostedWrites::default();
         (self.position, self.gap, self.idle, self.tx_first) = (0, 0, true, None);
         self.model.reset(RESET_CYCLES);
         self.cycle += RESET_CYCLES;
+        // Frames of later cycles are on the wire still; who comes during the reset finds no one.
+        let now = self.cycle;
+        self.due.retain(|(due, _)| *due >= now);
         Ok(())
     }
 
@@ -363,11 +374,11 @@ impl SimDevice {
     /// What is to be done before this cycle is simulated.
     #[cold]
     fn attend(&mut self) {
-        if self.cycle >= self.pause_at {
-            if let Some(mut sink) = self.pause.take() {
-                self.pause_at = sink(self);
-                self.pause = Some(sink);
-            }
+        // A reset takes several cycles at once, and may have passed more than one pause.
+        while self.cycle >= self.pause_at {
+            let Some(mut sink) = self.pause.take() else { break };
+            self.pause_at = sink(self);
+            self.pause = Some(sink);
         }
         while self.due.front().is_some_and(|(due, _)| *due <= self.cycle) {
             let (_, frame) = self.due.pop_front().expect("there is one");
@@ -402,6 +413,11 @@ impl SimDevice {
 
     /// Cycle of the first beat of each frame that entered so far; the list is handed over.
     pub fn take_arrivals(&mut self) -> Vec<u64> {
+        self.take_entered().iter().map(|arrival| arrival.cycle).collect()
+    }
+
+    /// As [`SimDevice::take_arrivals`], with the length of each frame.
+    pub fn take_entered(&mut self) -> Vec<Arrival> {
         std::mem::take(&mut self.arrivals)
     }
 
@@ -614,7 +630,7 @@ impl SimDevice {
             return;
         }
         if self.position == 0 {
-            self.arrivals.push(self.cycle);
+            self.arrivals.push(Arrival { cycle: self.cycle, bytes: frame.bytes.len() });
         }
         let rest = &frame.bytes[self.position..];
         let count = rest.len().min(BEAT_BYTES);

@@ -28,7 +28,7 @@ pub mod transport;
 pub mod waves;
 
 pub use backend::SimHandle;
-pub use device::{InterruptSink, Options, PauseSink, SentFrame, SimDevice, WireFrame};
+pub use device::{Arrival, InterruptSink, Options, PauseSink, SentFrame, SimDevice, WireFrame};
 pub use fates::{End, FateEvent, Step};
 pub use host_reads::ReadBurst;
 pub use model::{model, source};

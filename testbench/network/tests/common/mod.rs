@@ -1,6 +1,8 @@
 //! Nodes that send what a test has them send, and keep what they get. No test needs all of this.
 #![allow(dead_code)]
 
+pub mod command;
+
 use anyhow::Result;
 use spindle_network::endpoint::{Endpoint, Frame, Log, Report};
 use spindle_network::engine::{missing, Network, Physics, Ranks};

@@ -9,7 +9,7 @@ use spindle::vfio_user::{DmaTable, Function, Host};
 use spindle_contract::pci;
 use spindle_contract::registers::{packet, Word};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Cycles between two looks at the wire while the card runs.
 const SLICE: u64 = 8;
@@ -28,6 +28,20 @@ impl Backing for ClientMemory {
     }
 }
 
+/// The cycle, from a given one on, in which the host goes on: a later one while the host pauses.
+pub type HostPauses = Box<dyn FnMut(u64) -> u64 + Send>;
+
+/// Who has used a card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// Clients that have agreed on the protocol so far.
+    pub came: u64,
+    /// One of them is connected.
+    pub here: bool,
+    /// Cycle in which the last one left.
+    pub left: u64,
+}
+
 /// A simulated card with its wire.
 pub struct NicFunction {
     sim: SimDevice,
@@ -36,6 +50,8 @@ pub struct NicFunction {
     keeps: bool,
     /// Something has happened since the server last looked.
     active: Arc<AtomicBool>,
+    pauses: Option<HostPauses>,
+    clients: Arc<Mutex<Clients>>,
     failure: Option<anyhow::Error>,
 }
 
@@ -60,12 +76,23 @@ impl NicFunction {
                 interrupts.fire(vector);
             }
         })));
-        NicFunction { sim, wire, mode, keeps, active, failure: None }
+        let clients = Arc::default();
+        NicFunction { sim, wire, mode, keeps, active, pauses: None, clients, failure: None }
     }
 
     /// The card.
     pub fn sim(&mut self) -> &mut SimDevice {
         &mut self.sim
+    }
+
+    /// Accesses of the host wait for the end of its pauses, which take time of the card.
+    pub fn set_pauses(&mut self, pauses: Option<HostPauses>) {
+        self.pauses = pauses;
+    }
+
+    /// Who has used the card; the value goes on to change.
+    pub fn clients(&self) -> Arc<Mutex<Clients>> {
+        self.clients.clone()
     }
 
     /// The wire.
@@ -126,6 +153,20 @@ impl NicFunction {
     fn access(&mut self) {
         self.active.store(true, Ordering::Relaxed);
     }
+
+    /// An access of the host, which may pause before it.
+    fn host_access(&mut self) {
+        self.access();
+        let now = self.sim.cycle();
+        let goes_on = self.pauses.as_mut().map_or(now, |pauses| pauses(now));
+        if goes_on > now {
+            self.run(goes_on - now);
+        }
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Clients)) {
+        change(&mut self.clients.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 /// The words of an access: registers are read and written whole.
@@ -143,7 +184,7 @@ fn refused(error: anyhow::Error) -> Errno {
 
 impl Function for NicFunction {
     fn read(&mut self, offset: u64, bytes: &mut [u8]) -> Result<(), Errno> {
-        self.access();
+        self.host_access();
         for (address, word) in words(offset, bytes.len())?.zip(bytes.chunks_exact_mut(4)) {
             word.copy_from_slice(&self.sim.read32(address).map_err(refused)?.to_le_bytes());
         }
@@ -151,7 +192,7 @@ impl Function for NicFunction {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
-        self.access();
+        self.host_access();
         for (address, word) in words(offset, bytes.len())?.zip(bytes.chunks_exact(4)) {
             let value = u32::from_le_bytes(word.try_into().expect("chunks are words"));
             self.sim.write32(address, value).map_err(refused)?;
@@ -187,11 +228,20 @@ impl Function for NicFunction {
         if offset != pci::TIME_RUN || self.mode != TimeMode::Step || value > pci::TIME_MOST {
             return Err(Errno::INVAL);
         }
+        self.host_access();
         self.run(value);
         Ok(())
     }
 
+    fn connected(&mut self) {
+        self.note(|clients| (clients.came, clients.here) = (clients.came + 1, true));
+    }
+
     fn disconnected(&mut self) {
+        if !self.clients.lock().unwrap_or_else(PoisonError::into_inner).here {
+            // It never agreed on the protocol, as one that looks whether a server listens: the card has seen nothing of it.
+            return;
+        }
         self.access();
         if self.keeps {
             log::info!("the client is gone; the card keeps its state");
@@ -199,5 +249,7 @@ impl Function for NicFunction {
             log::info!("the client is gone; the card is reset");
             self.restart();
         }
+        let cycle = self.sim.cycle();
+        self.note(|clients| (clients.here, clients.left) = (false, cycle));
     }
 }

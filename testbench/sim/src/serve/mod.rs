@@ -13,10 +13,10 @@ mod pace;
 pub mod wire;
 
 pub use background::Background;
-pub use function::NicFunction;
+pub use function::{Clients, HostPauses, NicFunction};
 
 use crate::transport::device;
-use crate::Options;
+use crate::{Options, SimDevice};
 use anyhow::{ensure, Context, Result};
 use control::Control;
 use pace::{Pace, AT_ONCE};
@@ -103,6 +103,32 @@ impl ServeOptions {
     }
 }
 
+/// The sockets of a card: the one for its driver, and the one beside it for requests of waves.
+pub struct Sockets {
+    server: Server,
+    host: Host,
+    control: Control,
+}
+
+impl Sockets {
+    /// Listens. Sockets that a server left are replaced.
+    ///
+    /// # Errors
+    /// Another server has the socket, or the socket cannot be made.
+    pub fn bind(socket: &Path) -> Result<Sockets> {
+        let host = Host::new(pci::VECTORS);
+        let server = Server::bind(socket, Layout::CARD, host.clone())?;
+        Ok(Sockets { server, host, control: Control::bind(socket)? })
+    }
+
+    /// Serves a card with this wire.
+    pub fn serve(self, sim: SimDevice, wire: Box<dyn Wire + Send>, mode: TimeMode, keep: bool) -> NicServer {
+        let Sockets { server, host, control } = self;
+        let function = NicFunction::new(sim, &host, wire, mode, keep);
+        NicServer { server, function, control, mode, pace: None, idle: 0 }
+    }
+}
+
 /// A card that is served.
 pub struct NicServer {
     server: Server,
@@ -126,8 +152,7 @@ impl NicServer {
         );
         // A client that comes while a model is built would wait for minutes.
         let sim = device(&options.config, Options { trace: options.waves, seed: options.seed, ..Options::default() })?;
-        let host = Host::new(pci::VECTORS);
-        let server = Server::bind(&options.socket, Layout::CARD, host.clone())?;
+        let sockets = Sockets::bind(&options.socket)?;
         let wire: Box<dyn Wire + Send> = match &options.end {
             End::Nowhere => Box::new(Nowhere),
             End::Pcap(input, output) => {
@@ -137,10 +162,13 @@ impl NicServer {
             End::Tap(name) => Box::new(TapWire::open(name)?),
             End::Link(path) => Box::new(Link::open(path)?),
         };
-        let control = Control::bind(&options.socket)?;
-        let function = NicFunction::new(sim, &host, wire, options.time, options.keep);
         let pace = options.pace.map(Pace::new);
-        Ok(NicServer { server, function, control, mode: options.time, pace, idle: 0 })
+        Ok(NicServer { pace, ..sockets.serve(sim, wire, options.time, options.keep) })
+    }
+
+    /// The card with its wire.
+    pub fn function(&mut self) -> &mut NicFunction {
+        &mut self.function
     }
 
     /// Serves until `stop` is readable.
@@ -151,6 +179,20 @@ impl NicServer {
         while !self.turn(stop)? {}
         self.server.disconnect(&mut self.function);
         Ok(())
+    }
+
+    /// Looks once at all sockets, after a wait of at most so long for one of them, and answers what is there; true: `stop` is readable.
+    /// Who keeps the card's time in place of [`NicServer::run`] calls this again and again.
+    ///
+    /// # Errors
+    /// The sockets cannot be waited for.
+    pub fn look(&mut self, stop: BorrowedFd<'_>, wait: Duration) -> Result<bool> {
+        let (ready, stopped) = self.wait(stop, wait)?;
+        if ready {
+            self.server.service(&mut self.function);
+        }
+        self.control.service(self.function.sim());
+        Ok(stopped)
     }
 
     /// Looks once at all sockets and moves the card on; true: `stop` is readable.
@@ -166,11 +208,7 @@ impl NicServer {
             TimeMode::Free => Duration::ZERO,
             TimeMode::Step => STEP_WAIT,
         };
-        let (ready, stopped) = self.wait(stop, wait)?;
-        if ready {
-            self.server.service(&mut self.function);
-        }
-        self.control.service(self.function.sim());
+        let stopped = self.look(stop, wait)?;
         let cycle = self.function.sim().cycle();
         match (self.mode, self.pace.as_mut().map(|pace| pace.due(cycle, Instant::now()))) {
             (TimeMode::Free, Some(late)) => {

@@ -1,0 +1,105 @@
+//! Figures of networks: runs of `spindle network`, in one process and in ranks of MPI.
+
+use super::measure::Figure;
+use anyhow::{ensure, Context, Result};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Whether results do not depend on the ranks.
+pub const EQUAL: &[&str] = &["scale.ranks_equal"];
+/// Times of eight NICs: they want two cores without other work.
+pub const TIMES: &[&str] = &["scale.rtl_speedup_2_ranks", "scale.sync_overhead"];
+
+/// Runs of a study, of which the best counts.
+const RUNS: usize = 3;
+
+/// Eight Verilated NICs, four a rank, with windows of 35 cycles.
+const EIGHT: &str = include_str!("../../../network/studies/overhead8.toml");
+
+/// What has to be the same: four Verilated NICs with two paths between them, and 64 stand-ins on a network that drops, marks and changes
+/// frames. Cables lose frames in both.
+const STUDIES: [(&str, &str); 2] = [
+    (
+        "four Verilated NICs",
+        "[topology]\nkind = 'fat_tree'\ndown = [1, 4]\nup = [2]\n\
+         [cables]\nloss = 0.02\n\
+         [switches]\nrouting = 'adaptive'\n\
+         [nodes]\nkind = 'nic'\n\
+         [program]\nkind = 'puts'\npattern = 'all_to_all'\nmessages = 3\nbytes = 6000\nstart = 8000\n\
+         [noise]\nevery_cycles = 2000\npause_cycles = [100, 300]\n",
+    ),
+    (
+        "64 stand-ins",
+        "[topology]\nkind = 'hyperx'\nshape = [4, 4]\nwidth = 2\nnodes = 4\n\
+         [cables]\nloss = 0.004\ncorruption = 0.002\n\
+         [switches]\nrouting = 'adaptive'\nqueue_bytes = 20000\nmark_bytes = 5000\n\
+         [nodes]\nkind = 'stand_in'\n\
+         [program]\nkind = 'asks'\nmessages = 12\nbytes = 4000\ntimeout_cycles = 3000\n",
+    ),
+];
+
+/// The program beside this one.
+fn program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("cannot find the folder of this program")?;
+    let program = own.with_file_name("spindle-network");
+    ensure!(program.is_file(), "spindle-network is not beside this program; run `cargo build --workspace --bins`");
+    Ok(program)
+}
+
+/// Result and run of a study in so many ranks; one of them does without MPI.
+fn run(folder: &Path, study: &str, ranks: usize) -> Result<(Value, Value)> {
+    let (file, out) = (folder.join("study.toml"), folder.join("result.json"));
+    std::fs::write(&file, study).context("cannot write a study")?;
+    let program = program()?;
+    let mut command = match ranks {
+        1 => Command::new(&program),
+        _ => {
+            let mut command = Command::new("mpirun");
+            // The report may be made as root, in a container.
+            command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+            command.args(["--oversubscribe", "-n", &ranks.to_string()]).arg(&program);
+            command
+        }
+    };
+    command.arg(&file).arg("--quiet").arg("--out").arg(&out).stdin(Stdio::null());
+    let output = command.output().context("cannot run a network; `cargo xtask setup` installs what networks need")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "a network of {ranks} ranks failed: {}", errors.trim_end());
+    let text = std::fs::read(&out).context("the network left no result")?;
+    let mut all: Value = serde_json::from_slice(&text).context("the result of a network is no JSON")?;
+    Ok((all["result"].take(), all["run"].take()))
+}
+
+/// Whether the results of 1, 2 and 4 ranks are the same.
+pub fn equal() -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir().context("cannot make a folder for studies")?;
+    let mut equal = true;
+    for (_, study) in STUDIES {
+        let (first, _) = run(folder.path(), study, 1)?;
+        for ranks in [2, 4] {
+            equal &= run(folder.path(), study, ranks)?.0 == first;
+        }
+    }
+    let names = STUDIES.map(|(name, _)| name).join(" and ");
+    let how = format!("{names}, with loss and adaptive routing: end, frames and digests on 1, 2 and 4 ranks");
+    Ok(vec![Figure::new(EQUAL[0], equal, how)])
+}
+
+/// How much faster two ranks are than one, and what of their time is not the NICs'.
+pub fn times() -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir().context("cannot make a folder for studies")?;
+    let number = |run: &Value, key: &str| run[key].as_f64().with_context(|| format!("the run has no `{key}`"));
+    let (mut one, mut two, mut overhead) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    for _ in 0..RUNS {
+        one = one.min(number(&run(folder.path(), EIGHT, 1)?.1, "seconds")?);
+        let (_, pair) = run(folder.path(), EIGHT, 2)?;
+        two = two.min(number(&pair, "seconds")?);
+        overhead = overhead.min(number(&pair, "overhead")?);
+    }
+    let how = format!("eight NICs of configuration sim, windows of 35 cycles, best of {RUNS}");
+    Ok(vec![
+        Figure::new(TIMES[0], one / two, format!("{how}: seconds on one rank over those on two, two cores")),
+        Figure::new(TIMES[1], overhead, format!("{how}: share of two ranks' time that is not the NICs'")),
+    ])
+}

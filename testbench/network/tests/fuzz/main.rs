@@ -1,0 +1,139 @@
+//! Fuzzing of studies: a damaged file is a study that can be cut into ranks, or a sentence with file and line. See `docs/trust.md`.
+
+use spindle_fuzz::Source;
+use spindle_network::study::{Nodes, Study};
+
+/// Values, keys and tables that come into a file.
+const WORDS: [&str; 44] = [
+    "0",
+    "1",
+    "-1",
+    "3",
+    "255",
+    "4294967295",
+    "4294967296",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e308",
+    "1e-9",
+    "nan",
+    "inf",
+    "true",
+    "\"\"",
+    "'é'",
+    "[]",
+    "[0]",
+    "[1, 2]",
+    "[4294967295, 2]",
+    "{}",
+    "=",
+    "[",
+    "]",
+    "[noise]",
+    "[program]",
+    "[run]",
+    "[[nodes]]",
+    "'star'",
+    "'cable'",
+    "'torus'",
+    "'hyperx'",
+    "'dragonfly'",
+    "'nic'",
+    "'served'",
+    "'stand_in'",
+    "'puts'",
+    "'asks'",
+    "every_cycles = 1000",
+    "pause_cycles = [1, 500]",
+    "sockets = '/tmp/{node}'",
+    "time = 'free'",
+    "nodes = 3",
+    "window_cycles = 1",
+];
+
+/// Studies of the folder, and one of each topology that the folder lacks.
+fn examples() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/studies");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut texts: Vec<String> = paths.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    texts.sort();
+    let rest = "[nodes]\nkind = 'stand_in'\n[program]\nkind = 'asks'\nmessages = 1\nbytes = 64\n\
+                [noise]\nevery_cycles = 1000\npause_cycles = [10, 20]\nseed = 5\n";
+    for topology in [
+        "kind = 'cable'",
+        "kind = 'star'\nnodes = 3",
+        "kind = 'torus'\nshape = [3, 3]\nwidth = 2\nnodes = 1",
+        "kind = 'dragonfly'\ngroups = 5\nswitches = 3\nlong = 2\nnodes = 1",
+    ] {
+        texts.push(format!("[topology]\n{topology}\n{rest}"));
+    }
+    texts
+}
+
+/// A number of a file changed.
+fn change_number(text: &str, source: &mut Source) -> String {
+    let places = text.match_indices(" = ").map(|(at, _)| at + 3);
+    let numbers: Vec<usize> = places.filter(|at| text[*at..].starts_with(char::is_numeric)).collect();
+    if numbers.is_empty() {
+        return text.into();
+    }
+    let at = *source.pick(&numbers);
+    let end = text[at..].find(|c: char| !c.is_ascii_alphanumeric() && c != '.').map_or(text.len(), |end| at + end);
+    format!("{}{}{}", &text[..at], source.number(), &text[end..])
+}
+
+/// What a run relies on.
+fn check(study: &Study) {
+    let nodes = study.topology.nodes.len();
+    assert!(nodes >= 2 && study.cycles > 0);
+    let physics = &study.physics;
+    assert!(physics.window >= 1 && physics.window as i64 * physics.cycle <= physics.cable);
+    assert!((0.0..=1.0).contains(&physics.loss) && (0.0..=1.0).contains(&physics.corruption));
+    if let Some(noise) = study.noise {
+        assert!(noise.least >= 1 && noise.least <= noise.most && noise.most <= noise.every / 2);
+        assert!(noise.goes_on(1, 12_345) >= 12_345);
+    }
+    match &study.nodes {
+        Nodes::Nics { host_latency, .. } => assert!(nodes <= 256 && host_latency.0 >= 1),
+        Nodes::Served { serving, .. } => {
+            assert!(nodes <= 256);
+            assert!(serving.place.starts_with("s.toml:") && !serving.socket(1).as_os_str().is_empty());
+        }
+        Nodes::StandIns(options) => assert!(options.to.is_none_or(|to| (to as usize) < nodes)),
+    }
+    for ranks in [1, 2] {
+        if let Ok(ranks) = study.topology.partition(ranks) {
+            assert_eq!(ranks.len(), study.topology.switches as usize);
+        }
+    }
+}
+
+#[test]
+fn fuzz_study() {
+    let examples = examples();
+    for text in &examples {
+        check(&Study::parse("s.toml", text).unwrap_or_else(|error| panic!("{error:#}\n{text}")));
+    }
+    spindle_fuzz::run("study", 300, |source| {
+        let mut text = source.pick(&examples).clone();
+        if source.chance(2) {
+            text = change_number(&text, source);
+        }
+        if source.chance(2) {
+            text = source.mutated_text(&text, &WORDS);
+        }
+        match Study::parse("s.toml", &text) {
+            Ok(study) => {
+                check(&study);
+                true
+            }
+            Err(error) => {
+                let words = format!("{error:#}");
+                assert!(!words.contains('\n'), "{words}");
+                let line = words.strip_prefix("s.toml:").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+                assert!(line.is_some_and(|line| line >= 1 && line <= text.lines().count() + 1), "{words}");
+                false
+            }
+        }
+    });
+}

@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::stock::WindowStock;
 use crate::window::OpenWindow;
 use anyhow::Result;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -65,14 +65,15 @@ struct LiveWindow {
     window: Arc<OpenWindow>,
 }
 
-/// What the program has open.
+/// What the program has open. Ordered: what ends together ends in the same order in every run, and takes the same cycles of a card
+/// whose time moves by calls.
 #[derive(Default)]
 struct Table {
-    networks: HashMap<usize, Arc<Session>>,
-    nics: HashMap<usize, Arc<LiveNic>>,
-    windows: HashMap<usize, LiveWindow>,
-    contexts: HashMap<usize, LiveContext>,
-    stocks: HashMap<usize, LiveStock>,
+    networks: BTreeMap<usize, Arc<Session>>,
+    nics: BTreeMap<usize, Arc<LiveNic>>,
+    windows: BTreeMap<usize, LiveWindow>,
+    contexts: BTreeMap<usize, LiveContext>,
+    stocks: BTreeMap<usize, LiveStock>,
 }
 
 /// Not dropped at the end of the program: other threads may still use it.
@@ -228,10 +229,10 @@ struct Taken {
 fn take(table: &mut Table, owned: impl Fn(usize, usize) -> bool) -> Taken {
     let nics = |live: &LiveNic| owned(live.network, live.handle);
     Taken {
-        stocks: table.stocks.extract_if(|_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
-        windows: table.windows.extract_if(|_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
-        contexts: table.contexts.extract_if(|_, live| nics(&live.nic)).map(|(_, live)| live).collect(),
-        nics: table.nics.extract_if(|_, live| nics(live)).map(|(_, live)| live).collect(),
+        stocks: table.stocks.extract_if(.., |_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
+        windows: table.windows.extract_if(.., |_, live| owned(live.network, live.nic)).map(|(_, live)| live).collect(),
+        contexts: table.contexts.extract_if(.., |_, live| nics(&live.nic)).map(|(_, live)| live).collect(),
+        nics: table.nics.extract_if(.., |_, live| nics(live)).map(|(_, live)| live).collect(),
     }
 }
 

@@ -383,7 +383,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Waits until a node of any rank has a reason to begin, and tells all nodes.
+    /// Waits until a node of any rank has a reason to begin; then all begin.
     ///
     /// # Errors
     /// MPI refuses.

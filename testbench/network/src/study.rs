@@ -7,6 +7,7 @@ use crate::stand_in;
 use crate::topology::{Shape, Topology};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
+use spindle::congestion::Congestion;
 use spindle_contract::params::{Config, BEAT_BYTES};
 use std::ops::Range;
 use std::path::Path;
@@ -53,6 +54,7 @@ struct File {
     switches: Switches,
     nodes: NodeTable,
     program: ProgramTable,
+    congestion: Option<Spanned<CongestionTable>>,
     #[serde(default)]
     run: RunTable,
 }
@@ -173,6 +175,15 @@ struct ProgramTable {
     answer_bytes: Option<Spanned<u32>>,
     timeout_cycles: Option<Spanned<u64>>,
     to: Option<Spanned<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CongestionTable {
+    shrink: Option<u8>,
+    least: Option<u16>,
+    first: Option<u16>,
+    most: Option<u16>,
 }
 
 #[derive(Deserialize)]
@@ -413,6 +424,20 @@ fn physics(file: &File, config: &Config) -> Result<Physics, Wrong> {
     })
 }
 
+/// How NICs obey marks.
+fn congestion(table: &Spanned<CongestionTable>) -> Result<Congestion, Wrong> {
+    let usual = Congestion::default();
+    let CongestionTable { shrink, least, first, most } = table.get_ref();
+    let congestion = Congestion {
+        shrink: shrink.unwrap_or(usual.shrink),
+        least: least.unwrap_or(usual.least),
+        first: first.unwrap_or(usual.first),
+        most: most.unwrap_or(usual.most),
+    };
+    congestion.check().map_err(|error| Wrong(table.span(), error.to_string()))?;
+    Ok(congestion)
+}
+
 fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
     let File { nodes, program, run, .. } = file;
     let kind = *nodes.kind.get_ref();
@@ -448,13 +473,15 @@ fn nodes(file: &File, config: Config, count: usize) -> Result<Nodes, Wrong> {
             .start
             .as_ref()
             .map_or(Ok(START), |start| bounded(start, 0, MOST_CYCLES, "cycles before messages"))?;
-        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start };
+        let congestion = file.congestion.as_ref().map(congestion).transpose()?;
+        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start, congestion };
         return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency: (least, most) });
     }
     let what = "a `stand_in` that asks";
     unused(&nodes.host_cycles, "host_cycles", what)?;
     unused(&program.pattern, "pattern", what)?;
     unused(&program.start, "start", what)?;
+    unused(&file.congestion, "congestion", what)?;
     if let Some(to) = program.to.as_ref().filter(|to| *to.get_ref() as usize >= count) {
         let words = format!("all nodes ask node {}, and there are {count}, from 0 on", to.get_ref());
         return Err(Wrong(to.span(), words));

@@ -46,6 +46,7 @@ extern crate spindle_testing;
 pub mod access;
 pub mod command_ring;
 pub mod config_space;
+pub mod congestion;
 pub mod context;
 pub mod counters;
 pub mod device;

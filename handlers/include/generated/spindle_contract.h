@@ -254,7 +254,7 @@ _Static_assert(sizeof(spin_task_t) == 128 && 128 <= 128, "the task page is as in
 #define SPIN_TRANSPORT_FLAG_EPOCH_VALID  4            /* `epoch` is valid (TAGGED mode) */
 #define SPIN_TRANSPORT_FLAG_MANAGED      8            /* the receiver chooses the offset */
 #define SPIN_TRANSPORT_FLAG_RETX         16           /* the packet is a retransmission */
-/* reserved for the echo of congestion marks; not built yet: the flag is neither set nor read */
+/* ACK: packets of the source were marked by a switch since the last ACK; bits 23:16 of `key` count all of them */
 #define SPIN_TRANSPORT_FLAG_ECN_ECHO     32
 /* 4 bytes follow the payload, which `payload_len` does not count: the CRC-32C of Spindle header and payload */
 #define SPIN_TRANSPORT_FLAG_ICRC         64

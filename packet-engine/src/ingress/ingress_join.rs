@@ -11,7 +11,8 @@
 //! | trace ports | out `trace`: one record per frame, in the cycle of `drop_valid` if the frame is dropped |
 //!
 //! A frame is dropped for the reason of the PSN filter (which has none for a frame that the parser drops), else for the matcher's,
-//! else as NO_BUFFER when the buffer overflowed. Dropped frames that have cells are freed in order.
+//! else as NO_BUFFER when the buffer overflowed. The report of a frame that is dropped as NO_PEER names its source in the high half of
+//! `addr`, since the refusal goes to the node that the low bits of that number name. Dropped frames that have cells are freed in order.
 //!
 //! From `matched_valid` to `packet_valid` or `drop_valid`: [`LATENCY`] cycle when nothing waits. One frame per cycle, never
 //! stalls: every frame that waits here, to be passed on or to be freed, holds a cell, and both FIFOs are as deep as the
@@ -27,7 +28,10 @@ use crate::ingress::{header_matcher, packet_buffer, parser};
 use crate::schedule::message::PsnCommit;
 use crate::transmit::responder::nack_code;
 use spindle_blocks::{Fifo, JoinTrace, PacketDesc, PacketReport, RamStyle, Slice};
-use spindle_contract::{reasons, wire::opcode};
+use spindle_contract::{
+    reasons,
+    wire::{opcode, ECN_MARKED},
+};
 use spindle_verilog::prelude::*;
 
 /// Cycles from `matched_valid` to `packet_valid` or `drop_valid`.
@@ -164,9 +168,12 @@ impl IngressJoin {
         let control = (reason == bits(reasons::CONTROL)) & (self.matched.val().opcode == bits(opcode::CTRL));
         let repeated = verdict.drop & ((reason == bits(reasons::DUPLICATE)) | control);
         let beyond = verdict.drop & (reason == bits(reasons::PSN_WINDOW));
+        // The numbers that are kept in its entry are another node's, so its own says nothing.
+        let stranger = verdict.drop & (reason == bits(reasons::NO_PEER));
         // No report comes of a reason of the parser, of which some have a sixth bit.
         let code = nack_code(reason.get_bits::<5>(0));
-        let reports = self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | repeated | beyond);
+        let reports =
+            self.matched.valid.val() & (refused | cells.overflow) & (verdict.held | repeated | beyond | stranger);
         self.report_out_valid.d.next = reports & (repeated | code.any());
         if reports {
             let matched = self.matched.val();
@@ -174,12 +181,17 @@ impl IngressJoin {
                 node: matched.src_nid.get_bits::<8>(0),
                 src_pid: matched.src_pid,
                 dst_pid: matched.dst_pid,
-                addr: matched.addr,
+                addr: if stranger {
+                    (matched.src_nid, matched.addr.get_bits::<32>(0)).cat::<64>()
+                } else {
+                    matched.addr
+                },
                 msg_id: matched.msg_id,
                 psn: matched.psn,
                 code: code & repeat::<8>(!repeated),
-                sequenced: true,
+                sequenced: !stranger,
                 urgent: true,
+                marked: matched.ecn == bits(ECN_MARKED),
                 frame: matched.frame,
                 ..Default::default()
             };

@@ -14,7 +14,7 @@
 
 use crate::{schedule::message::PsnCommit, transmit::responder::nack_code};
 use spindle_blocks::{PacketDesc, PacketReport, PlacementOutcome, RamStyle, SdpMemory};
-use spindle_contract::wire::{flag, opcode};
+use spindle_contract::wire::{flag, opcode, ECN_MARKED};
 use spindle_verilog::prelude::*;
 
 /// Origin of a packet, as the PSN filter and the responder know it.
@@ -25,6 +25,8 @@ struct Origin {
     sequenced: Bit,
     /// The source waits for an acknowledgement.
     urgent: Bit,
+    /// A switch has marked it.
+    marked: Bit,
     node: Bits<8>,
     src_pid: Bits<16>,
     dst_pid: Bits<16>,
@@ -44,6 +46,7 @@ fn origin_of(packet: PacketDesc) -> Origin {
                 | (packet.opcode == bits(opcode::GET_RESP))),
         sequenced: packet.sequenced,
         urgent: (packet.flags & bits(flag::ACK_REQ)).any(),
+        marked: packet.ecn == bits(ECN_MARKED),
         node: packet.src_nid.get_bits::<8>(0),
         src_pid: packet.src_pid,
         dst_pid: packet.dst_pid,
@@ -133,6 +136,7 @@ impl Dispositions {
                 code: code & repeat::<8>(!accepted),
                 sequenced: origin.sequenced,
                 urgent: origin.urgent,
+                marked: origin.marked,
                 frame: origin.frame,
             };
         }

@@ -289,7 +289,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         src_pid: 16 "process here",
         dst_pid: 16 "process there",
         addr: 64 "mailbox address there",
-        key: 32 "mailbox key there; ACK, NACK: code, reserved, credit",
+        key: 32 "mailbox key there; ACK, NACK: code, marks, credit",
         buf_off: 32 "offset in the buffer there; ACK, NACK: sequence number of the packet they speak of",
         msg_len: 32 "bytes of the message; ACK, NACK: high half of the selective bitmap",
         msg_off: 32 "offset of the first frame's payload in the message; ACK, NACK: low half of the selective bitmap",
@@ -326,6 +326,7 @@ macro_rules! descriptors { ($m:ident) => { $m! {
         code: 8 "0 = accepted, now or before; else the reason of the refusal (wire::nack)",
         sequenced: 1 "its sequence number counts",
         urgent: 1 "the source waits for an acknowledgement",
+        marked: 1 "a switch has marked the packet",
         frame: 16 "frame sequence number of the packet",
     }
     /// A request to the packet buffer: stream this packet.

@@ -157,7 +157,7 @@ codes! {
         EPOCH_VALID 1 << 2, "`epoch` is valid (TAGGED mode)";
         MANAGED 1 << 3, "the receiver chooses the offset";
         RETX 1 << 4, "the packet is a retransmission";
-        ECN_ECHO 1 << 5, "reserved for the echo of congestion marks; not built yet: the flag is neither set nor read";
+        ECN_ECHO 1 << 5, "ACK: packets of the source were marked by a switch since the last ACK; bits 23:16 of `key` count all of them";
         ICRC 1 << 6, "4 bytes follow the payload, which `payload_len` does not count: the CRC-32C of Spindle header and payload";
         ACTIVE 1 << 7, "GET: reads the oldest buffer that is not complete, instead of the buffer completed last";
     }
@@ -174,6 +174,8 @@ codes! {
         NO_CONTEXT 21, "there is no such execution context";
         HANDLER_FAILED 22, "the handler failed";
         BAD_VERSION 23, "the version is unknown";
+        NO_PEER 24, "the receiver keeps the sequence numbers of another node in the entry of the sender: the high half of `addr` \
+            names the sender, which gives the destination up";
     }
 }
 /// Highest opcode that this version knows; a frame with a higher opcode is malformed.
@@ -194,6 +196,7 @@ pub const fn nack_of(reason: usize) -> Option<u8> {
         r::NO_CONTEXT => Some(nack::NO_CONTEXT),
         r::HANDLER_FAIL => Some(nack::HANDLER_FAILED),
         r::UNSUPPORTED => Some(nack::BAD_VERSION),
+        r::NO_PEER => Some(nack::NO_PEER),
         _ => None,
     }
 }
@@ -205,6 +208,10 @@ pub mod control {
     /// Begins an incarnation of the sender, whose number is in `key`, at PSN 0; its own PSN is ignored.
     pub const OPEN: u32 = 1;
 }
+/// IPv4 field `ecn` of a packet whose sender obeys marks: ECT(0) of RFC 3168.
+pub const ECN_CAPABLE: u8 = 2;
+/// IPv4 field `ecn` of a packet that met a full queue in a switch: CE of RFC 3168.
+pub const ECN_MARKED: u8 = 3;
 /// Sequence numbers, from the lowest that has not been accepted, that a receiver takes from a peer.
 pub const PSN_WINDOW: usize = 1024;
 

@@ -519,6 +519,22 @@
    buffer; 0: no limit. Holds for puts and gets that begin after the write */
 #define SPINDLE_NODE_SEND_LIMIT_MASK     0x0000ffffu
 #define SPINDLE_NODE_SEND_LIMIT_SHIFT    0            /* lowest bit of send_limit */
+#define SPINDLE_NODE_CONGESTION          0x044u       /* rw, control: congestion control */
+/* what is in flight to a destination stays within its window, and sequenced packets leave as ECN-capable */
+#define SPINDLE_NODE_CONGESTION_OBEY_MARKS_MASK 0x00000001u
+#define SPINDLE_NODE_CONGESTION_OBEY_MARKS_SHIFT 0            /* lowest bit of obey_marks */
+/* a marked packet takes 2^-shrink of a segment from the window of its destination */
+#define SPINDLE_NODE_CONGESTION_SHRINK_MASK 0x00000030u
+#define SPINDLE_NODE_CONGESTION_SHRINK_SHIFT 4            /* lowest bit of shrink */
+#define SPINDLE_NODE_CONGESTION_RESET    0x00000010u  /* value after reset */
+#define SPINDLE_NODE_CONGESTION_WINDOW   0x048u       /* rw, control: congestion windows, in segments */
+#define SPINDLE_NODE_CONGESTION_WINDOW_LEAST_MASK 0x000003ffu  /* smallest window, at least 1 */
+#define SPINDLE_NODE_CONGESTION_WINDOW_LEAST_SHIFT 0            /* lowest bit of least */
+#define SPINDLE_NODE_CONGESTION_WINDOW_FIRST_MASK 0x000ffc00u  /* window of a path that was not used yet */
+#define SPINDLE_NODE_CONGESTION_WINDOW_FIRST_SHIFT 10           /* lowest bit of first */
+#define SPINDLE_NODE_CONGESTION_WINDOW_MOST_MASK 0x3ff00000u  /* largest window */
+#define SPINDLE_NODE_CONGESTION_WINDOW_MOST_SHIFT 20           /* lowest bit of most */
+#define SPINDLE_NODE_CONGESTION_WINDOW_RESET 0x3ff08002u  /* value after reset */
 #define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro, counter: puts and gets sent */
 /* ro, counter: puts and gets to a node that does not exist, or whose data could not be read */
 #define SPINDLE_NODE_PUTS_FAILED         0x104u

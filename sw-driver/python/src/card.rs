@@ -11,6 +11,7 @@ use crate::waiting::wait;
 use crate::window::{check_owner, Window};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spindle::congestion::Congestion;
 use spindle::put::{Kind, Reply, Target};
 use spindle::window::{Counting, WindowOptions};
 use spindle::Icrc;
@@ -303,6 +304,30 @@ impl Card {
         let nic = self.core.nic()?;
         let limit = nanoseconds.map(|limit| limit.fit("the put limit")).transpose()?;
         Ok(py.detach(|| nic.set_put_limit(limit))?)
+    }
+
+    /// Have the card obey the marks of switches: a window of segments in flight to each node, of ``first`` segments at first, between
+    /// ``least`` and ``most``, from which a marked packet takes 2**-``shrink`` of a segment. ``on`` is False after reset.
+    #[pyo3(signature = (on, *, shrink = None, least = None, first = None, most = None))]
+    fn set_congestion_control(
+        &self,
+        py: Python<'_>,
+        on: bool,
+        shrink: Option<Number>,
+        least: Option<Number>,
+        first: Option<Number>,
+        most: Option<Number>,
+    ) -> Result<()> {
+        let nic = self.core.nic()?;
+        let usual = Congestion::default();
+        let window = |window: Option<Number>, usual| window.map_or(Ok(usual), |number| number.fit("a window"));
+        let congestion = Congestion {
+            shrink: shrink.map_or(Ok(usual.shrink), |number| number.fit("shrink"))?,
+            least: window(least, usual.least)?,
+            first: window(first, usual.first)?,
+            most: window(most, usual.most)?,
+        };
+        Ok(py.detach(|| nic.set_congestion_control(on.then_some(congestion)))?)
     }
 
     /// End contexts and windows, take the memory back from the card, and leave the card. Views of memory stay valid.

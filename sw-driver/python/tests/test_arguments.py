@@ -111,6 +111,8 @@ def test_wrong_types_numbers_and_words(card: Card) -> None:
         (lambda: card.set_node(256, None), BadArgument, "node 256"),
         (lambda: card.set_node(1, ("x", "y", 1)), BadArgument, "MAC"),
         (lambda: card.set_put_limit(0), BadArgument, "put limit"),
+        (lambda: card.set_congestion_control(True, least=0), BadArgument, "windows of 0, 32 and 1023"),
+        (lambda: card.set_congestion_control(True, shrink=4), BadArgument, "choose at most 3"),
         (lambda: spindle.Card(), TypeError, ""),
     ]
     for number, (call, kind, sentence) in enumerate(wrong):

@@ -167,6 +167,16 @@ RVMA_Status RVMA_Node_address(uint16_t nid, RVMA_Node *node);
  * RVMA_FOREVER, the default: the put or get is sent again until the destination takes it. Holds for all processes of
  * the card, and for puts and gets that begin to leave after the call. */
 RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t limit_ns);
+/* How the card keeps the segments in flight to a node within a window, which packets that a switch has marked shrink. */
+typedef struct {
+    uint8_t shrink;           /* a marked packet takes 2^-shrink of a segment from the window; at most 3, usually 1 */
+    uint16_t least;           /* smallest window in segments, at least 1, usually 2 */
+    uint16_t first;           /* window of a path that was not used yet: what is in flight on an idle path, usually 32 */
+    uint16_t most;            /* largest window, at most 1023 */
+} RVMA_Congestion;
+/* Has the card obey the marks of switches; NULL, the default: it does not. Holds for all processes of the card, and
+ * is to be called while no put is under way. The nodes that receive need nothing. */
+RVMA_Status RVMA_Set_congestion_control(RVMA_Nic *nic, const RVMA_Congestion *control);
 
 /* Permits the NIC to access memory of this program for the process: buffers, records, and what is put. The memory
  * must stay until it is deregistered or the NIC is closed. The NIC has 16 regions of whole pages of 4 KiB for

@@ -6,6 +6,7 @@ use crate::failure::{argument, given, guard, small, status};
 use crate::handles::{self, NetworkHandle, NicHandle};
 use crate::process::Nic;
 use anyhow::Result;
+use spindle::congestion::Congestion;
 use spindle::{Icrc, Node};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::ops::Range;
@@ -17,6 +18,16 @@ pub struct NodeAddress {
     mac: [u8; 6],
     ip: [u8; 4],
     port: u16,
+}
+
+/// `RVMA_Congestion`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CongestionControl {
+    shrink: u8,
+    least: u16,
+    first: u16,
+    most: u16,
 }
 
 /// `RVMA_Options`.
@@ -166,6 +177,23 @@ pub unsafe extern "C" fn RVMA_Node_address(nid: u16, address: *mut NodeAddress) 
 #[no_mangle]
 pub extern "C" fn RVMA_Set_put_limit(nic: *mut NicHandle, limit: u64) -> c_int {
     status(|| handles::nic(nic)?.nic.set_put_limit((limit != FOREVER).then_some(limit)))
+}
+
+/// See `rvma.h`.
+///
+/// # Safety
+/// `control` is null or points to a choice.
+#[no_mangle]
+pub unsafe extern "C" fn RVMA_Set_congestion_control(nic: *mut NicHandle, control: *const CongestionControl) -> c_int {
+    status(|| {
+        let nic = handles::nic(nic)?;
+        // SAFETY: as the caller promises.
+        let congestion = unsafe { control.as_ref() }.map(|control| {
+            let CongestionControl { shrink, least, first, most } = *control;
+            Congestion { shrink, least, first, most }
+        });
+        nic.nic.set_congestion_control(congestion)
+    })
 }
 
 /// See `rvma.h`.

@@ -8,6 +8,7 @@ use crate::node::{argument, lock, no_process, refused, Node};
 use crate::waiting::Sign;
 use crate::window::OpenWindow;
 use anyhow::{Context as _, Result};
+use spindle::congestion::Congestion;
 use spindle::put::{Put, Reply, Target};
 use spindle::window::WindowOptions;
 use spindle::{Access, Error, InterruptOptions};
@@ -220,6 +221,14 @@ impl Nic {
             return argument(format!("a put limit of {given} ns; choose 1 to {longest} ns of this card, or no limit"));
         }
         Ok(node.driver().set_put_limit(limit)?)
+    }
+
+    /// Has the node obey the marks of switches (`Device::set_congestion_control`), or not.
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn set_congestion_control(&self, congestion: Option<Congestion>) -> Result<()> {
+        Ok(self.node().driver().set_congestion_control(congestion)?)
     }
 
     /// Opens a window.

@@ -1,6 +1,7 @@
 //! Nodes, peers, answers and the reliable sender: the fields of their registers and the limits of what is put there.
 
 use crate::card::{refused, Handle};
+use spindle::congestion::Congestion;
 use spindle::peer::{Peer, Responses};
 use spindle::reliable::{Reliability, LONGEST_PUT_LIMIT};
 use spindle::{Icrc, Node};
@@ -160,6 +161,35 @@ fn the_reliable_sender_has_its_times_before_it_is_switched() {
         (Reliability { hole_time: 32_768, ..default }, "a hole time of 32768 units of 64 cycles; choose at most 32767"),
     ] {
         assert_eq!(refused(device.set_reliability(Some(reliability))), sentence);
+        assert_eq!(handle.steps(), vec![]);
+    }
+}
+
+#[test]
+fn congestion_windows_are_there_before_they_are_obeyed() {
+    let (handle, mut device) = Handle::opened(&Config::SIM);
+    let default = Congestion { shrink: 1, least: 2, first: 32, most: 1023 };
+    assert_eq!(Congestion::default(), default);
+    let windows = |least: u32, first: u32, most: u32| most << 20 | first << 10 | least;
+    for (congestion, expected, control) in [
+        (None, windows(2, 32, 1023), 1 << 4),
+        (Some(default), windows(2, 32, 1023), 1 << 4 | 1),
+        (Some(Congestion { shrink: 3, least: 1, first: 1, most: 1 }), windows(1, 1, 1), 3 << 4 | 1),
+    ] {
+        device.set_congestion_control(congestion).unwrap();
+        let expected = of_node([(node::CONGESTION_WINDOW, expected), (node::CONGESTION, control)]);
+        assert_eq!(handle.writes(), expected, "{congestion:?}");
+        assert_eq!(device.obeys_marks().unwrap(), congestion.is_some());
+    }
+    let order = "segments; choose 1 to 1023, none smaller than the one before";
+    for (congestion, sentence) in [
+        (Congestion { shrink: 4, ..default }, "a mark that takes 2^-4 of a segment; choose at most 3".into()),
+        (Congestion { least: 0, ..default }, format!("windows of 0, 32 and 1023 {order}")),
+        (Congestion { first: 1, ..default }, format!("windows of 2, 1 and 1023 {order}")),
+        (Congestion { most: 31, ..default }, format!("windows of 2, 32 and 31 {order}")),
+        (Congestion { most: 1024, ..default }, format!("windows of 2, 32 and 1024 {order}")),
+    ] {
+        assert_eq!(refused(device.set_congestion_control(Some(congestion))), sentence);
         assert_eq!(handle.steps(), vec![]);
     }
 }

@@ -1,6 +1,7 @@
 //! Calls of the driver with any arguments, and what the card writes into host memory between them.
 
 use crate::card::Hostile;
+use spindle::congestion::Congestion;
 use spindle::image::ENTRY_SYMBOLS;
 use spindle::put::{Kind, Reply, Target};
 use spindle::reliable::Reliability;
@@ -181,6 +182,13 @@ impl Calls {
                 let reliability = Reliability { timeout, hole_time, retries: word() as u8, incarnation: word() };
                 drop(device.set_reliability((below(2) == 0).then_some(reliability)));
                 drop((device.sends_reliably(), device.set_put_limit(Some(number())), device.segments_resent()));
+                let congestion = Congestion {
+                    shrink: number() as u8,
+                    least: number() as u16,
+                    first: number() as u16,
+                    most: number() as u16,
+                };
+                drop((device.set_congestion_control(Some(congestion)), device.obeys_marks()));
             }
             43 => {
                 let options = InterruptOptions { events: word() as u8, cycles: number() };

@@ -4,6 +4,7 @@ use crate::endpoint::VALUES;
 use crate::rtl::{Host, Program};
 use anyhow::{bail, ensure, Result};
 use serde::Deserialize;
+use spindle::congestion::Congestion;
 use spindle::peer::Responses;
 use spindle::reliable::Reliability;
 use spindle::rule_table::Action;
@@ -18,6 +19,9 @@ pub const CLEARED: u64 = 17 * NODE_TABLE_ENTRIES as u64 + 64;
 const PROCESS: usize = 0;
 /// Key of the windows.
 const KEY: u32 = 0x5EED;
+
+/// Paths of one network differ by little; a lost segment is sent again soon.
+const RELIABILITY: Reliability = Reliability { timeout: 128, hole_time: 16, retries: 15, incarnation: 0 };
 
 /// Who sends to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -44,6 +48,8 @@ pub struct Puts {
     pub bytes: usize,
     /// Cycle in which all begin to send: every node must be set up then.
     pub start: u64,
+    /// How the NICs obey marks, if they do.
+    pub congestion: Option<Congestion>,
 }
 
 impl Pattern {
@@ -73,6 +79,12 @@ impl Puts {
 
     fn run(&self, host: &mut Host) -> Result<[u64; VALUES]> {
         set_up(&mut host.device, host.number, host.nodes)?;
+        host.device.set_congestion_control(self.congestion)?;
+        if self.congestion.is_some() {
+            // A round trip through a full output is longer than the time of the others: what was sent again is not to be sent a third
+            // time before its acknowledgement can be there.
+            host.device.set_reliability(Some(Reliability { hole_time: 2 * RELIABILITY.hole_time, ..RELIABILITY }))?;
+        }
         let mut waiting = Vec::new();
         for (from, k) in self.expected(host.number, host.nodes) {
             let window = host.device.init_window(PROCESS, window_address(from, k), KEY, self.bytes as u32)?;
@@ -163,8 +175,7 @@ pub fn set_up<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize, n
     }
     device.set_sequence_filter(true)?;
     device.set_responses(Some(Responses { ack_every: 8, ..Responses::default() }))?;
-    // Paths of one network differ by little; a lost segment is sent again soon.
-    device.set_reliability(Some(Reliability { timeout: 128, hole_time: 16, retries: 15, incarnation: 0 }))?;
+    device.set_reliability(Some(RELIABILITY))?;
     device.add_rule(&"spindle".parse()?, Action::Mailbox)?;
     Ok(())
 }
@@ -176,7 +187,7 @@ mod tests {
     #[test]
     fn every_message_has_a_receiver() {
         for pattern in [Pattern::Ring, Pattern::Half, Pattern::Incast, Pattern::AllToAll] {
-            let puts = Puts { pattern, messages: 5, bytes: 1, start: 0 };
+            let puts = Puts { pattern, messages: 5, bytes: 1, start: 0, congestion: None };
             let nodes = 4;
             let received: usize = (0..nodes).map(|to| puts.expected(to, nodes).len()).sum();
             let senders = if pattern == Pattern::Incast { 3 } else { 4 };

@@ -9,6 +9,7 @@ use crate::stand_in;
 use crate::topology::{Shape, Topology};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
+use spindle::congestion::Congestion;
 use spindle_contract::params::{Config, BEAT_BYTES};
 use std::ops::Range;
 use std::path::Path;
@@ -67,6 +68,7 @@ struct File {
     nodes: NodeTable,
     program: Option<Spanned<ProgramTable>>,
     noise: Option<NoiseTable>,
+    congestion: Option<Spanned<CongestionTable>>,
     #[serde(default)]
     run: RunTable,
 }
@@ -198,6 +200,15 @@ struct NoiseTable {
     every_cycles: Spanned<u64>,
     pause_cycles: Spanned<[u64; 2]>,
     seed: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CongestionTable {
+    shrink: Option<u8>,
+    least: Option<u16>,
+    first: Option<u16>,
+    most: Option<u16>,
 }
 
 #[derive(Deserialize)]
@@ -469,6 +480,20 @@ fn nics(nodes: &NodeTable, count: usize) -> Result<(u64, u64), Wrong> {
     Ok((least, most))
 }
 
+/// How NICs obey marks.
+fn congestion(table: &Spanned<CongestionTable>) -> Result<Congestion, Wrong> {
+    let usual = Congestion::default();
+    let CongestionTable { shrink, least, first, most } = table.get_ref();
+    let congestion = Congestion {
+        shrink: shrink.unwrap_or(usual.shrink),
+        least: least.unwrap_or(usual.least),
+        first: first.unwrap_or(usual.first),
+        most: most.unwrap_or(usual.most),
+    };
+    congestion.check().map_err(|error| Wrong(table.span(), error.to_string()))?;
+    Ok(congestion)
+}
+
 fn nodes(
     file: &File,
     config: Config,
@@ -478,6 +503,11 @@ fn nodes(
 ) -> Result<Nodes, Wrong> {
     let File { nodes, program, run, .. } = file;
     let kind = *nodes.kind.get_ref();
+    if let (Some(table), true) = (&file.congestion, kind != NodeKind::Nic) {
+        let words =
+            "`[congestion]` is for NICs whose programs the study has; leave the table out, or choose `kind = \"nic\"`";
+        return Err(Wrong(table.span(), words.into()));
+    }
     if kind == NodeKind::Served {
         let what = "a `served` NIC";
         unused(&nodes.latency_cycles, "latency_cycles", what)?;
@@ -524,12 +554,14 @@ fn nodes(
             .start
             .as_ref()
             .map_or(Ok(START), |start| bounded(start, 0, MOST_CYCLES, "cycles before messages"))?;
-        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start };
+        let congestion = file.congestion.as_ref().map(congestion).transpose()?;
+        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start, congestion };
         return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency });
     }
     unused(&nodes.host_cycles, "host_cycles", what)?;
     unused(&program.pattern, "pattern", what)?;
     unused(&program.start, "start", what)?;
+    unused(&file.congestion, "congestion", what)?;
     if let Some(to) = program.to.as_ref().filter(|to| *to.get_ref() as usize >= count) {
         let words = format!("all nodes ask node {}, and there are {count}, from 0 on", to.get_ref());
         return Err(Wrong(to.span(), words));

@@ -32,7 +32,7 @@ pub use device::{Arrival, InterruptSink, Options, PauseSink, SentFrame, SimDevic
 pub use fates::{End, FateEvent, Step};
 pub use host_reads::ReadBurst;
 pub use model::{model, source};
-pub use network::{address, Network, NetworkNode, Routing, WireCounts, WireOptions};
+pub use network::{address, Network, NetworkNode, Queue, Routing, WireCounts, WireOptions};
 pub use retirement::{MemoryAccess, Retired};
 pub use trace::{Event, Lane, TraceLog};
 pub use waves::WaveRequest;

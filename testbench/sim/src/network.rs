@@ -8,6 +8,8 @@ use crate::{SimDevice, SimHandle, WireFrame};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spindle::{Bar, HostMemory, Node, Result};
+use spindle_contract::params::BEAT_BYTES;
+use spindle_contract::wire::{ECN_MARKED, ETHERTYPE_IPV4, ETH_BYTES, HEADER_BYTES};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -18,6 +20,15 @@ pub enum Routing {
     Ordered,
     /// Each on any: they overtake each other.
     Adaptive,
+}
+
+/// The output of a switch before each NIC: a beat leaves in a cycle, and the frames behind it wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Bytes that wait at most; a frame that does not fit is dropped.
+    pub bytes: u64,
+    /// Bytes that wait from which on frames that are ECN-capable are marked.
+    pub mark: u64,
 }
 
 /// What the wire does to frames.
@@ -37,6 +48,8 @@ pub struct WireOptions {
     pub latency: u64,
     /// Cycles by which each path is longer than the one before it.
     pub step: u64,
+    /// The output before each NIC; without one frames wait at the NIC, as many as there are.
+    pub queue: Option<Queue>,
     /// Seed of all that is random.
     pub seed: u64,
 }
@@ -52,6 +65,7 @@ impl Default for WireOptions {
             paths: 1,
             latency: 250,
             step: 100,
+            queue: None,
             seed: 1,
         }
     }
@@ -68,6 +82,10 @@ pub struct WireCounts {
     pub doubled: u64,
     /// Arrived with a byte changed; of a frame that arrives twice, each time for itself.
     pub corrupted: u64,
+    /// Dropped before a NIC, since the output was full.
+    pub dropped: u64,
+    /// Marked there.
+    pub marked: u64,
     /// To an address that no NIC has.
     pub astray: u64,
     /// Handed to the NICs, doubles included.
@@ -79,6 +97,8 @@ struct Wire {
     random: ChaCha8Rng,
     /// Frames under way, by cycle of arrival and a number of their own: receiver, bytes.
     flying: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
+    /// Cycle from which on the output before each NIC is free.
+    free: BTreeMap<usize, u64>,
     counts: WireCounts,
 }
 
@@ -112,10 +132,43 @@ impl Wire {
             Routing::Ordered => 0,
             Routing::Adaptive => self.random.random_range(0..self.options.paths),
         };
+        let mut due = cycle + self.options.latency + path * self.options.step;
+        if let Some(queue) = self.options.queue {
+            let free = self.free.entry(to).or_default();
+            let (waiting, length) = (free.saturating_sub(due) * BEAT_BYTES as u64, bytes.len());
+            if waiting + length as u64 > queue.bytes {
+                self.counts.dropped += 1;
+                return;
+            }
+            if waiting >= queue.mark && mark(&mut bytes) {
+                self.counts.marked += 1;
+            }
+            due = due.max(*free);
+            *free = due + length.div_ceil(BEAT_BYTES) as u64;
+        }
         self.counts.delivered += 1;
-        let due = cycle + self.options.latency + path * self.options.step;
         self.flying.insert((due, self.counts.delivered), (to, bytes));
     }
+}
+
+/// Marks a frame without VLAN tag, if its sender obeys marks, and mends the checksum of its IPv4 header.
+fn mark(bytes: &mut [u8]) -> bool {
+    if bytes.len() < HEADER_BYTES || bytes[12..14] != ETHERTYPE_IPV4.to_be_bytes() {
+        return false;
+    }
+    let header = &mut bytes[ETH_BYTES..];
+    if !matches!(header[1] & 3, 1 | 2) {
+        return false;
+    }
+    let before = u16::from_be_bytes([header[0], header[1]]);
+    header[1] |= ECN_MARKED;
+    let after = u16::from_be_bytes([header[0], header[1]]);
+    // RFC 1624: the complement of the sum of the old complement, the complement of the old word, and the new word.
+    let sum = u32::from(!u16::from_be_bytes([header[10], header[11]])) + u32::from(!before) + u32::from(after);
+    let folded = (sum & 0xFFFF) + (sum >> 16);
+    let folded = (folded & 0xFFFF) + (folded >> 16);
+    header[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    true
 }
 
 /// Addresses of a NIC on the wire; number 0 is the first. Their node numbers are the same.
@@ -202,7 +255,8 @@ impl Network {
     /// Joins NICs after reset; their numbers are their places in the list.
     pub fn new(cards: Vec<SimDevice>, options: WireOptions) -> Self {
         let random = ChaCha8Rng::seed_from_u64(options.seed);
-        let wire = Wire { options, random, flying: BTreeMap::new(), counts: WireCounts::default() };
+        let wire =
+            Wire { options, random, flying: BTreeMap::new(), free: BTreeMap::new(), counts: WireCounts::default() };
         let cards: Vec<_> = cards.into_iter().map(SimHandle::new).collect();
         let (numbers, starts) = ((0..cards.len()).collect(), vec![0; cards.len()]);
         Network(Arc::new(Mutex::new(Cards { cards, numbers, starts, wire, received: None, apart: false })))

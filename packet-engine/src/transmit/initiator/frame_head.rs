@@ -30,7 +30,8 @@ pub const SEGMENT: u64 = SEGMENT_BYTES as u64;
 
 /// Hops that a frame may take.
 const HOPS: u64 = 64;
-/// First 16-bit word of the IPv4 header, for its checksum: version, length, no type of service.
+/// First 16-bit word of the IPv4 header, for its checksum: version, length, no type of service. A frame that is ECN-capable has
+/// [`wire::ECN_CAPABLE`] more.
 pub const IP_FIRST: u64 = 0x4500;
 /// Fourth word of the IPv4 header: do not fragment.
 pub const IP_FRAGMENT: u64 = 0x4000;
@@ -115,6 +116,8 @@ pub struct FrameHead {
     pub size: Bits<11>,
     /// The node.
     pub node: NodeEntry,
+    /// The frame is ECN-capable.
+    pub ecn: Bit,
     /// IPv4 total length.
     pub ip_len: Bits<16>,
     /// UDP length.
@@ -249,6 +252,7 @@ pub fn frame_header(head: FrameHead, own: LocalNode) -> Bits<HEADER_BITS> {
         ethernet_ethertype: bits::<16>(wire::ETHERTYPE_IPV4),
         ipv4_version: bits::<4>(4),
         ipv4_ihl: bits::<4>(5),
+        ipv4_ecn: bits::<2>(wire::ECN_CAPABLE) & repeat::<2>(head.ecn),
         ipv4_total_length: head.ip_len,
         ipv4_dont_fragment: bits::<1>(1),
         ipv4_ttl: bits::<8>(HOPS),

@@ -52,6 +52,7 @@ pub mod put_planner;
 
 use crate::bundles::{AckControlSource, HeadersSink, SourceLookupSink};
 use crate::transmit::egress::EgressBeat;
+use crate::transmit::sender::congestion_window::WindowSettings;
 use crate::transmit::sender::Sender;
 use frame_head::FrameHead;
 use framer::Framer;
@@ -194,6 +195,16 @@ impl Initiator {
         self.sender.retries.next = self.nodes.settings.val().send_control_retries;
         self.sender.incarnation.next = self.nodes.settings.val().send_incarnation;
         self.sender.limit.next = self.nodes.settings.val().send_limit;
+        let settings = self.nodes.settings.val();
+        self.sender.windows.next = WindowSettings {
+            enable: settings.congestion_obey_marks,
+            shrink: settings.congestion_shrink,
+            least: settings.congestion_window_least,
+            first: settings.congestion_window_first,
+            most: settings.congestion_window_most,
+        };
+        self.sender.own_nid.next = settings.local_nid;
+        self.host.ecn.next = settings.congestion_obey_marks;
         self.nodes.resent.next = self.sender.resent.val();
         self.nodes.refused.next = self.sender.refused.val();
         self.nodes.refusal.next = self.sender.refusal.val();
@@ -213,6 +224,7 @@ impl Initiator {
             head.raw = true;
             head.get = false;
             head.data = true;
+            head.ecn = false;
             head.from_host = true;
             head.bad = false;
             head.ip_len = raw.length;
@@ -240,6 +252,7 @@ impl Initiator {
 
         // Acknowledgements and refusals.
         self.replies.from_host.next = false;
+        self.replies.ecn.next = false;
         self.reply.join(&mut self.replies.job);
         self.replies.read.ready.next = true;
         self.replies.own_sum.next = self.nodes.own_sum.val();

@@ -5,6 +5,7 @@
 //! | in `from_host` | constant: the planner's puts read payloads |
 //! | in `job` | array, sender, responder |
 //! | out `lookup` / in `node` | node table: the row, two cycles later |
+//! | in `ecn` | node page: sequenced frames are ECN-capable; constant 0 for the responder's frames |
 //! | in `own_sum` | node page: the part of the checksum that all own frames share |
 //! | out `read` | RVMA engine, array: a segment of host memory or context memory; offered together with its head |
 //! | out `head` | framer |
@@ -19,6 +20,7 @@
 use super::frame_head::*;
 use spindle_blocks::{FrameJob, HostRead};
 use spindle_contract::descriptors::client;
+use spindle_contract::wire::ECN_CAPABLE;
 use spindle_verilog::prelude::*;
 
 const GET_EXTRA: u64 = GET_BYTES as u64;
@@ -47,6 +49,8 @@ enum Planning {
 pub struct Planner {
     /// The payloads are read for this planner, from host memory or context memory: a constant. The highest bit of its message numbers.
     pub from_host: Signal<In, Bit>,
+    /// Frames with a send record are ECN-capable.
+    pub ecn: Signal<In, Bit>,
     /// What to send.
     pub job: Sink<FrameJob>,
     /// Node to look up.
@@ -69,6 +73,8 @@ pub struct Planner {
     address_high: DFF<Bits<32>>,
     address_carry: DFF<Bit>,
     size: DFF<Bits<11>>,
+    /// The same, and what the field `ecn` adds to the checksum.
+    summed: DFF<Bits<11>>,
     more: DFF<Bit>,
     first: DFF<Bit>,
     ip_len: DFF<Bits<16>>,
@@ -127,6 +133,8 @@ impl Planner {
             self.state.d.next = Planning::Lengths;
         }
         if state == Planning::Lengths {
+            let ecn = bits::<11>(ECN_CAPABLE) & repeat::<11>(self.ecn.val() & desc.tracked);
+            self.summed.d.next = self.size.q.val() + ecn;
             let icrc = if self.first.q.val() { self.node.val().entry.icrc } else { entry.icrc };
             self.ip_len.d.next = bit_cast::<16, 11>(ip_length(self.size.q.val(), icrc));
             self.udp_len.d.next = bit_cast::<16, 11>(udp_length_of(self.size.q.val(), icrc));
@@ -143,7 +151,7 @@ impl Planner {
             self.state.d.next = Planning::Sum;
         }
         if state == Planning::Sum {
-            self.sum.d.next = self.share.q.val() + bit_cast::<19, 11>(self.size.q.val());
+            self.sum.d.next = self.share.q.val() + bit_cast::<19, 11>(self.summed.q.val());
             self.state.d.next = Planning::Checksum;
         }
         if state == Planning::Checksum {
@@ -187,6 +195,7 @@ impl Planner {
             last: !self.more.q.val() | bad,
             size: self.size.q.val(),
             node: entry,
+            ecn: self.ecn.val() & desc.tracked,
             ip_len: self.ip_len.q.val(),
             udp_len: self.udp_len.q.val(),
             checksum: self.checksum.q.val(),

@@ -17,6 +17,9 @@
 //! comes so many cycles after the last one, or up to the gap more, is withheld as well. Both carry what has been accepted, if the
 //! packet is sequenced. Nothing is sent while `control.enable` is low.
 //!
+//! Accepted packets that a switch has marked are counted for each source, and an acknowledgement carries the count, so that none is
+//! forgotten with an acknowledgement that is lost. Its flag ECN_ECHO says that there were marks since the last acknowledgement.
+//!
 //! A report is taken in one cycle. 16 refusals and 16 of the scheduler's reports can wait; further ones are lost, and the source
 //! sends again. The last accepted report of each source and the waiting refusals share a memory with one write port and one read
 //! port. From a report to `job_valid`: [`LATENCY`] cycles when nothing else waits (70 of them the PSN filter's; a refusal of an
@@ -30,7 +33,7 @@ use crate::ingress::psn_filter::sequencer::PeerAnswerSink;
 use spindle_blocks::{BlockFifo, Fifo, FrameJob, PacketReport, RamStyle, SdpMemory};
 use spindle_verilog::prelude::*;
 pub use types::nack_code;
-use types::{reply_of, AckState, Refusal, Responding};
+use types::{reply_of, AckState, Echo, Refusal, Responding};
 
 /// Cycles from a report to the acknowledgement that is due for it.
 pub const LATENCY: usize = 79;
@@ -90,6 +93,8 @@ pub struct Responder {
     lowest: DFF<Bits<11>>,
     /// The answer is a refusal.
     refusing: Reg<Bit>,
+    /// What the acknowledgement says of marks.
+    echo: DFF<Echo>,
     ack_out: Reg<Bit>,
     nack_out: Reg<Bit>,
     withheld: Reg<Bit>,
@@ -130,9 +135,17 @@ impl Responder {
         let incoming =
             if self.ingress_report.valid.val() { self.ingress_report.val() } else { self.scheduler_reports.read.val() };
         self.report.load(comes, incoming);
-        // What is due to its source is read meanwhile; without a report, to the source that is being answered.
-        let next_node = if comes { incoming.node } else { self.peer.q.val() };
-        self.ack_states.read(comes | (state == Responding::Wait) | (state == Responding::Note), next_node);
+        // What is due to its source is read meanwhile; without a report, to the source that is being answered or is the next one.
+        let chooses = state == Responding::Choose;
+        let next_node = if comes {
+            incoming.node
+        } else if chooses {
+            self.ack_queue.read.val()
+        } else {
+            self.peer.q.val()
+        };
+        let answering = chooses | fetches | (state == Responding::Wait) | (state == Responding::Note);
+        self.ack_states.read(comes | answering, next_node);
         self.stamps.read(comes, next_node);
 
         // What it means.
@@ -145,6 +158,7 @@ impl Responder {
         let ack_state =
             if self.state_fresh.q.val() { self.state_written.q.val() } else { self.ack_states.read_data.val() };
         let count = ack_state.count + 1;
+        let marked = report.marked & report.sequenced;
         // Numbers in a circle of twice the window.
         let psn = report.psn.get_bits::<11>(0);
         let fills = ack_state.hole & report.sequenced & (psn == ack_state.missing);
@@ -207,6 +221,8 @@ impl Responder {
                 count: if answers { bits::<6>(0) } else { count },
                 hole: ack_state.hole & !fills,
                 missing: ack_state.missing,
+                echo: ack_state.echo | marked,
+                marks: ack_state.marks + bit_cast::<8, 1>(marked.into()),
             };
         } else if notes {
             changed = AckState {
@@ -214,12 +230,16 @@ impl Responder {
                 count: if returns { bits::<6>(0) } else { ack_state.count },
                 hole: hole & !returns,
                 missing,
+                echo: false,
+                marks: ack_state.marks,
             };
+        } else if leaves {
+            changed = AckState { echo: ack_state.echo, marks: ack_state.marks, ..Default::default() };
         }
+        self.echo.load(notes, Echo { fresh: ack_state.echo, count: ack_state.marks });
         self.ack_states.write_data.next = changed;
         self.state_written.d.next = changed;
         self.state_fresh.d.next = (accepted | leaves | notes) & (node == next_node);
-        let chooses = state == Responding::Choose;
         let refuses = self.refusals.read.valid.val();
         self.refusals.read.ready.next = chooses;
         self.ack_queue.read.ready.next = chooses & !refuses;
@@ -236,8 +256,13 @@ impl Responder {
         let offers = state == Responding::Offer;
         self.peer_request.offer(state == Responding::Request, report_out.node);
         self.job.valid.next = offers;
-        self.job.next =
-            reply_of(report_out, refusal, self.peer_answer.expected.val(), self.peer_answer.selective.val());
+        self.job.next = reply_of(
+            report_out,
+            refusal,
+            self.peer_answer.expected.val(),
+            self.peer_answer.selective.val(),
+            self.echo.q.val(),
+        );
         self.ack_out.d.next = offers & self.job.ready.val() & !refusal;
         self.nack_out.d.next = offers & self.job.ready.val() & refusal;
         self.control.sent.next = self.ack_out.q.val();

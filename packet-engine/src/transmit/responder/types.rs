@@ -58,6 +58,19 @@ pub struct AckState {
     pub hole: Bit,
     /// The first number that was missing in it.
     pub missing: Bits<11>,
+    /// A marked packet was accepted since then.
+    pub echo: Bit,
+    /// Marked packets that were accepted, modulo 256.
+    pub marks: Bits<8>,
+}
+
+/// What an acknowledgement says of marks.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Echo {
+    /// Packets were marked since the last one.
+    pub fresh: Bit,
+    /// All of them, modulo 256.
+    pub count: Bits<8>,
 }
 
 /// What the responder does.
@@ -79,16 +92,24 @@ pub enum Responding {
 
 /// The answer to the source of a report: an acknowledgement, or a refusal. The cumulative fields say nothing if its number does not count.
 #[hdl_fn]
-pub fn reply_of(report_out: PacketReport, refusal: Bit, expected: Bits<32>, accepted: Bits<64>) -> FrameJob {
+pub fn reply_of(
+    report_out: PacketReport,
+    refusal: Bit,
+    expected: Bits<32>,
+    accepted: Bits<64>,
+    echo: Echo,
+) -> FrameJob {
     let selective = accepted & repeat::<64>(report_out.sequenced);
+    let echoes = report_out.sequenced & !refusal;
     FrameJob {
         opcode: if refusal { bits::<8>(opcode::NACK) } else { bits::<8>(opcode::ACK) },
-        flags: bits::<16>(flag::UNSEQ) & repeat::<16>(!report_out.sequenced),
+        flags: (bits::<16>(flag::UNSEQ) & repeat::<16>(!report_out.sequenced))
+            | (bits::<16>(flag::ECN_ECHO) & repeat::<16>(echoes & echo.fresh)),
         node: report_out.node,
         src_pid: report_out.dst_pid,
         dst_pid: report_out.src_pid,
         addr: report_out.addr,
-        key: (report_out.code, bits::<8>(0), report_out.credit).cat::<32>(),
+        key: (report_out.code, echo.count & repeat::<8>(echoes), report_out.credit).cat::<32>(),
         buf_off: report_out.psn,
         msg_len: selective.get_bits::<32>(32),
         msg_off: selective.get_bits::<32>(0),

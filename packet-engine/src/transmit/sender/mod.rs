@@ -45,10 +45,12 @@
 //! taken for 1024 cycles. Puts are begun in order, 64 at a time: a put whose destination has a full window holds up the
 //! following ones.
 
+pub mod congestion_window;
 pub mod types;
 
 use crate::bundles::HeadersSink;
 use crate::transmit::initiator::frame_head::is_of_packet;
+use congestion_window::{CongestionWindow, WindowSettings, WindowStep};
 use spindle_blocks::{BlockFifo, EventDesc, Fifo, FrameJob, LutMemory, PutDesc, PutDone, RamStyle, SdpMemory};
 use spindle_contract::{
     descriptors::put_op,
@@ -90,12 +92,17 @@ pub struct Sender {
     pub limit: Signal<In, Bits<16>>,
     /// Incarnation; 0: the first window of a destination is not opened.
     pub incarnation: Signal<In, Bits<32>>,
+    /// Congestion windows.
+    pub windows: Signal<In, WindowSettings>,
+    /// Number of this node.
+    pub own_nid: Signal<In, Bits<32>>,
     /// A record is sent again (pulse).
     pub resent: Signal<Out, Bit>,
     /// A put or get of a process is refused (pulse).
     pub refused: Signal<Out, Bit>,
     /// With it: {code, number of the put}.
     pub refusal: Signal<Out, Bits<24>>,
+    congestion: CongestionWindow,
     destinations: SdpMemory<Destination, 8>,
     records: SdpMemory<SendRecord, 10>,
     /// The next record of each in its list.
@@ -125,6 +132,8 @@ pub struct Sender {
     ahead: DFF<Bits<11>>,
     /// A refused record lies ahead.
     refuses: DFF<Bit>,
+    /// The destination at hand is given up since it refuses us.
+    unwelcome: Reg<Bit>,
     // A record that is sent, or again.
     record: DFF<SendRecord>,
     record_at: DFF<Bits<10>>,
@@ -158,8 +167,10 @@ pub struct Sender {
     current_slot: DFF<Bits<6>>,
     current_offset: DFF<Bits<32>>,
     current_left: DFF<Bits<32>>,
-    /// Its destination was given up.
+    /// Its destination was given up,
     broken: Reg<Bit>,
+    /// since it refuses us.
+    broken_unwelcome: Reg<Bit>,
     number: Reg<Bits<24>>,
     next_slot: Reg<Bits<6>>,
     // Deadlines of a record that is sent now: for a hole, and without an acknowledgement.
@@ -180,6 +191,7 @@ impl Sender {
     pub fn new(small: RamStyle) -> Self {
         Self {
             entries: SdpMemory::new(small, 1),
+            congestion: CongestionWindow::new(small),
             destinations: SdpMemory::new(small, 1),
             links: SdpMemory::new(small, 1),
             free: BlockFifo::new(small),
@@ -200,6 +212,7 @@ impl Sender {
         let ending = self.end(state);
         let next = self.begin(turn);
         let jobs = self.jobs(turn);
+        self.track_window(state, turn, walk, issue);
 
         self.responses.read.ready.next = turn.idle;
         self.free.read.ready.next = issue.sends;
@@ -216,6 +229,8 @@ impl Sender {
             Sending::Judge => self.judge(jobs),
             Sending::Release => self.release(walk),
             Sending::Select => self.select_records(walk),
+            Sending::Weigh => self.state.d.next = Sending::Adapt,
+            Sending::Adapt => self.state.d.next = Sending::Save,
             Sending::Issue => self.issue_segment(turn, issue, jobs),
             Sending::Timer => self.check_timer(now),
             Sending::Repeat => self.repeat(walk, jobs),
@@ -291,11 +306,15 @@ impl Sender {
         let parsed = self.parsed.val();
         let is_response =
             parsed.is_spindle & ((parsed.opcode == bits(opcode::ACK)) | (parsed.opcode == bits(opcode::NACK)));
+        // Such a refusal goes to the node that the low bits of the refused one name.
+        let refuses_us = (parsed.opcode == bits(opcode::NACK))
+            & (parsed.key.get_bits::<8>(24) == bits(nack::NO_PEER))
+            & eq(parsed.addr.get_bits::<32>(32), self.own_nid.val());
         self.arrival.d.next = response_of(parsed);
         self.arrived.d.next = self.parsed.valid.val()
             & !self.parsed.drop.val()
             & is_response
-            & !(parsed.flags & bits(flag::UNSEQ)).any()
+            & (!(parsed.flags & bits(flag::UNSEQ)).any() | refuses_us)
             & self.enable.val();
         self.responses.write.offer(self.arrived.q.val() & !self.bad_icrc.val(), self.arrival.q.val());
         if self.lost.valid.val() {
@@ -350,11 +369,33 @@ impl Sender {
         let marks = selects & selective.get_bit(0);
         let missing = selects & !selective.get_bit(0) & !record.acked;
         let refused = missing & for_good;
-        let resends =
-            refused | (missing & selective.any() & !(now - record.due).get_bit(15)) | (repeats & !record.acked);
+        // A hole; after a timeout, with windows, every record is lost, and the oldest alone is sent again.
+        let hole = missing & selective.any() & !(now - record.due).get_bit(15);
+        let windows = self.windows.val().enable;
+        let oldest = !self.left.q.val().any();
+        let credit = self.congestion.credit.val();
+        let fits = if record.lost { self.congestion.room.val() } else { self.congestion.gap.val() };
+        let resends = refused
+            | ((hole | (missing & record.lost)) & (fits | credit))
+            | (repeats & !record.acked & (oldest | !windows));
+        let declares = windows & !record.lost & ((hole & !refused) | (repeats & !record.acked & !oldest));
         let settles = (frees | marks) & !record.acked;
         let ends = settles & turn.put.issued & (turn.put.open == 1);
-        Walk { refuses, selects, repeats, gives_up, loses, frees, marks, missing, refused, resends, settles, ends }
+        Walk {
+            refuses,
+            selects,
+            repeats,
+            gives_up,
+            loses,
+            frees,
+            marks,
+            missing,
+            refused,
+            resends,
+            declares,
+            settles,
+            ends,
+        }
     }
 
     /// What is done to the put that is being sent.
@@ -369,6 +410,7 @@ impl Sender {
             & !dead
             & (destination.state == OPEN)
             & (destination.count < bits(PSN_WINDOW))
+            & (self.congestion.room.val() | (self.congestion.credit.val() & !self.congestion.waits.val()))
             & self.free.read.valid.val();
         let chains = sends & destination.count.any();
         Issue { dead, last, abandons, sends, chains }
@@ -417,6 +459,7 @@ impl Sender {
                 failed: self.over.q.val().failed,
                 again: !self.fresh.q.val(),
                 last: !self.sending.q.val(),
+                asks: self.congestion.asks.val(),
             },
         );
         let generation = if turn.issues {
@@ -472,8 +515,17 @@ impl Sender {
         self.left.d.next = self.rest.q.val().get_bits::<11>(0);
         self.ahead.d.next = self.low.q.val().get_bits::<11>(0);
         self.refuses.d.next = response.refusal & !self.low.q.val().get_bits::<21>(11).any();
+        self.unwelcome.d.next = response.stranger;
         self.state.d.next = Sending::Idle;
-        if response.opens {
+        if response.stranger {
+            let under_way =
+                !self.low.q.val().get_bits::<21>(11).any() & (self.low.q.val().get_bits::<11>(0) < destination.count);
+            if ((destination.state == OPENING) & response.opens & (response.incarnation == jobs.incarnation))
+                | ((destination.state == OPEN) & !response.opens & under_way)
+            {
+                self.state.d.next = Sending::GiveUp;
+            }
+        } else if response.opens {
             if (destination.state == OPENING) & (response.incarnation == jobs.incarnation) {
                 self.destination.d.next.state = bits::<2>(OPEN);
                 self.state.d.next = Sending::Save;
@@ -515,6 +567,8 @@ impl Sender {
     /// Marks the records of a response's bitmap, or sends them again.
     fn select_records(&mut self, walk: Walk) {
         let selective = self.selective.q.val();
+        // Lost records that wait.
+        let refills = self.congestion.waits.val() & (self.congestion.room.val() | self.congestion.credit.val());
         self.back.d.next = Sending::Select;
         if walk.selects {
             self.left.d.next = self.left.q.val() - 1;
@@ -523,12 +577,12 @@ impl Sender {
             if walk.settles {
                 self.restart_timer();
             }
-        } else if self.left.q.val().any() & (selective.any() | self.refuses.q.val()) {
+        } else if self.left.q.val().any() & (selective.any() | self.refuses.q.val() | refills) {
             // The age of a put that is refused is known a cycle later.
             self.aging.d.next = walk.refuses;
             self.looked_up.d.next = !walk.refuses | self.aging.q.val();
         } else {
-            self.state.d.next = Sending::Save;
+            self.state.d.next = if self.windows.val().enable { Sending::Weigh } else { Sending::Save };
         }
     }
 
@@ -576,6 +630,7 @@ impl Sender {
         self.destination.d.next = destination;
         self.psn.d.next = destination.base;
         self.left.d.next = bits::<11>(0);
+        self.unwelcome.d.next = false;
         let waits = (destination.state == OPENING) | ((destination.state == OPEN) & destination.count.any());
         let times = if destination.retries > 3 { bits::<2>(3) } else { destination.retries.get_bits::<2>(0) };
         self.state.d.next = Sending::Idle;
@@ -602,7 +657,7 @@ impl Sender {
                 self.offers.d.next = true;
                 self.state.d.next = Sending::Save;
             }
-        } else if (left == destination.count) | (left == BURST) {
+        } else if (left == destination.count) | ((left == BURST) & !self.windows.val().enable) {
             self.state.d.next = Sending::Save;
         } else {
             self.looked_up.d.next = true;
@@ -621,9 +676,48 @@ impl Sender {
             self.destination.d.next = Destination { generation: destination.generation + 1, ..Default::default() };
             // A put that passes knows no window, and must not leave this mark to the next put.
             let breaks = self.sending.q.val() & !self.passes.q.val();
-            self.broken.load(breaks & (self.current_node.q.val() == self.node.q.val()), true);
+            let broken = breaks & (self.current_node.q.val() == self.node.q.val());
+            self.broken.load(broken, true);
+            self.broken_unwelcome.load(broken, self.unwelcome.q.val());
             self.state.d.next = Sending::Save;
         }
+    }
+
+    /// What happens to the congestion window of the destination at hand.
+    fn track_window(&mut self, state: Sending, turn: Turn, walk: Walk, issue: Issue) {
+        let response = self.response.q.val();
+        let destination = self.destination.q.val();
+        let windows = self.windows.val().enable;
+        let looked_up = self.looked_up.q.val();
+        let record = self.records.read_data.val();
+        let repeated = (state == Sending::Repeat)
+            & !looked_up
+            & windows
+            & (destination.state == OPEN)
+            & self.left.q.val().any()
+            & (self.left.q.val() == destination.count);
+        self.congestion.settings.next = self.windows.val();
+        self.congestion.step.next = WindowStep {
+            loads: (state == Sending::Response) | (state == Sending::Timer) | (turn.issues & !looked_up),
+            issues: issue.sends,
+            judges: state == Sending::Judge,
+            counts: !response.refusal & !response.opens,
+            learns: (state == Sending::Judge) & response.opens & !response.refusal,
+            settles: walk.settles,
+            declares: walk.declares,
+            resends: walk.resends,
+            of_lost: record.lost,
+            weighs: state == Sending::Weigh,
+            adapts: state == Sending::Adapt,
+            expires: repeated,
+            forgets: state == Sending::GiveUp,
+            saves: state == Sending::Save,
+            clears: turn.clears,
+            address: if turn.clears { self.cleared.q.val().get_bits::<8>(0) } else { self.node.q.val() },
+            marks: response.marks,
+            base: destination.base.get_bits::<12>(0),
+            psn: destination.psn.get_bits::<12>(0),
+        };
     }
 
     /// Stores a put that begins.
@@ -668,6 +762,10 @@ impl Sender {
         }
         if walk.refused {
             put.code = self.response.q.val().code;
+        } else if (walk.gives_up & !turn.put.failed & self.unwelcome.q.val())
+            | (issue.abandons & !turn.put.failed & self.broken_unwelcome.q.val())
+        {
+            put.code = bits(nack::NO_PEER);
         }
         if turn.walks | turn.issues {
             self.slot.d.next = turn.slot;
@@ -706,6 +804,7 @@ impl Sender {
     fn set_up_job(&mut self, state: Sending, turn: Turn) {
         if turn.walks & !(state == Sending::Lost) {
             self.record.d.next = self.records.read_data.val();
+            self.record.d.next.lost = false;
             self.record_at.d.next = self.at.q.val();
             self.record_psn.d.next = self.psn.q.val();
             self.plain.d.next = false;
@@ -733,6 +832,8 @@ impl Sender {
         }
         self.node.d.next = node;
         self.destinations.read(turn.idle, node);
+        self.congestion.read.next = turn.idle;
+        self.congestion.node.next = node;
         self.destinations.write_enable.next = turn.clears | (state == Sending::Save);
         self.destinations.write_address.next =
             if turn.clears { self.cleared.q.val().get_bits::<8>(0) } else { self.node.q.val() };
@@ -753,13 +854,15 @@ impl Sender {
         self.at.d.next = at;
         let sent = state == Sending::Job;
         self.records.read(!turn.idle | self.lost_pending.q.val(), at);
-        self.records.write_enable.next = (walk.marks & walk.settles) | (sent & jobs.free & !self.plain.q.val());
+        let loses = walk.declares & !walk.resends;
+        self.records.write_enable.next = (walk.marks & walk.settles) | loses | (sent & jobs.free & !self.plain.q.val());
         self.records.write_address.next = if sent { self.record_at.q.val() } else { self.at.q.val() };
         self.records.write_data.next = if sent { self.record.q.val() } else { record };
         if sent {
             self.records.write_data.next.due = self.hole_at.q.val();
         } else {
-            self.records.write_data.next.acked = true;
+            self.records.write_data.next.acked = !loses;
+            self.records.write_data.next.lost = loses;
         }
         self.links.read(!turn.idle, at);
         self.links.write(issue.chains, self.destinations.read_data.val().tail, self.free.read.val());

@@ -31,6 +31,10 @@ pub enum Sending {
     Release,
     /// Records of its bitmap are marked or sent again.
     Select,
+    /// The parts of the new congestion window are there.
+    Weigh,
+    /// The new congestion window is there.
+    Adapt,
     /// The destination of the put that is being sent is there.
     Issue,
     /// A destination's timer is checked.
@@ -85,6 +89,8 @@ pub struct SendRecord {
     pub offset: Bits<32>,
     /// The segment has been acknowledged.
     pub acked: Bit,
+    /// The segment is lost, and has not been sent again since.
+    pub lost: Bit,
     /// Time from which the record is sent again if a later one arrived.
     pub due: Bits<16>,
 }
@@ -136,6 +142,10 @@ pub struct Response {
     pub opens: Bit,
     /// Of which incarnation.
     pub incarnation: Bits<32>,
+    /// The response has no numbers: the destination keeps those of another node in our entry.
+    pub stranger: Bit,
+    /// Packets of ours that were marked, modulo 256; an acknowledgement only.
+    pub marks: Bits<8>,
 }
 
 /// The state of the sender, and the put at hand.
@@ -178,6 +188,8 @@ pub struct Walk {
     pub refused: Bit,
     /// The record is sent again.
     pub resends: Bit,
+    /// The record is found to be lost, which was not known.
+    pub declares: Bit,
     /// The record's segment is acknowledged or given up for the first time.
     pub settles: Bit,
     /// The segment was the last of its put that was open.
@@ -250,6 +262,8 @@ pub fn response_of(packet: PacketDesc) -> Response {
         code: packet.key.get_bits::<8>(24),
         opens: packet.msg_id == bits(control::OPEN),
         incarnation: packet.addr.get_bits::<32>(0),
+        stranger: (packet.flags & bits(flag::UNSEQ)).any(),
+        marks: packet.key.get_bits::<8>(16),
     }
 }
 
@@ -264,6 +278,8 @@ pub struct JobKind {
     pub again: Bit,
     /// The segment is the last of its put.
     pub last: Bit,
+    /// An acknowledgement is wanted, since the congestion window is half full.
+    pub asks: Bit,
 }
 
 /// A segment of a put; of one that failed, the NOP that takes its number; or a whole put that is not sequenced.
@@ -284,7 +300,7 @@ pub fn job_of(
     let flags = (entry.put.flags & !bits::<16>(flag::UNSEQ))
         | (bits::<16>(flag::UNSEQ) & repeat::<16>(plain))
         | (bits::<16>(flag::RETX) & repeat::<16>(repeated))
-        | (bits::<16>(flag::ACK_REQ) & repeat::<16>(repeated | (manner.last & !plain)));
+        | (bits::<16>(flag::ACK_REQ) & repeat::<16>(repeated | ((manner.last | manner.asks) & !plain)));
     FrameJob {
         opcode: if failed { bits::<8>(opcode::CTRL) } else { whole.opcode },
         flags,

@@ -141,6 +141,15 @@ registers! {
         has no buffer; 0: no limit. Holds for puts and gets that begin after the write" {
         send_limit 15:0
     }
+    control CONGESTION 0x044 "congestion control" {
+        obey_marks 0 "what is in flight to a destination stays within its window, and sequenced packets leave as ECN-capable";
+        shrink 5:4 = 1 "a marked packet takes 2^-shrink of a segment from the window of its destination"
+    }
+    control CONGESTION_WINDOW 0x048 "congestion windows, in segments" {
+        least 9:0 = 2 "smallest window, at least 1";
+        first 19:10 = 32 "window of a path that was not used yet";
+        most 29:20 = 1023 "largest window"
+    }
     counter PUTS_DONE 0x100 "puts and gets sent";
     counter PUTS_FAILED 0x104 "puts and gets to a node that does not exist, or whose data could not be read";
     counter ACKS_SENT 0x108 "acknowledgements sent";

@@ -180,6 +180,17 @@ class Card:
         must have the ICRC; enter this card likewise at the node."""
     def set_put_limit(self, nanoseconds: SupportsIndex | None) -> None:
         """Limit how long puts and gets of the card find no buffer, in the card's time; None is no limit."""
+    def set_congestion_control(
+        self,
+        on: bool,
+        *,
+        shrink: SupportsIndex | None = None,
+        least: SupportsIndex | None = None,
+        first: SupportsIndex | None = None,
+        most: SupportsIndex | None = None,
+    ) -> None:
+        """Have the card obey the marks of switches: a window of segments in flight to each node, of ``first`` segments at first, between
+        ``least`` and ``most``, from which a marked packet takes 2**-``shrink`` of a segment. ``on`` is False after reset."""
     def close(self) -> None:
         """End contexts and windows, take the memory back from the card, and leave the card. Views of memory stay valid."""
     def __enter__(self) -> Self: ...

@@ -207,7 +207,7 @@ impl Caller<'_, '_, '_> {
     unsafe fn nic_call(&mut self) {
         let nic = self.pick(Kind::Nic);
         let (place, size) = (self.place(), self.size());
-        let (call, code) = match self.source.below(9) {
+        let (call, code) = match self.source.below(10) {
             0 | 1 => ("RVMA_Register", RVMA_Register(nic, place, size)),
             2 => ("RVMA_Deregister", RVMA_Deregister(nic, place, size)),
             3 => ("RVMA_Set_node", RVMA_Set_node(nic, self.source.word() as u16, place)),
@@ -215,6 +215,7 @@ impl Caller<'_, '_, '_> {
                 let (nid, icrc) = (self.source.word() as u16, self.source.below(5) as u32);
                 ("RVMA_Set_checked_node", RVMA_Set_checked_node(nic, nid, place, icrc))
             }
+            9 => ("RVMA_Set_congestion_control", RVMA_Set_congestion_control(nic, place)),
             4 => ("RVMA_Set_put_limit", RVMA_Set_put_limit(nic, self.source.number())),
             5 => ("RVMA_Wait", RVMA_Wait(nic, place, self.limit())),
             6 => ("RVMA_Wait_put", RVMA_Wait_put(nic, self.source.word(), self.limit())),

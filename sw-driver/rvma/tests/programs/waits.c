@@ -98,6 +98,10 @@ int main(void) {
     FAILS(RVMA_Set_put_limit(sender, 0), RVMA_ERR_ARGUMENT, "put limit");
     FAILS(RVMA_Set_put_limit(sender, 1u << 30), RVMA_ERR_ARGUMENT, "put limit");
     CHECK(RVMA_Set_put_limit(sender, 80000) == RVMA_SUCCESS);
+    RVMA_Congestion control = {1, 2, 1, 1023};
+    FAILS(RVMA_Set_congestion_control(sender, &control), RVMA_ERR_ARGUMENT, "windows of 2, 1 and 1023 segments");
+    control.first = 8;
+    CHECK(RVMA_Set_congestion_control(sender, &control) == RVMA_SUCCESS);
     RVMA_Win empty = RVMA_Init_window(receiver, MAILBOX + 1, 5, 8, RVMA_EPOCH_BYTES);
     CHECK(empty != NULL);
     CHECK(RVMA_Put(sender, sent, SIZE, &to, MAILBOX, 5, 0, &first) == RVMA_SUCCESS);

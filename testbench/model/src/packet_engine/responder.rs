@@ -14,6 +14,8 @@ pub struct Report {
     pub urgent: bool,
     /// Its number counts.
     pub sequenced: bool,
+    /// A switch has marked it.
+    pub marked: bool,
     /// Its number, by which it is known.
     pub psn: u32,
 }
@@ -64,6 +66,13 @@ impl Responder {
     /// Number of the last report, 0 before the first one.
     pub fn last_psn(&self) -> u32 {
         self.reports.last().map_or(0, |report| report.psn)
+    }
+
+    /// Marked packets of a source that were accepted: among the first `known` reports, and among all.
+    pub fn marks(&self, node: u8, known: usize) -> (usize, usize) {
+        let counts = |report: &&Report| report.node == node && report.code == 0 && report.sequenced && report.marked;
+        let count = |reports: &[Report]| reports.iter().filter(counts).count();
+        (count(&self.reports[..known]), count(&self.reports))
     }
 
     /// A refusal is sent: it must be the next one.

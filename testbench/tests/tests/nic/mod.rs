@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod budgets;
 pub mod checksums;
 pub mod commands;
+pub mod congestion;
 pub mod context_puts;
 pub mod contexts;
 pub mod delivered;

@@ -17,7 +17,7 @@ use spindle_blocks::desc::{PacketDesc, ReadRequest};
 use spindle_blocks::{JoinTrace, PacketReport, RamStyle};
 use spindle_contract::params::MATCH_LITERALS;
 use spindle_contract::reasons;
-use spindle_contract::wire::{nack_of, opcode};
+use spindle_contract::wire::{nack_of, opcode, ECN_MARKED};
 use spindle_harness::{random_bits, run_with_wave_on_failure, seeded_rng, share, Dut, WaveContext};
 use spindle_model::packet_engine::packet_buffer::PacketBuffer as Bag;
 use spindle_model::packet_engine::parser::{parse, Verdict};
@@ -308,8 +308,8 @@ impl Frame {
         let mut verdict: PsnVerdict = random_bits(rng);
         verdict.drop = rng.random_bool(0.4);
         if rng.random_bool(0.7) {
-            let special = [reasons::DUPLICATE, reasons::CONTROL, reasons::PSN_WINDOW];
-            verdict.reason = bits(*special.choose(rng).expect("three") as u64);
+            let special = [reasons::DUPLICATE, reasons::CONTROL, reasons::PSN_WINDOW, reasons::NO_PEER];
+            verdict.reason = bits(*special.choose(rng).expect("four") as u64);
         }
         Self {
             desc,
@@ -350,17 +350,20 @@ impl Frame {
         let is_control = reason == reasons::CONTROL && desc.opcode.to_u64() == opcode::CTRL as u64;
         let repeated = verdict.drop && (reason == reasons::DUPLICATE || is_control);
         let beyond = verdict.drop && reason == reasons::PSN_WINDOW;
+        let stranger = verdict.drop && reason == reasons::NO_PEER;
+        let named = desc.src_nid.to_u64() << 32 | desc.addr.to_u64() & 0xFFFF_FFFF;
         let code = if repeated { Some(0) } else { nack_of(reason) };
         let report = PacketReport {
             node: peer,
             src_pid: desc.src_pid,
             dst_pid: desc.dst_pid,
-            addr: desc.addr,
+            addr: if stranger { bits(named) } else { desc.addr },
             msg_id: desc.msg_id,
             psn: desc.psn,
             code: bits(u64::from(code.unwrap_or(0))),
-            sequenced: true,
+            sequenced: !stranger,
             urgent: true,
+            marked: desc.ecn == bits(ECN_MARKED),
             frame: desc.frame,
             ..PacketReport::default()
         };

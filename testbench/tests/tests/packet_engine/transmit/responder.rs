@@ -9,7 +9,7 @@ use spindle_contract::wire::{flag, nack, opcode};
 use spindle_harness::{run_with_wave_on_failure, share, Dut, WaveContext};
 use spindle_model::packet_engine::responder::{self as model, Report};
 use spindle_verilog::prelude::bits;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// Cycles that the PSN filter takes, as it does when nothing else happens.
 const FILTER: u64 = 72;
@@ -31,6 +31,8 @@ struct Bench {
     /// The first number that is missing in the next answer; else one near the last report.
     next: Option<u32>,
     jobs: Vec<(u64, FrameJob)>,
+    /// Marks in the last acknowledgement of each source.
+    echoed: HashMap<u8, u8>,
     /// The answer of the cycle before is a refusal.
     left: Option<bool>,
     /// Reports are to be withheld: the model does not get them.
@@ -55,6 +57,7 @@ impl Bench {
             holes: 0.0,
             next: None,
             jobs: vec![],
+            echoed: HashMap::new(),
             left: None,
             withholds: false,
             withheld: 0,
@@ -80,6 +83,7 @@ impl Bench {
             code: bits(report.code),
             sequenced: report.sequenced,
             urgent: report.urgent,
+            marked: report.marked,
             frame: bits(psn >> 2 & 0xFFFF),
         }
     }
@@ -139,22 +143,33 @@ impl Bench {
         let (node, psn) = (job.node.to_u64() as u8, job.buf_off.to_u64() as u32);
         let mut sequenced = true;
         let mut code = 0;
+        let (mut echoes, mut marks) = (false, 0);
         if job.opcode.to_u64() == u64::from(opcode::NACK) {
             let report = self.model.refuses(psn)?;
             (sequenced, code) = (report.sequenced, report.code);
         } else {
             let (_, known) = self.asked.ok_or("an acknowledgement that no one asked for")?;
             self.model.acknowledges(node, psn, known, (self.selective != 0).then_some(self.expected))?;
+            let (least, most) = self.model.marks(node, known);
+            marks = (job.key.to_u64() >> 16) as u8;
+            if usize::from(marks.wrapping_sub(least as u8)) > most - least {
+                return Err(format!("{marks} marks, not {least} to {most}"));
+            }
+            echoes = self.echoed.insert(node, marks).unwrap_or(0) != marks;
         }
         let of = Self::word(&Report { node, psn, ..Report::default() });
         let (selective, cumulative) = if sequenced { (self.selective, self.expected.wrapping_sub(1)) } else { (0, 0) };
         let expected = FrameJob {
             opcode: bits(if code == 0 { opcode::ACK } else { opcode::NACK }),
-            flags: bits(if sequenced { 0 } else { flag::UNSEQ }),
+            flags: bits(match (sequenced, echoes) {
+                (false, _) => flag::UNSEQ,
+                (true, false) => 0,
+                (true, true) => flag::ECN_ECHO,
+            }),
             src_pid: of.dst_pid,
             dst_pid: of.src_pid,
             addr: of.addr,
-            key: bits(u64::from(code) << 24 | of.credit.to_u64()),
+            key: bits(u64::from(code) << 24 | u64::from(marks) << 16 | of.credit.to_u64()),
             msg_len: bits(selective >> 32),
             msg_off: bits(selective & 0xFFFF_FFFF),
             left: bits(0),
@@ -200,7 +215,7 @@ impl Bench {
 }
 
 fn accepted(node: u8, psn: u32, urgent: bool) -> Report {
-    Report { node, psn, urgent, sequenced: true, code: 0 }
+    Report { node, psn, urgent, sequenced: true, ..Report::default() }
 }
 
 /// Random sources, the initiator ready or not. Refusals are few enough that none is lost.
@@ -223,6 +238,7 @@ fn random() {
                         code: if refused { nack::BUSY } else { 0 },
                         urgent: rng.random_ratio(1, 10),
                         sequenced: !refused || rng.random_ratio(1, 2),
+                        marked: rng.random_ratio(1, 3),
                         psn,
                     }
                 };

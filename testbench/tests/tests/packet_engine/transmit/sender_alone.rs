@@ -1,6 +1,7 @@
 //! The sender alone, against a program that does its tasks one after another. Every cycle of the program is one of the hardware, in
 //! which all outputs are compared: jobs, ends, events and refusals with all their fields.
 
+use packet_engine::transmit::sender::congestion_window::{WindowSettings, QUIET_ROUNDS};
 use packet_engine::transmit::sender::Sender;
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -21,6 +22,8 @@ const RECORDS: usize = 1024;
 const RESPONSES: usize = 16;
 /// Records that a timer sends again at once.
 const BURST: usize = 16;
+/// Number of the sender's node.
+const OWN_NID: u64 = 0xA5C3_0F17;
 /// Cycles in which the tables are cleared.
 const CLEAR: u64 = 1024;
 
@@ -48,6 +51,49 @@ struct Phase {
     long: u32,
     /// Percent of the puts that are not sequenced.
     plain: u32,
+    /// Congestion windows.
+    windows: Windows,
+    /// Of a hundred acknowledgements, those with new marks.
+    marks: u32,
+}
+
+/// Congestion windows, as the registers have them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Windows {
+    enable: bool,
+    shrink: u32,
+    least: i64,
+    first: i64,
+    most: i64,
+}
+
+/// The path to a destination. What is in flight, and what is lost, is counted in its records.
+#[derive(Clone, Copy, Debug, Default)]
+struct Path {
+    /// In sixteenths of a segment.
+    window: i64,
+    steady: bool,
+    halved: bool,
+    troubled: bool,
+    quiet: u64,
+    credit: bool,
+    marks: u8,
+    round: u32,
+}
+
+impl Path {
+    fn whole(&self) -> usize {
+        (self.window / 16) as usize
+    }
+}
+
+/// What an acknowledgement reports to its path.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    limited: bool,
+    marked: i64,
+    settled: i64,
+    loss: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,6 +121,7 @@ struct Record {
     slot: usize,
     offset: u64,
     acked: bool,
+    lost: bool,
     due: u16,
 }
 
@@ -116,7 +163,8 @@ struct Current {
     offset: u64,
     left: u64,
     passes: bool,
-    given_up: bool,
+    /// The destination was given up, and the puts to it failed with this code.
+    given_up: Option<u64>,
 }
 
 /// A response as the parser hands it over.
@@ -130,6 +178,8 @@ struct Response {
     code: u64,
     opens: bool,
     incarnation: u32,
+    stranger: bool,
+    marks: u8,
 }
 
 /// What the outputs show in a cycle, apart from the job.
@@ -180,6 +230,8 @@ struct Bench {
     resent: bool,
     looked_up: bool,
     destinations: Vec<Destination>,
+    /// None: the window has not begun.
+    paths: Vec<Option<Path>>,
     records: Vec<Option<Record>>,
     free: VecDeque<usize>,
     puts: Vec<Put>,
@@ -213,6 +265,7 @@ impl Bench {
             resent: false,
             looked_up: false,
             destinations: vec![Destination::default(); 256],
+            paths: vec![None; 256],
             records: vec![None; RECORDS],
             free: (0..RECORDS).collect(),
             puts: vec![Put::default(); SLOTS],
@@ -232,6 +285,15 @@ impl Bench {
         self.dut.retries.set(phase.retries);
         self.dut.limit.set(phase.limit);
         self.dut.incarnation.set(phase.incarnation);
+        self.dut.own_nid.set(OWN_NID);
+        let Windows { enable, shrink, least, first, most } = phase.windows;
+        self.dut.windows.set(WindowSettings {
+            enable,
+            shrink: bits(u64::from(shrink)),
+            least: bits(least as u64),
+            first: bits(first as u64),
+            most: bits(most as u64),
+        });
         (self.phase, self.enable) = (phase, true);
     }
 
@@ -348,14 +410,35 @@ impl Bench {
         packet.msg_len = bits(selective >> 32);
         packet.msg_off = bits(selective & 0xFFFF_FFFF);
         packet.buf_off = bits(u64::from(about));
-        packet.key = bits(code << 24 | u64::from(rng.random::<u32>() >> 8));
+        let known = self.paths[usize::from(node)].map_or(0, |path| path.marks);
+        let marks = match rng.random_range(0..100) {
+            0 => rng.random(),
+            draw if draw < self.phase.marks => known.wrapping_add(rng.random_range(0..8)),
+            _ => known,
+        };
+        packet.key = bits(code << 24 | u64::from(marks) << 16 | u64::from(rng.random::<u16>()));
         packet.msg_id = bits(msg_id);
         packet.addr = bits(u64::from(rng.random::<u32>()) << 32 | u64::from(incarnation));
+        let mut code = code;
+        if rng.random_bool(0.01) {
+            // The node keeps numbers of another one in our entry.
+            let no_peer = u64::from(nack::NO_PEER);
+            code = if rng.random_bool(0.8) { no_peer } else { near(rng, no_peer, 8, 1) };
+            packet.key = bits(code << 24);
+            packet.opcode = bits(if rng.random_bool(0.9) { opcode::NACK } else { opcode::ACK });
+            packet.flags = packet.flags | bits::<16>(flag::UNSEQ);
+            let ours = if rng.random_bool(0.8) { OWN_NID } else { near(rng, OWN_NID, 32, 4) };
+            packet.addr = bits(ours << 32 | u64::from(incarnation));
+        }
         let drop = rng.random_bool(0.03);
         let code_of = packet.opcode.to_u64();
         let answers = [opcode::ACK, opcode::NACK].map(u64::from).contains(&code_of);
-        let sequenced = packet.flags.to_u64() & u64::from(flag::UNSEQ) == 0;
-        let taken = (packet.is_spindle && answers && sequenced && !drop && self.enable).then_some(Response {
+        let stranger = packet.flags.to_u64() & u64::from(flag::UNSEQ) != 0;
+        let refuses_us = code_of == u64::from(opcode::NACK)
+            && code == u64::from(nack::NO_PEER)
+            && packet.addr.to_u64() >> 32 == OWN_NID;
+        let counts = !stranger || refuses_us;
+        let taken = (packet.is_spindle && answers && counts && !drop && self.enable).then_some(Response {
             node: usize::from(node),
             expected,
             selective,
@@ -364,6 +447,8 @@ impl Bench {
             code,
             opens: msg_id == u64::from(control::OPEN),
             incarnation,
+            stranger,
+            marks: packet.key.to_u64().to_le_bytes()[2],
         });
         (packet, drop, taken)
     }
@@ -502,7 +587,7 @@ impl Bench {
                     self.send(whole(&put), None);
                     self.current = None;
                     self.saw("puts that pass");
-                    if current.given_up {
+                    if current.given_up.is_some() {
                         self.saw("puts that pass to a destination that was given up meanwhile");
                     }
                 }
@@ -536,7 +621,7 @@ impl Bench {
             offset: 0,
             left: if put.is(put_op::GET) { 0 } else { desc.length.to_u64() },
             passes: !sequenced,
-            given_up: false,
+            given_up: None,
         });
         self.puts[slot] = put;
         if sequenced {
@@ -552,7 +637,7 @@ impl Bench {
             self.cycle(IDLE);
         }
         if let Some((at, record)) = record {
-            self.records[at] = Some(Record { due: self.hole_at, ..record });
+            self.records[at] = Some(Record { due: self.hole_at, lost: false, ..record });
         }
         self.cycle(IDLE);
         self.job = Some(job);
@@ -562,7 +647,7 @@ impl Bench {
         let record = self.records[at].expect("it was sent");
         let put = &self.puts[record.slot];
         let what = if put.failed { "NOPs" } else { "segments sent again" };
-        let job = segment(put, &record, at, psn, true);
+        let job = segment(put, &record, at, psn, true, false);
         self.saw(what);
         self.send(job, Some((at, record)));
         self.resent = true;
@@ -638,11 +723,97 @@ impl Bench {
         self.destinations[node].deadline = self.timeout_at;
     }
 
+    /// The path to a node, which begins if it has not.
+    fn path(&self, node: usize) -> Path {
+        self.paths[node].unwrap_or(Path { window: self.phase.windows.first * 16, ..Path::default() })
+    }
+
+    /// Records of a node whose segments are not acknowledged: in flight, and lost.
+    fn open_records(&self, node: usize) -> (usize, usize) {
+        let records = self.destinations[node].list.iter().map(|at| self.records[*at].expect("it was sent"));
+        let open: Vec<Record> = records.filter(|record| !record.acked).collect();
+        let lost = open.iter().filter(|record| record.lost).count();
+        (open.len() - lost, lost)
+    }
+
+    /// The window has room for one in flight more than there are, less `but`.
+    fn room(&self, node: usize, but: usize) -> bool {
+        !self.phase.windows.enable || self.open_records(node).0 < self.path(node).whole() + but
+    }
+
+    /// A segment is sent: beyond the window, the credit is used up.
+    fn spend(&mut self, node: usize) {
+        let mut path = self.path(node);
+        path.credit &= self.open_records(node).0 < path.whole();
+        self.paths[node] = Some(path);
+    }
+
+    /// A segment of a node is acknowledged, if it was not.
+    fn earn(&mut self, node: usize, at: usize, news: &mut News) {
+        if !self.records[at].expect("it was sent").acked {
+            news.settled += 1;
+            self.paths[node] = Some(Path { credit: true, ..self.path(node) });
+        }
+    }
+
+    /// The window after an acknowledgement.
+    fn adapt(&mut self, node: usize, news: News) {
+        let Windows { shrink, least, most, .. } = self.phase.windows;
+        let mut path = self.path(node);
+        let destination = &self.destinations[node];
+        let next = destination.base.wrapping_add(destination.list.len() as u32);
+        let over = destination.base.wrapping_sub(path.round) & 0xFFF < 0x800;
+        let halves = news.loss && !path.halved;
+        let trouble = news.loss || news.marked > 0;
+        let mut window = if halves { path.window / 2 } else { path.window };
+        if news.limited && !halves {
+            window += match path.steady {
+                true => i64::from(over) * 16,
+                false if news.marked > 0 => 0,
+                false => news.settled.min(1023) * 16,
+            };
+        }
+        window -= (news.marked * 16) >> shrink;
+        path.window = if window < least * 16 { least * 16 } else { window.min(most * 16) };
+        let clean = over && !path.troubled && !trouble;
+        path.quiet = match (clean, over || halves || trouble) {
+            (true, _) => path.quiet + 1,
+            (false, true) => 0,
+            (false, false) => path.quiet,
+        };
+        path.steady |= trouble;
+        if path.quiet == QUIET_ROUNDS {
+            (path.quiet, path.steady) = (0, false);
+            self.saw("paths that are quiet");
+        }
+        path.halved = halves || path.halved && !over;
+        path.troubled = if over || halves { halves } else { path.troubled || trouble };
+        if over || halves {
+            path.round = next;
+            self.saw(if halves { "windows halved" } else { "rounds" });
+        }
+        self.paths[node] = Some(path);
+    }
+
     fn respond(&mut self, response: Response) {
         let node = response.node;
         self.cycle(IDLE);
         let incarnation = self.incarnation(node);
         let destination = &mut self.destinations[node];
+        if response.stranger {
+            let number = response.about.wrapping_sub(destination.base);
+            let counts = match destination.window {
+                Window::New => false,
+                Window::Opening => response.opens && response.incarnation == incarnation,
+                Window::Open => !response.opens && number < destination.list.len() as u32,
+            };
+            self.cycle(IDLE);
+            if counts {
+                self.give_up(node, u64::from(nack::NO_PEER));
+                self.saw("destinations that keep another node");
+            }
+            return;
+        }
         if response.opens {
             let opened = destination.window == Window::Opening && response.incarnation == incarnation;
             if opened {
@@ -650,6 +821,11 @@ impl Bench {
             }
             self.cycle(IDLE);
             if opened {
+                let mut path = self.path(node);
+                if !response.refuses {
+                    path.marks = response.marks;
+                }
+                self.paths[node] = Some(path);
                 self.saw("windows that are opened");
                 self.cycle(IDLE);
             }
@@ -661,6 +837,14 @@ impl Bench {
             self.saw("responses about unknown numbers");
             return;
         }
+        let mut path = self.path(node);
+        let mut news = News { limited: 2 * self.open_records(node).0 >= path.whole(), ..News::default() };
+        let fresh = response.marks.wrapping_sub(path.marks);
+        if !response.refuses && fresh < 128 {
+            (news.marked, path.marks) = (i64::from(fresh), response.marks);
+        }
+        self.paths[node] = Some(path);
+        let destination = &mut self.destinations[node];
         // Records from the oldest one to that which is refused.
         let ahead = response.about.wrapping_sub(destination.base);
         let mut ahead = Some(ahead).filter(|ahead| response.refuses && *ahead < 2 * PSN_WINDOW as u32);
@@ -677,6 +861,7 @@ impl Bench {
             destination.base = destination.base.wrapping_add(1);
             self.free.push_back(at);
             ahead = ahead.and_then(|ahead| ahead.checked_sub(1));
+            self.earn(node, at, &mut news);
             let ends = self.settle(at);
             self.cycle(IDLE);
             self.end(ends);
@@ -684,7 +869,8 @@ impl Bench {
         self.cycle(IDLE);
         let mut bitmap = response.selective;
         for (position, at) in self.destinations[node].list.clone().into_iter().enumerate() {
-            if bitmap == 0 && ahead.is_none() {
+            let refills = self.open_records(node).1 > 0 && (self.room(node, 0) || self.path(node).credit);
+            if bitmap == 0 && ahead.is_none() && !refills {
                 break;
             }
             let refused = ahead == Some(0);
@@ -701,9 +887,19 @@ impl Bench {
             }
             let pulse = (missing && refused && put.by_host()).then(|| code << 16 | put.desc.frame.to_u64());
             let now = (self.ticks >> 6) as u16;
-            let again = missing && (for_good || bitmap != 0 && over(now, record.due));
+            let hole = missing && bitmap != 0 && over(now, record.due);
+            let fits = self.room(node, usize::from(!record.lost)) || self.path(node).credit;
+            let again = missing && for_good || (hole || missing && record.lost) && fits;
+            if hole && !for_good && !record.lost && self.phase.windows.enable {
+                news.loss = true;
+                if !again {
+                    self.records[at].as_mut().expect("it was sent").lost = true;
+                    self.saw("lost segments that wait");
+                }
+            }
             let mut ends = None;
             if bitmap & 1 == 1 && !record.acked {
+                self.earn(node, at, &mut news);
                 ends = self.settle(at);
                 self.records[at].as_mut().expect("it was sent").acked = true;
                 self.restart_timer(node);
@@ -719,8 +915,16 @@ impl Bench {
             if again {
                 self.saw(if for_good { "records refused for good" } else { "holes" });
                 let psn = self.destinations[node].base.wrapping_add(position as u32);
+                self.spend(node);
+                if record.lost {
+                    self.saw("lost segments that have waited");
+                }
                 self.send_again(at, psn);
             }
+        }
+        if self.phase.windows.enable {
+            self.adapt(node, news);
+            self.cycles(2);
         }
         // The end of the bitmap, and the destination is written back.
         self.cycles(2);
@@ -755,7 +959,7 @@ impl Bench {
         destination.retries = (destination.retries + 1) % 16;
         self.cycle(IDLE);
         if given_up {
-            self.give_up(node);
+            self.give_up(node, 0);
         } else if self.destinations[node].window == Window::Opening {
             while self.job.is_some() {
                 self.cycle(IDLE);
@@ -763,6 +967,7 @@ impl Bench {
             let open = self.open(node);
             self.cycle(IDLE);
             self.job = Some(open);
+            self.paths[node] = Some(self.path(node));
             self.cycle(IDLE);
             self.saw("windows opened again");
         } else if self.destinations[node]
@@ -781,29 +986,46 @@ impl Bench {
             };
             self.cycle(IDLE);
             self.job = Some(question);
+            self.paths[node] = Some(self.path(node));
             self.cycle(IDLE);
             self.saw("destinations that are asked what they expect");
         } else {
             let base = self.destinations[node].base;
-            let oldest: Vec<usize> = self.destinations[node].list.iter().copied().take(BURST).collect();
+            let windows = self.phase.windows;
+            let burst = if windows.enable { RECORDS } else { BURST };
+            let oldest: Vec<usize> = self.destinations[node].list.iter().copied().take(burst).collect();
+            let next = base.wrapping_add(self.destinations[node].list.len() as u32);
             for (position, at) in oldest.into_iter().enumerate() {
                 self.cycles(2);
-                if !self.records[at].expect("it was sent").acked {
+                let record = self.records[at].as_mut().expect("it was sent");
+                if !record.acked && windows.enable && position > 0 {
+                    record.lost = true;
+                } else if !record.acked {
+                    self.spend(node);
                     self.send_again(at, base.wrapping_add(position as u32));
                 }
             }
+            let path = self.path(node);
+            self.paths[node] = Some(if windows.enable {
+                self.saw("timeouts of a window");
+                let window = windows.least * 16;
+                Path { window, halved: true, troubled: true, round: next, marks: path.marks, ..Path::default() }
+            } else {
+                path
+            });
             self.cycles(2);
             self.saw("timeouts");
         }
     }
 
-    fn give_up(&mut self, node: usize) {
+    fn give_up(&mut self, node: usize, code: u64) {
         while let Some(at) = self.destinations[node].list.pop_front() {
             self.cycle(IDLE);
             self.free.push_back(at);
             let record = self.records[at].expect("it was sent");
-            if !record.acked {
-                self.puts[record.slot].failed = true;
+            let put = &mut self.puts[record.slot];
+            if !record.acked && !put.failed {
+                (put.failed, put.code) = (true, code);
             }
             let ends = self.settle(at);
             self.cycle(IDLE);
@@ -811,8 +1033,9 @@ impl Bench {
         }
         let generation = self.destinations[node].generation.wrapping_add(1);
         self.destinations[node] = Destination { generation, ..Destination::default() };
+        self.paths[node] = None;
         if let Some(current) = self.current.as_mut().filter(|current| current.node == node) {
-            current.given_up = true;
+            current.given_up = Some(code);
         }
         self.cycles(2);
         self.saw("destinations given up");
@@ -839,7 +1062,10 @@ impl Bench {
         let Current { slot, node, offset, left, .. } = current;
         self.cycle(IDLE);
         let put = &mut self.puts[slot];
-        if put.failed || current.given_up {
+        if put.failed || current.given_up.is_some() {
+            if !put.failed {
+                put.code = current.given_up.expect("it was given up");
+            }
             (put.failed, put.issued) = (true, true);
             let over = (put.open == 0).then_some(slot);
             self.current = None;
@@ -857,6 +1083,7 @@ impl Bench {
             let open = opens.then(|| self.open(node));
             self.cycle(IDLE);
             self.job = self.job.or(open);
+            self.paths[node] = Some(self.path(node));
             self.cycle(IDLE);
             self.saw(if opens { "windows to open" } else { "windows without OPEN" });
             return;
@@ -866,6 +1093,15 @@ impl Bench {
             self.saw(if count == PSN_WINDOW { "windows that are full" } else { "segments that wait" });
             return;
         }
+        let credit = self.path(node).credit && self.open_records(node).1 == 0;
+        if !self.room(node, 0) && !credit {
+            self.cycle(IDLE);
+            self.saw("segments that find no room");
+            return;
+        }
+        self.spend(node);
+        let destination = &mut self.destinations[node];
+        let put = &mut self.puts[slot];
         let at = self.free.pop_front().expect("one is free");
         let psn = destination.base.wrapping_add(count as u32);
         let last = left <= SEGMENT_BYTES as u64;
@@ -874,8 +1110,11 @@ impl Bench {
         }
         destination.list.push_back(at);
         (put.issued, put.open) = (last, put.open + 1);
-        let record = Record { slot, offset, acked: false, due: 0 };
-        let job = segment(put, &record, at, psn, false);
+        let record = Record { slot, offset, acked: false, lost: false, due: 0 };
+        self.records[at] = Some(record);
+        let flight = self.open_records(node).0;
+        let asks = self.phase.windows.enable && (flight < 4 || 2 * flight >= self.path(node).whole());
+        let job = segment(&self.puts[slot], &record, at, psn, false, asks);
         let next =
             Current { offset: offset + SEGMENT_BYTES as u64, left: left.wrapping_sub(SEGMENT_BYTES as u64), ..current };
         self.current = (!last).then_some(next);
@@ -933,7 +1172,7 @@ fn kind(put: &Put) -> u8 {
 }
 
 /// The segment of a record; of a put that failed, the NOP that takes its number.
-fn segment(put: &Put, record: &Record, at: usize, psn: u32, again: bool) -> FrameJob {
+fn segment(put: &Put, record: &Record, at: usize, psn: u32, again: bool, asks: bool) -> FrameJob {
     let desc = &put.desc;
     let (length, get) = (desc.length.to_u64(), put.is(put_op::GET));
     let last = get || length - record.offset <= SEGMENT_BYTES as u64;
@@ -941,7 +1180,7 @@ fn segment(put: &Put, record: &Record, at: usize, psn: u32, again: bool) -> Fram
     if again {
         flags |= u64::from(flag::RETX);
     }
-    if again || last {
+    if again || last || asks {
         flags |= u64::from(flag::ACK_REQ);
     }
     FrameJob {
@@ -1025,6 +1264,8 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
         temporary: 10,
         long: [0, 3, 20][rng.random_range(0..3)],
         plain: [0, 10, 50][rng.random_range(0..3)],
+        windows: random_windows(rng),
+        marks: [0, 5, 60][rng.random_range(0..3)],
     };
     match number % 10 {
         // Short puts end quickly.
@@ -1075,6 +1316,14 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
     }
 }
 
+/// Windows in half of all phases: small ones, and any.
+fn random_windows(rng: &mut ChaCha8Rng) -> Windows {
+    let most = [4, 20, 1023][rng.random_range(0..3)];
+    let least = rng.random_range(1..=most.min(5));
+    let (enable, shrink) = (rng.random(), rng.random_range(0..4));
+    Windows { enable, shrink, least, first: rng.random_range(least..=most), most }
+}
+
 /// Long puts without an answer: windows and records run out.
 fn flood(nodes: Vec<u8>) -> Phase {
     Phase {
@@ -1093,6 +1342,8 @@ fn flood(nodes: Vec<u8>) -> Phase {
         temporary: 0,
         long: 50,
         plain: 0,
+        windows: Windows::default(),
+        marks: 0,
     }
 }
 
@@ -1107,8 +1358,12 @@ fn every_output_in_every_cycle() {
             ("NOPs", 10),
             ("destinations given up", 1),
             ("destinations that are asked what they expect", 1),
+            ("destinations that keep another node", 1),
             ("frames lost", 10),
             ("holes", 20),
+            ("lost segments that wait", 5),
+            ("lost segments that have waited", 2),
+            ("paths that are quiet", 2),
             ("puts that are not sent to the end", 3),
             ("puts that are refused", 3),
             ("puts that end well", 100),
@@ -1120,6 +1375,10 @@ fn every_output_in_every_cycle() {
             ("refusals reported", 5),
             ("responses about unknown numbers", 50),
             ("responses lost", 2),
+            ("rounds", 20),
+            ("segments that find no room", 20),
+            ("windows halved", 2),
+            ("timeouts of a window", 1),
             ("segments", 1000),
             ("segments sent again", 20),
             ("segments that wait", 50),

@@ -17,7 +17,7 @@ use spindle_blocks::desc::{
 };
 use spindle_contract::descriptors::{action, kind, overload};
 use spindle_contract::params::Config;
-use spindle_contract::wire::{flag, nack_of, opcode};
+use spindle_contract::wire::{flag, nack_of, opcode, ECN_MARKED};
 use spindle_contract::{events, memory_map::command, reasons};
 use spindle_harness::{random_bits, Dut};
 use spindle_model::packet_engine::payload_scheduler::{Counts, Handlers, Judge, Limits, Plan, Report, Sent, Target};
@@ -420,6 +420,7 @@ impl Surroundings {
                 is_vlan: rng.random(),
                 is_ipv4: rng.random(),
                 l4_good: rng.random(),
+                ecn: bits(rng.random_range(0..4u64)),
                 flags: bits(rng.random::<u16>()),
                 dst_pid: bits(rng.random_range(0..64)),
                 msg_len: bits(total),
@@ -1106,6 +1107,7 @@ impl Surroundings {
             code: bits(code.unwrap_or(0)),
             sequenced: word.sequenced,
             urgent: word.flags.to_u64() as u16 & flag::ACK_REQ != 0,
+            marked: word.ecn == bits(ECN_MARKED),
             frame: word.frame,
         })
     }

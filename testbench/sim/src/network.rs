@@ -22,7 +22,7 @@ pub enum Routing {
     Adaptive,
 }
 
-/// The output of a switch before each NIC: a beat leaves in a cycle, and the frames behind it wait.
+/// The output of a switch before each NIC: a beat leaves in a cycle, and the frames after it wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Bytes that wait at most; a frame that does not fit is dropped.

@@ -382,7 +382,7 @@ impl Frame {
             drop: dropped.then_some(reason as u64),
             trace: Some(trace),
             commit: (dropped && verdict.held).then_some(commit),
-            report: (dropped && (verdict.held || repeated || beyond) && code.is_some()).then_some(report),
+            report: (dropped && (verdict.held || repeated || beyond || stranger) && code.is_some()).then_some(report),
         }
     }
 }

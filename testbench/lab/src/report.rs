@@ -79,6 +79,8 @@ const LEAST_SPEED: f64 = 100_000.0;
 /// Two ranks of four NICs over one of eight, and what of their time is not the NICs'.
 const LEAST_RANK_SPEEDUP: f64 = 1.8;
 const MOST_SYNC_OVERHEAD: f64 = 0.05;
+/// The share by which the time of calibrated models may be off that of NICs.
+const MOST_MODEL_ERROR: f64 = 0.05;
 
 /// Keys of [`verilog`] and [`simulation`].
 const VERILOG: &[&str] =
@@ -97,6 +99,9 @@ pub struct ReportArguments {
     /// Folder with C sources of a program with a `main` that returns 0, to be run by a handler processor: `hpu.bench`.
     #[arg(long, value_name = "DIR")]
     bench: Option<PathBuf>,
+    /// File in which `scale.calibration` is entered for the configuration.
+    #[arg(long, value_name = "CALIBRATION.json")]
+    calibration: Option<PathBuf>,
     /// Measure only figures whose key begins like this, for example `spin.` or `throughput.`.
     #[arg(long, value_name = "KEY")]
     only: Option<String>,
@@ -243,6 +248,19 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
         report.enter(keys, figures);
     }
 
+    let mut on_networks = |keys: &[&str], name: &str, measure: &dyn Fn(&Source) -> Result<Vec<Figure>>| {
+        if arguments.wants(keys) {
+            progress(name);
+            report.enter(keys, source.as_ref().map_err(|error| anyhow!("{error:#}")).and_then(measure));
+        }
+    };
+    on_networks(scale::CALIBRATION, "the parameters of the calibrated model", &|source| {
+        scale::calibration(source, &config, arguments.calibration.as_deref())
+    });
+    for (keys, check) in scale::MODEL_ERRORS {
+        on_networks(keys, "models against NICs", &|source| scale::model_error(source, &config, keys[0], check));
+    }
+
     println!("{}", table(["figure", "value", "how it was measured"], report.rows.clone(), false));
     let complaints = complaints(&report);
     complaints.iter().for_each(|complaint| println!("missed: {complaint}"));
@@ -348,6 +366,7 @@ fn complaints(report: &Report) -> Vec<String> {
     most("throughput.placement_lag", MOST_LAG);
     most("hpu.start_cycles", 1.0);
     most("scale.sync_overhead", MOST_SYNC_OVERHEAD);
+    scale::MODEL_ERRORS.iter().for_each(|(keys, _)| most(keys[0], MOST_MODEL_ERROR));
     most("host.ring_put_cycles", MOST_RING);
     most("host.ring_frame_cycles", MOST_RING);
     most("hpu.switch_cycles", MOST_SWITCH);

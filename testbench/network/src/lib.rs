@@ -16,6 +16,9 @@
 //! | [`programs`] | programs of hosts |
 //! | [`noise`] | pauses of hosts |
 //! | [`stand_in`] | a node without a NIC |
+//! | [`motif`] | patterns of messages, for NICs and models |
+//! | [`model`] | a node with the measured times of a NIC |
+//! | [`calibration`] | measures these times, and compares models with NICs |
 //! | [`abi`] | the C ABI of engine and endpoint |
 //!
 //! # Time
@@ -34,8 +37,11 @@
 extern crate spindle_testing;
 
 pub mod abi;
+pub mod calibration;
 pub mod endpoint;
 pub mod engine;
+pub mod model;
+pub mod motif;
 pub mod noise;
 pub mod programs;
 pub mod rtl;

@@ -15,10 +15,14 @@ use spindle_sim::address;
 
 /// Cycle after reset in which the tables of peers are clear: 17 cycles for each peer (docs/transport.md), and what is under way then.
 pub const CLEARED: u64 = 17 * NODE_TABLE_ENTRIES as u64 + 64;
+/// Accepted packets after which a node acknowledges, unless it has to sooner.
+pub const ACK_EVERY: u8 = 8;
+/// Cycles after which nothing of a message is under way any more that has come, on a network of short cables.
+pub(crate) const SETTLED: u64 = 1500;
 /// Process of the windows.
-const PROCESS: usize = 0;
+pub(crate) const PROCESS: usize = 0;
 /// Key of the windows.
-const KEY: u32 = 0x5EED;
+pub(crate) const KEY: u32 = 0x5EED;
 
 /// Paths of one network differ by little; a lost segment is sent again soon.
 const RELIABILITY: Reliability = Reliability { timeout: 128, hole_time: 16, retries: 15, incarnation: 0 };
@@ -35,6 +39,10 @@ pub enum Pattern {
     Incast,
     /// Each node to all others in turn.
     AllToAll,
+    /// Nodes in pairs, to and fro; a motif only.
+    PingPong,
+    /// The first node to all others by a binomial tree; a motif only.
+    Broadcast,
 }
 
 /// Messages of every node.
@@ -53,13 +61,14 @@ pub struct Puts {
 }
 
 impl Pattern {
-    /// The node to which message `k` of a node goes; none if that node sends nothing.
+    /// The node to which message `k` of a node goes; none if that node sends nothing, or only when it has got messages.
     pub fn target(self, from: usize, k: usize, nodes: usize) -> Option<usize> {
         match self {
             Pattern::Ring => Some((from + 1) % nodes),
             Pattern::Half => Some((from + nodes / 2) % nodes),
             Pattern::Incast => (from > 0).then_some(0),
             Pattern::AllToAll => Some((from + 1 + k % (nodes - 1)) % nodes),
+            Pattern::PingPong | Pattern::Broadcast => None,
         }
     }
 }
@@ -88,7 +97,8 @@ impl Puts {
         let mut waiting = Vec::new();
         for (from, k) in self.expected(host.number, host.nodes) {
             let window = host.device.init_window(PROCESS, window_address(from, k), KEY, self.bytes as u32)?;
-            waiting.push((from, k, host.device.post_buffer(window, self.bytes as u32)?));
+            let posted = host.device.post_buffer(window, self.bytes as u32)?;
+            waiting.push(Awaited { from, k, bytes: self.bytes, posted });
         }
         host.device.set_receive(true)?;
         host.run_to(CLEARED);
@@ -106,11 +116,11 @@ impl Puts {
             let (node, process) = (to as u8, PROCESS as u16);
             let target = Target { node, process, address, key: KEY, offset: 0, kind: Kind::Bound };
             host.device.put(PROCESS, from, self.bytes as u32, &target)?;
-            collect(host, &mut waiting, self.bytes, |cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
+            collect(host, &mut waiting, |_, cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
         }
         while !waiting.is_empty() {
             host.run(1);
-            collect(host, &mut waiting, self.bytes, |cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
+            collect(host, &mut waiting, |_, cycle| note(&mut came, &mut sum, &mut last, cycle - start))?;
         }
         Ok([came, if came > 0 { start + last } else { 0 }, sum.checked_div(came).unwrap_or(0), last])
     }
@@ -122,17 +132,24 @@ fn note(came: &mut u64, sum: &mut u64, last: &mut u64, cycles: u64) {
     *last = (*last).max(cycles);
 }
 
+/// A message that is to come.
+pub(crate) struct Awaited {
+    /// Its sender.
+    pub from: usize,
+    /// Its number among the messages of the sender.
+    pub k: usize,
+    /// Its length.
+    pub bytes: usize,
+    /// Its buffer.
+    pub posted: Posted,
+}
+
 /// Checks the messages that are complete, and calls `done` with the cycle for each.
-fn collect(
-    host: &mut Host,
-    waiting: &mut Vec<(usize, usize, Posted)>,
-    bytes: usize,
-    mut done: impl FnMut(u64),
-) -> Result<()> {
+pub(crate) fn collect(host: &mut Host, waiting: &mut Vec<Awaited>, mut done: impl FnMut(&Awaited, u64)) -> Result<()> {
     let now = host.now();
     let mut i = 0;
     while i < waiting.len() {
-        let (from, k, posted) = waiting[i];
+        let Awaited { from, k, bytes, posted } = waiting[i];
         let Some(completed) = host.device.poll(&posted)? else {
             i += 1;
             continue;
@@ -146,19 +163,19 @@ fn collect(
         if let Some(at) = got.iter().zip(data(from, k, bytes)).position(|(got, sent)| *got != sent) {
             bail!("byte {at} of message {k} of node {from} is not the one that was sent");
         }
-        done(now);
+        done(&waiting[i], now);
         waiting.swap_remove(i);
     }
     Ok(())
 }
 
 /// Address of the window for a message.
-fn window_address(from: usize, k: usize) -> u64 {
+pub(crate) fn window_address(from: usize, k: usize) -> u64 {
     (from as u64 + 1) << 32 | k as u64
 }
 
 /// Bytes of a message.
-fn data(from: usize, k: usize, bytes: usize) -> Vec<u8> {
+pub(crate) fn data(from: usize, k: usize, bytes: usize) -> Vec<u8> {
     let first = (from * 31 + k * 7) as u64;
     (0..bytes as u64).map(|i| (first + i + (i >> 8) * 3) as u8).collect()
 }
@@ -174,7 +191,7 @@ pub fn set_up<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize, n
         device.set_node(other, Some(address(other)))?;
     }
     device.set_sequence_filter(true)?;
-    device.set_responses(Some(Responses { ack_every: 8, ..Responses::default() }))?;
+    device.set_responses(Some(Responses { ack_every: ACK_EVERY, ..Responses::default() }))?;
     device.set_reliability(Some(RELIABILITY))?;
     device.add_rule(&"spindle".parse()?, Action::Mailbox)?;
     Ok(())

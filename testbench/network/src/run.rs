@@ -2,6 +2,7 @@
 
 use crate::endpoint::{digest_with, Endpoint, Report, EMPTY_DIGEST};
 use crate::engine::{Counts, Network, Ranks, NANOSECOND};
+use crate::model::Model;
 use crate::rtl::{Rtl, Setting};
 use crate::stand_in::StandIn;
 use crate::study::{Nodes, Study};
@@ -106,6 +107,7 @@ fn value_names(nodes: &Nodes) -> &'static [&'static str] {
         Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
         Nodes::Served { .. } => &["clients"],
         Nodes::StandIns(_) => &["asked", "answered", "repeated"],
+        Nodes::Motif { .. } => &["messages", "last_message_cycle"],
     }
 }
 
@@ -120,8 +122,8 @@ pub fn check(study: &Study, options: &Options, ranks: u32) -> Result<()> {
         for (i, (node, path)) in wanted.iter().enumerate() {
             ensure!((*node as usize) < count, "{what} of node {node}, and there are {count} nodes, from 0 on");
             ensure!(
-                !matches!(study.nodes, Nodes::StandIns(_)),
-                "{}: a stand-in has no waves and no fates; use kind = \"nic\" or kind = \"served\"",
+                !matches!(study.nodes, Nodes::StandIns(_) | Nodes::Motif { models: Some(_), .. }),
+                "{}: a stand-in or a model has no waves and no fates; use kind = \"nic\" or kind = \"served\"",
                 path.display()
             );
             ensure!(
@@ -145,13 +147,13 @@ fn file_of(files: &[(u32, PathBuf)], node: u32) -> Option<PathBuf> {
 pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, Speed)> {
     check(study, options, ranks.ranks)?;
     let source = match &study.nodes {
-        Nodes::Nics { config, .. } | Nodes::Served { config, .. } => {
+        Nodes::Nics { config, .. } | Nodes::Served { config, .. } | Nodes::Motif { config, models: None, .. } => {
             let source = spindle_sim::source(config)?;
             // Built once, with its progress.
             spindle_sim::model(&source, &Progress::stderr("spindle network"))?;
             Some(source)
         }
-        Nodes::StandIns(_) => None,
+        Nodes::StandIns(_) | Nodes::Motif { .. } => None,
     };
     let setting = |node: u32, config: &Config, host_latency: (u64, u64)| -> Result<Setting> {
         Ok(Setting {
@@ -176,6 +178,13 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
                 Box::new(Rtl::serve(node as usize, &setting, serving)?)
             }
             Nodes::StandIns(options) => Box::new(StandIn::new(node, *options)),
+            Nodes::Motif { motif, models: Some(parameters), .. } => {
+                Box::new(Model::new(node, motif.clone(), parameters.clone()))
+            }
+            Nodes::Motif { config, motif, host_latency, .. } => {
+                let setting = setting(node, config, *host_latency)?;
+                Box::new(Rtl::new(node as usize, &setting, motif.program(&motif.seen())).with_context(named)?)
+            }
         })
     };
     let network = Network::new(ranks, &study.topology, study.physics, endpoint)?;
@@ -242,7 +251,7 @@ fn unfinished(study: &Study, reports: &[Report], cycles: u64) -> String {
     }
     let (what, end) = match study.nodes {
         Nodes::Served { .. } => ("clients", "left"),
-        Nodes::Nics { .. } | Nodes::StandIns(_) => ("programs", "ended"),
+        _ => ("programs", "ended"),
     };
     format!(
         "{}: after {cycles} cycles the {what} of nodes {names} have not {end}; give the study more `cycles` in [run]",

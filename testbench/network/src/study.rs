@@ -1,6 +1,8 @@
 //! Studies: what a network is, what its nodes do, and how long, in TOML. Errors name file and line.
 
 use crate::engine::{Physics, Routing, NANOSECOND};
+use crate::model::{parameters, Parameters};
+use crate::motif::{Motif, Post};
 use crate::noise::Noise;
 use crate::programs::{Pattern, Puts};
 use crate::rtl;
@@ -13,6 +15,7 @@ use spindle::congestion::Congestion;
 use spindle_contract::params::{Config, BEAT_BYTES};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use toml::Spanned;
 
 /// A study.
@@ -55,6 +58,17 @@ pub enum Nodes {
     },
     /// Stand-ins.
     StandIns(stand_in::Options),
+    /// Verilated NICs or models of them, with a motif.
+    Motif {
+        /// Configuration of the NICs.
+        config: Box<Config>,
+        /// What their hosts do.
+        motif: Arc<Motif>,
+        /// Cycles of host memory's answers, least and most.
+        host_latency: (u64, u64),
+        /// Times of the models; without them, the NICs are Verilated.
+        models: Option<Arc<Parameters>>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -159,6 +173,7 @@ enum NodeKind {
     Nic,
     Served,
     StandIn,
+    Model,
 }
 
 #[derive(Deserialize)]
@@ -179,6 +194,7 @@ struct NodeTable {
 enum ProgramKind {
     Puts,
     Asks,
+    Motif,
 }
 
 #[derive(Deserialize)]
@@ -192,6 +208,7 @@ struct ProgramTable {
     answer_bytes: Option<Spanned<u32>>,
     timeout_cycles: Option<Spanned<u64>>,
     to: Option<Spanned<u32>>,
+    post: Option<Spanned<Post>>,
 }
 
 #[derive(Deserialize)]
@@ -527,7 +544,11 @@ fn nodes(
         let serving = Serving { sockets, time, place: place(span) };
         return Ok(Nodes::Served { config: Box::new(config), serving, host_latency });
     }
-    let what = if kind == NodeKind::Nic { "a `nic` that puts" } else { "a `stand_in` that asks" };
+    let what = match kind {
+        NodeKind::Nic => "a `nic` that puts",
+        NodeKind::Model => "a `model`",
+        _ => "a `stand_in` that asks",
+    };
     unused(&nodes.sockets, "sockets", what)?;
     unused(&nodes.time, "time", what)?;
     let Some(program) = program.as_ref().map(Spanned::get_ref) else {
@@ -535,12 +556,19 @@ fn nodes(
     };
     let fits = matches!(
         (kind, program.kind.get_ref()),
-        (NodeKind::Nic, ProgramKind::Puts) | (NodeKind::StandIn, ProgramKind::Asks)
+        (NodeKind::Nic, ProgramKind::Puts)
+            | (NodeKind::StandIn, ProgramKind::Asks)
+            | (NodeKind::Nic | NodeKind::Model, ProgramKind::Motif)
     );
     if !fits {
-        let words = "hosts with a `nic` run `puts`, and a `stand_in` runs `asks`; change the kind of nodes or program";
+        let words = "hosts with a `nic` run `puts` or `motif`, with a `model` `motif`, and a `stand_in` runs `asks`; change the kind of \
+                     nodes or program";
         return Err(Wrong(program.kind.span(), words.into()));
     }
+    if *program.kind.get_ref() == ProgramKind::Motif {
+        return motif(file, program, config, count);
+    }
+    unused(&program.post, "post", what)?;
     if kind == NodeKind::Nic {
         unused(&nodes.latency_cycles, "latency_cycles", what)?;
         unused(&program.answer_bytes, "answer_bytes", what)?;
@@ -549,6 +577,10 @@ fn nodes(
         let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
         let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
         let pattern = *needed(&program.pattern, "pattern", program.kind.span(), "a program of puts")?;
+        if matches!(pattern, Pattern::PingPong | Pattern::Broadcast) {
+            let words = "puts do not wait for each other; use a program of kind `motif`";
+            return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words.into()));
+        }
         let host_latency = nics(nodes, count)?;
         let start = program
             .start
@@ -582,6 +614,46 @@ fn nodes(
         seed: run.seed,
         noise,
     }))
+}
+
+/// NICs or models with a motif.
+fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> Result<Nodes, Wrong> {
+    let (nodes, what) = (&file.nodes, "a motif");
+    unused(&nodes.latency_cycles, "latency_cycles", what)?;
+    unused(&program.answer_bytes, "answer_bytes", what)?;
+    unused(&program.timeout_cycles, "timeout_cycles", what)?;
+    unused(&program.to, "to", what)?;
+    unused(&program.start, "start", what)?;
+    let pattern = *needed(&program.pattern, "pattern", program.kind.span(), what)?;
+    let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
+    let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
+    if pattern == Pattern::PingPong && count % 2 == 1 {
+        let words = format!("{count} nodes cannot be paired; choose a topology with an even number");
+        return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words));
+    }
+    let post = program.post.as_ref().map_or(Post::Ring, |post| *post.get_ref());
+    let (mut models, mut host_latency) = (None, (0, 0));
+    if *nodes.kind.get_ref() == NodeKind::Model {
+        unused(&nodes.host_cycles, "host_cycles", "a `model`, which has the measured ones")?;
+        for (share, what) in [(&file.cables.loss, "loss"), (&file.cables.corruption, "corruption")] {
+            if *share.get_ref() > 0.0 {
+                let words =
+                    format!("a `model` sends no frame again, so it bears no {what}; leave the key out or use `nic`");
+                return Err(Wrong(share.span(), words));
+            }
+        }
+        if file.noise.is_some() {
+            let words = "hosts of a `model` do not pause; leave `[noise]` out or use `nic`";
+            return Err(Wrong(nodes.kind.span(), words.into()));
+        }
+        let named = nodes.config.as_ref().map_or(nodes.kind.span(), Spanned::span);
+        let measured = parameters(config.name).map_err(|error| Wrong(named, format!("{error:#}")))?;
+        models = Some(Arc::new(measured));
+    } else {
+        host_latency = nics(nodes, count)?;
+    }
+    let motif = Arc::new(Motif::new(pattern, count, messages as u32, bytes, post, &config));
+    Ok(Nodes::Motif { config: Box::new(config), motif, host_latency, models })
 }
 
 /// Most cycles of a run: their femtoseconds fit into 63 bits.
@@ -725,7 +797,7 @@ mod tests {
             "[switches]\nqueue_bytes = 10\nmark_bytes = 11\n[program]",
             "a.toml:12: frames are marked from 11",
         );
-        refused("'puts'", "'asks'", "hosts with a `nic` run `puts`");
+        refused("'puts'", "'asks'", "hosts with a `nic` run `puts` or `motif`");
         refused("'nic'", "'served'", "a.toml:10: the programs of `served` NICs are their clients");
         refused("'sim'", "'sim'\nsockets = '/run'", "a.toml:9: `sockets` means nothing for a `nic` that puts");
         refused("'sim'", "'sim'\ntime = 'free'", "a.toml:9: `time` means nothing for a `nic` that puts");

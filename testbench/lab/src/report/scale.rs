@@ -3,6 +3,10 @@
 use super::measure::Figure;
 use anyhow::{ensure, Context, Result};
 use serde_json::Value;
+use spindle_contract::params::Config;
+use spindle_harness::Source;
+use spindle_network::calibration::{measure, worst, Check, HOST_LATENCY};
+use spindle_network::model::{parameters, Calibration};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,6 +14,18 @@ use std::process::{Command, Stdio};
 pub const EQUAL: &[&str] = &["scale.ranks_equal"];
 /// Times of eight NICs: they want two cores without other work.
 pub const TIMES: &[&str] = &["scale.rtl_speedup_2_ranks", "scale.sync_overhead"];
+
+/// The parameters of the calibrated model.
+pub const CALIBRATION: &[&str] = &["scale.calibration"];
+/// How far the calibrated model is from NICs.
+pub const MODEL_ERRORS: [(&[&str], Check); 4] = [
+    (&["scale.model_error.ping_pong"], Check::PingPong),
+    (&["scale.model_error.rate"], Check::Rate),
+    (&["scale.model_error.long"], Check::Long),
+    (&["scale.model_error.incast"], Check::Incast),
+];
+/// Nodes of the networks on which models and NICs are compared; the model is fitted on two nodes.
+const COMPARED: [usize; 3] = [2, 4, 8];
 
 /// Runs of a study, of which the best counts.
 const RUNS: usize = 3;
@@ -102,4 +118,40 @@ pub fn times() -> Result<Vec<Figure>> {
         Figure::new(TIMES[0], one / two, format!("{how}: seconds on one rank over those on two, two cores")),
         Figure::new(TIMES[1], overhead, format!("{how}: share of two ranks' time that is not the NICs'")),
     ])
+}
+
+/// The commit of the source.
+fn commit() -> Result<String> {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().context("cannot run git")?;
+    ensure!(
+        output.status.success(),
+        "a calibration names the commit at which it was measured; run the report in a clone of the project"
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().into())
+}
+
+/// Measures the parameters of the calibrated model, and enters them in `file`, if there is one.
+pub fn calibration(source: &Source, config: &Config, file: Option<&Path>) -> Result<Vec<Figure>> {
+    let measured = measure(source, config, &commit()?)?;
+    let value = serde_json::to_value(&measured)?;
+    if let Some(path) = file {
+        let cannot = || format!("{} is no calibration; name another file", path.display());
+        let mut all = match std::fs::read(path) {
+            Ok(text) => serde_json::from_slice::<Calibration>(&text).with_context(cannot)?,
+            Err(_) => Calibration::new(),
+        };
+        all.insert(config.name.into(), measured);
+        let text = serde_json::to_string_pretty(&all)? + "\n";
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let how =
+        format!("cycles of two NICs on a cable, one put at a time and rows of puts, host memory {HOST_LATENCY} cycles");
+    Ok(vec![Figure::new(CALIBRATION[0], value, how)])
+}
+
+/// How far models are from NICs in motifs of a kind.
+pub fn model_error(source: &Source, config: &Config, key: &'static str, check: Check) -> Result<Vec<Figure>> {
+    let (farthest, count) = worst(source, config, &parameters(config.name)?, check, &COMPARED, false)?;
+    let how = format!("worst of {count} runs on {COMPARED:?} nodes at one switch, without loss: {farthest}");
+    Ok(vec![Figure::new(key, farthest.error(), how)])
 }

@@ -631,6 +631,11 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
         let words = format!("{count} nodes cannot be paired; choose a topology with an even number");
         return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words));
     }
+    if let Some(table) = &file.congestion {
+        let words =
+            "the NICs of a motif do not obey marks; leave `[congestion]` out, or choose a program of kind `puts`";
+        return Err(Wrong(table.span(), words.into()));
+    }
     let post = program.post.as_ref().map_or(Post::Ring, |post| *post.get_ref());
     let (mut models, mut host_latency) = (None, (0, 0));
     if *nodes.kind.get_ref() == NodeKind::Model {

@@ -99,6 +99,10 @@ fn check(study: &Study) {
             assert!(nodes <= 256);
             assert!(serving.place.starts_with("s.toml:") && !serving.socket(1).as_os_str().is_empty());
         }
+        Nodes::Motif { motif, host_latency, models, .. } => {
+            assert_eq!(motif.nodes(), nodes);
+            assert!(models.is_some() || (nodes <= 256 && host_latency.0 >= 1));
+        }
         Nodes::StandIns(options) => assert!(options.to.is_none_or(|to| (to as usize) < nodes)),
     }
     for ranks in [1, 2] {

@@ -145,6 +145,7 @@ fn refusals_of_the_wire_follow_from_the_reasons() {
             reasons::NO_CONTEXT => Some(21),
             reasons::HANDLER_FAIL => Some(22),
             reasons::UNSUPPORTED => Some(23),
+            reasons::NO_PEER => Some(24),
             _ => None,
         };
         assert_eq!(code, wanted, "reason {reason}");

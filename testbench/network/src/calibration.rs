@@ -107,13 +107,16 @@ impl Endpoint for Tap {
     }
 }
 
+/// What the host of a node has seen, and the frames that its NIC has sent.
+type Watched = (Seen, Vec<Left>);
+
 fn run_nics(
     source: &Source,
     config: &Config,
     motif: &Motif,
     shape: &Shape,
     physics: Physics,
-) -> Result<(Vec<Report>, Vec<(Seen, Vec<Left>)>)> {
+) -> Result<(Vec<Report>, Vec<Watched>)> {
     let motif = Arc::new(motif.clone());
     let seen = motif.seen();
     let sent: Vec<Sent> = (0..motif.nodes()).map(|_| Sent::default()).collect();

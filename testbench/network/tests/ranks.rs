@@ -206,7 +206,7 @@ fn records_that_no_node_has_are_refused() {
     refused(NICS, &["--fates", "1=a.txt"], "let it end in .csv, .json or .jsonl");
     refused(NICS, &["--fates", "a.csv"], "write the node's number, `=` and a file");
     refused(NICS, &["--fates", "1=a.csv", "--fates", "1=b.csv"], "fates of node 1 twice");
-    refused(STAND_INS, &["--fates", "1=a.csv"], "a stand-in has no waves and no fates");
+    refused(STAND_INS, &["--fates", "1=a.csv"], "a stand-in or a model has no waves and no fates");
 }
 
 #[test]

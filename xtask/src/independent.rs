@@ -68,7 +68,7 @@ const CRATES: &[Uses] = &[
     ("spindle-network", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-sim"], &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),
     ("spindle-hart", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
-    ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model",
+    ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model", "spindle-network",
         "spindle-nic", "spindle-sdk", "spindle-shell-bench", "spindle-sim"], &[]),
     ("spindle-tests", &["spindle", "spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core",
         "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-fuzz", "spindle-hart", "spindle-sdk",

@@ -1,7 +1,8 @@
 //! What stands at the end of a node's cable: a Verilated NIC with its host, or what stands for one.
 
 use crate::abi::{RawEndpoint, RawFrame, NONE};
-use anyhow::Result;
+use anyhow::{ensure, Result};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
@@ -60,6 +61,65 @@ pub trait Endpoint {
     /// A file cannot be written.
     fn finish(&mut self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// Frames that come to a node without a NIC and leave it, in the order of their cycles.
+#[derive(Default)]
+pub struct Port {
+    /// The cycle that is simulated, or the first of the next window.
+    pub cycle: u64,
+    inbox: BTreeMap<(u64, u64), Frame>,
+    arrived: u64,
+    sent: VecDeque<Frame>,
+}
+
+impl Port {
+    /// Cycle in which the next frame comes, `u64::MAX` if none is known.
+    pub fn comes(&self) -> u64 {
+        self.inbox.first_key_value().map_or(u64::MAX, |((cycle, _), _)| *cycle)
+    }
+
+    /// The next frame that has come by cycle `at`.
+    pub fn due(&mut self, at: u64) -> Option<Frame> {
+        let entry = self.inbox.first_entry()?;
+        let (cycle, _) = *entry.key();
+        (cycle <= at).then(|| entry.remove())
+    }
+
+    /// Sends a frame, after all that were sent before.
+    pub fn send(&mut self, frame: Frame) {
+        self.sent.push_back(frame);
+    }
+
+    /// The window is over; what [`Endpoint::step`] gives back, of a node with something to do in cycle `next`.
+    pub fn end(&mut self, until: u64, next: u64) -> u64 {
+        self.cycle = until;
+        // A frame that ends in a later window is handed over after that window.
+        let leaves = self.sent.front().map_or(u64::MAX, |frame| frame.cycle);
+        next.min(leaves.max(until))
+    }
+
+    /// As of [`Endpoint::inject`].
+    ///
+    /// # Errors
+    /// The frame comes too late.
+    pub fn inject(&mut self, frame: Frame) -> Result<()> {
+        ensure!(
+            frame.cycle >= self.cycle,
+            "a frame for cycle {} comes when the node is in cycle {}; shorten the window",
+            frame.cycle,
+            self.cycle
+        );
+        self.arrived += 1;
+        self.inbox.insert((frame.cycle, self.arrived), frame);
+        Ok(())
+    }
+
+    /// As of [`Endpoint::take`].
+    pub fn take(&mut self) -> Option<Frame> {
+        let ended = self.sent.front().is_some_and(|frame| frame.cycle < self.cycle);
+        ended.then(|| self.sent.pop_front()).flatten()
     }
 }
 

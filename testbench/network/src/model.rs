@@ -12,10 +12,10 @@
 //! Absent: loss. No frame is sent again, so a run in which a frame is lost does not end. Not modelled either: refusals, tables that are
 //! full, gets, handlers.
 
-use crate::endpoint::{Endpoint, Frame, Log, Report, VALUES};
+use crate::endpoint::{Endpoint, Frame, Log, Port, Report, VALUES};
 use crate::motif::{Motif, Post};
 use crate::programs::ACK_EVERY;
-use anyhow::{ensure, Context, Result};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use spindle_contract::params::{BEAT_BYTES, SEGMENT_BYTES};
 use spindle_contract::wire::{HEADER_BYTES, PSN_WINDOW};
@@ -211,10 +211,7 @@ pub struct Model {
     parameters: Arc<Parameters>,
     start: u64,
     expected: usize,
-    cycle: u64,
-    inbox: BTreeMap<(u64, u64), Frame>,
-    arrived: u64,
-    sent: VecDeque<Frame>,
+    port: Port,
     log: Log,
     // The host.
     host_free: u64,
@@ -259,10 +256,7 @@ impl Model {
             parameters,
             start,
             expected,
-            cycle: 0,
-            inbox: BTreeMap::new(),
-            arrived: 0,
-            sent: VecDeque::new(),
+            port: Port::default(),
             log: Log::default(),
             host_free: start,
             next: 0,
@@ -392,7 +386,7 @@ impl Model {
         self.link_free = last + 1;
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let flow = self.node ^ to << 16;
-        self.sent.push_back(Frame { cycle: last, peer: Some(to), flow, length, bytes, marked: false, hops: 0 });
+        self.port.send(Frame { cycle: last, peer: Some(to), flow, length, bytes, marked: false, hops: 0 });
         last
     }
 
@@ -464,7 +458,7 @@ impl Model {
 
     /// The next cycle in which it does something.
     fn next(&self) -> u64 {
-        let comes = self.inbox.first_key_value().map_or(u64::MAX, |((cycle, _), _)| *cycle);
+        let comes = self.port.comes();
         comes.min(self.host_next()).min(self.sender_next()).min(self.ack_next()).min(self.link_next())
     }
 }
@@ -472,13 +466,12 @@ impl Model {
 impl Endpoint for Model {
     fn step(&mut self, until: u64) -> Result<u64> {
         loop {
-            let at = self.next().max(self.cycle);
+            let at = self.next().max(self.port.cycle);
             if at >= until {
                 break;
             }
-            self.cycle = at;
-            while self.inbox.first_key_value().is_some_and(|((cycle, _), _)| *cycle <= at) {
-                let (_, frame) = self.inbox.pop_first().expect("there is one");
+            self.port.cycle = at;
+            while let Some(frame) = self.port.due(at) {
                 self.receive(&frame);
             }
             if self.host_next() <= at {
@@ -494,31 +487,16 @@ impl Endpoint for Model {
                 self.link(at);
             }
         }
-        self.cycle = until;
-        // A frame that ends in a later window is handed over after that window.
-        let leaves = self.sent.front().map_or(u64::MAX, |frame| frame.cycle);
-        Ok(self.next().min(leaves.max(until)))
+        let next = self.next();
+        Ok(self.port.end(until, next))
     }
 
     fn inject(&mut self, frame: Frame) -> Result<()> {
-        ensure!(
-            frame.cycle >= self.cycle,
-            "a frame for cycle {} comes when the node is in cycle {}; shorten the window",
-            frame.cycle,
-            self.cycle
-        );
-        self.arrived += 1;
-        self.inbox.insert((frame.cycle, self.arrived), frame);
-        Ok(())
+        self.port.inject(frame)
     }
 
     fn take(&mut self) -> Option<Frame> {
-        let ended = self.sent.front().is_some_and(|frame| frame.cycle < self.cycle);
-        if ended {
-            self.sent.pop_front()
-        } else {
-            None
-        }
+        self.port.take()
     }
 
     fn report(&self) -> Report {

@@ -1,10 +1,9 @@
 //! A NIC that is no model of any: it asks random nodes, answers what it is asked, and keeps a NIC's times. It shows that a network is
 //! the same on any number of ranks, and loads networks of thousands of nodes.
 
-use crate::endpoint::{Endpoint, Frame, Log, Report, VALUES};
+use crate::endpoint::{Endpoint, Frame, Log, Port, Report, VALUES};
 use crate::noise::Noise;
-use anyhow::{ensure, Result};
-use std::collections::{BTreeMap, VecDeque};
+use anyhow::Result;
 
 /// Bytes of a stand-in's header: destination, source, kind and number.
 const HEADER: usize = 16;
@@ -56,11 +55,7 @@ pub struct StandIn {
     node: u32,
     options: Options,
     random: u64,
-    cycle: u64,
-    inbox: BTreeMap<(u64, u64), Frame>,
-    /// Frames that were received, in their order.
-    arrived: u64,
-    sent: VecDeque<Frame>,
+    port: Port,
     /// Cycle from which on the wire is free.
     free: u64,
     log: Log,
@@ -84,10 +79,7 @@ impl StandIn {
             node,
             options,
             random: random.max(1),
-            cycle: 0,
-            inbox: BTreeMap::new(),
-            arrived: 0,
-            sent: VecDeque::new(),
+            port: Port::default(),
             free: 0,
             log: Log::default(),
             waiting: None,
@@ -115,7 +107,7 @@ impl StandIn {
         let words = [to, self.node, kind, number];
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let flow = self.node ^ kind << 31;
-        self.sent.push_back(Frame { cycle: last, peer: Some(to), flow, length, bytes, marked: false, hops: 0 });
+        self.port.send(Frame { cycle: last, peer: Some(to), flow, length, bytes, marked: false, hops: 0 });
     }
 
     fn ask(&mut self, cycle: u64) {
@@ -161,7 +153,7 @@ impl StandIn {
 
     /// The next cycle in which it does something.
     fn next(&self) -> u64 {
-        let comes = self.inbox.first_key_value().map_or(u64::MAX, |((cycle, _), _)| *cycle);
+        let comes = self.port.comes();
         let again = self.waiting.map_or(u64::MAX, |asked| asked.again);
         self.asks_at.min(comes).min(again)
     }
@@ -170,49 +162,33 @@ impl StandIn {
 impl Endpoint for StandIn {
     fn step(&mut self, until: u64) -> Result<u64> {
         loop {
-            let at = self.next().max(self.cycle);
+            let at = self.next().max(self.port.cycle);
             if at >= until {
                 break;
             }
-            self.cycle = at;
+            self.port.cycle = at;
             if self.asks_at <= at {
                 self.ask(at);
             }
-            while self.inbox.first_key_value().is_some_and(|((cycle, _), _)| *cycle <= at) {
-                let (_, frame) = self.inbox.pop_first().expect("there is one");
+            while let Some(frame) = self.port.due(at) {
                 self.receive(at, &frame);
             }
             if let Some(asked) = self.waiting.filter(|asked| asked.again <= at) {
                 self.again += 1;
                 self.put(at, asked.to, asked.number);
             }
-            self.cycle = at + 1;
+            self.port.cycle = at + 1;
         }
-        self.cycle = until;
-        // A frame that ends in a later window is handed over after that window.
-        let leaves = self.sent.front().map_or(u64::MAX, |frame| frame.cycle);
-        Ok(self.next().min(leaves.max(until)))
+        let next = self.next();
+        Ok(self.port.end(until, next))
     }
 
     fn inject(&mut self, frame: Frame) -> Result<()> {
-        ensure!(
-            frame.cycle >= self.cycle,
-            "a frame for cycle {} comes when the node is in cycle {}; shorten the window",
-            frame.cycle,
-            self.cycle
-        );
-        self.arrived += 1;
-        self.inbox.insert((frame.cycle, self.arrived), frame);
-        Ok(())
+        self.port.inject(frame)
     }
 
     fn take(&mut self) -> Option<Frame> {
-        let ended = self.sent.front().is_some_and(|frame| frame.cycle < self.cycle);
-        if ended {
-            self.sent.pop_front()
-        } else {
-            None
-        }
+        self.port.take()
     }
 
     fn report(&self) -> Report {

@@ -16,7 +16,7 @@
 //!
 //! * the bitmap shows that a later one arrived, and it was sent at least `hole_time` ago;
 //! * it was refused permanently: its put has failed, and a NOP takes its number;
-//! * nothing was acknowledged for `timeout`: the oldest 16, and the time doubles, up to 8 times.
+//! * nothing was acknowledged for `timeout`: the oldest 16, with congestion windows the oldest one; the time doubles, up to 8 times.
 //!
 //! If the oldest record itself is marked, the acknowledgement that would free it is lost: a NOP with its number, which has been
 //! accepted, probes for another one. A NOP, since the put of a marked record may be over, and its slot another put's.

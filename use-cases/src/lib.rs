@@ -10,10 +10,11 @@ pub mod channel;
 pub mod cost;
 pub mod figure;
 pub mod plot;
-pub mod rates;
 pub mod source;
 pub mod tap;
 pub mod trace;
+
+pub use spindle_host_rates as rates;
 
 #[path = "../accumulate/case.rs"]
 pub mod accumulate;

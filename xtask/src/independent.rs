@@ -74,7 +74,9 @@ const CRATES: &[Uses] = &[
         "rvma-lut", "spindle-nic", "spindle-model", "spindle-harness", "spindle-fuzz", "spindle-hart", "spindle-sdk",
         "spindle-sim", "spindle-testing"], &[]),
     ("spindle-guest", DRIVER, &[]),
-    ("spindle-use-cases", &["spindle", "spindle-contract", "spindle-harness", "spindle-model", "spindle-sdk", "spindle-sim"], &[]),
+    ("spindle-host-rates", &[], &[]),
+    ("spindle-use-cases", &["spindle", "spindle-contract", "spindle-harness", "spindle-host-rates", "spindle-model", "spindle-sdk",
+        "spindle-sim"], &[]),
     ("xtask", &[], &[]),
 ];
 const RTL: &[&str] = &["spindle-contract", "spindle-verilog"];

@@ -1,4 +1,6 @@
-//! `--measure-host`: what a processor does with memory that is not in its caches, for `host-cost.toml`.
+//! What a processor does with memory that is not in its caches, for `host-cost.toml`: `spindle use-case --measure-host`.
+//!
+//! The loops are a crate of their own, since only these need all of the compiler's optimisation in a development build.
 
 use anyhow::Result;
 use std::fmt::Write;

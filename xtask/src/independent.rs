@@ -65,7 +65,7 @@ const CRATES: &[Uses] = &[
     ("spindle-fuzz", &["spindle-testing"], &[]),
     ("spindle-proof", &["spindle-harness", "spindle-contract", "spindle-verilog", "spindle-blocks", "packet-engine", "hpu-core"],
         &[]),
-    ("spindle-network", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-sim"], &[]),
+    ("spindle-network", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-sim", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic"], &[]),
     ("spindle-hart", &["spindle", "spindle-contract", "spindle-harness", "spindle-nic", "spindle-sdk", "spindle-sim"], &[]),
     ("spindle-lab", &["spindle", "spindle-cli", "spindle-contract", "spindle-harness", "spindle-hart", "spindle-model", "spindle-network",

@@ -34,6 +34,7 @@ mod seeds;
 mod setup;
 mod skips;
 mod soak;
+mod studies;
 mod synth;
 mod test;
 mod timing;
@@ -100,6 +101,8 @@ enum Command {
     Pictures(pictures::Options),
     /// Run random traffic, configuration and faults on the whole NIC, and check it every million cycles.
     Soak(soak::Options),
+    /// Run the studies of networks that have cases, and fill their tables in docs/scale.md (an hour).
+    Studies(studies::Options),
     /// Boot a stock Debian kernel in QEMU, and use the served NIC there through VFIO and sysfs. Fetches packages, without root.
     Vm(vm::Options),
 }
@@ -134,6 +137,7 @@ fn main() -> std::process::ExitCode {
             Command::Figures(options) => figures::run(&options),
             Command::Pictures(options) => pictures::run(&options),
             Command::Soak(options) => soak::run(&options).map(|()| true),
+            Command::Studies(options) => studies::run(&options).map(|()| true),
             Command::Vm(options) => vm::run(&options),
         }
     };

@@ -1,17 +1,19 @@
-//! Measures the parameters of the [model](crate::model) on two Verilated NICs, and compares models with NICs on the same network.
+//! Measures the parameters of the [model](crate::model) on two Verilated NICs, one of them on eight, and compares models with NICs on the
+//! same network.
 //!
 //! The first NIC puts, the second one receives; a cable joins them. The cycle of a frame's last beat is the cycle of its first beat at
 //! the other end, less the cable, so nothing inside a NIC is looked at.
 
 use crate::endpoint::{Endpoint, Frame, Report};
 use crate::engine::{Network, Physics, Ranks};
-use crate::model::{Line, Lines, Model, Parameters, PostTimes, ACK_BYTES};
-use crate::motif::{Motif, Post, Seen, Send};
+use crate::model::{Line, Lines, Model, Parameters, PassOn, PostTimes, ACK_BYTES};
+use crate::motif::{Motif, Post, Put, Seen, Task};
 use crate::programs::{Pattern, ACK_EVERY};
 use crate::rtl::{Rtl, Setting};
 use crate::topology::{Shape, Topology};
+use crate::workload::{Application, Arm, Workload};
 use anyhow::{ensure, Context, Result};
-use spindle_contract::params::{Config, SEGMENT_BYTES};
+use spindle_contract::params::{Config, BEAT_BYTES, SEGMENT_BYTES};
 use spindle_contract::wire::{spindle, HEADER_BYTES};
 use spindle_harness::Source;
 use spindle_sim::Arrival;
@@ -26,6 +28,13 @@ const MANY: [u32; 9] = [1416, 1472, 1664, 2048, 2816, 4096, 8192, 16384, 65536];
 /// Messages of 8 bytes that follow each other, and a cable on which they wait for acknowledgements, in cycles.
 const WAITING: usize = 96;
 const LONG_CABLE: u64 = 600;
+/// Senders of messages of 8 bytes to one node, by which that node's NIC has more to do than it can, and how many each of them sends.
+const SENDERS: usize = 7;
+const LOADS: [u32; 2] = [8, 16];
+/// Cycles between broadcasts by handlers: more than one takes on 16 nodes.
+const BETWEEN: u64 = 2000;
+/// Messages after which every processor has run a handler.
+const WARM: usize = 32;
 /// Cycles within which all of a message is over, and more of them for each byte.
 const APART: u64 = 1500;
 const BYTES_A_CYCLE: u64 = 40;
@@ -149,6 +158,8 @@ struct Row {
 
 struct Message {
     bytes: u32,
+    /// Cycle in which the sender's host saw that the put was over, if it looked.
+    over: Option<u64>,
     /// For each frame: last beat at the sender, first beat at the receiver, payload.
     frames: Vec<(u64, u64, u32)>,
     record: u64,
@@ -173,17 +184,29 @@ impl Message {
     }
 }
 
+/// How rows of messages are sent.
+#[derive(Clone, Copy)]
+struct Way {
+    post: Post,
+    /// Cycles of the cable.
+    cable: u64,
+    /// The sender's host looks for acknowledgements.
+    watched: bool,
+}
+
 /// Rows of messages from the first NIC to the second, each after the end of the one before it.
-fn rows(source: &Source, config: &Config, post: Post, cable: u64, rows: &[Vec<u32>]) -> Result<Vec<Row>> {
+fn rows(source: &Source, config: &Config, way: Way, rows: &[Vec<u32>]) -> Result<Vec<Row>> {
+    let Way { post, cable, watched } = way;
     let mut at = 0;
     let mut sends = Vec::new();
     for row in rows {
-        sends.extend(row.iter().map(|bytes| Send { to: 1, bytes: *bytes, after: 0, at }));
+        sends.extend(row.iter().map(|bytes| Task { at, ..Task::put(Put::new(1, *bytes)) }));
         at += APART + 2 * cable + u64::from(row.iter().sum::<u32>()) / BYTES_A_CYCLE;
     }
     // With the answer to all, every acknowledgement has come to the first host.
-    let answer = Send { to: 0, bytes: 8, after: sends.len() as u32, at: at + APART };
-    let motif = Motif::of(vec![sends, vec![answer]], post, config);
+    let answer = Task { at: at + APART, ..Task::put(Put::new(0, 8)).after(sends.len() as u32) };
+    let mut motif = Motif::of(vec![sends, vec![answer]], post, config);
+    motif.watched = watched;
     let physics = Physics { cable: cable as i64 * Physics::default().cycle, window: cable, ..Physics::default() };
     let (_, seen) = run_nics(source, config, &motif, &Shape::Cable, physics)?;
     let [(first, sent), (second, answered)] = <[_; 2]>::try_from(seen).ok().context("two hosts")?;
@@ -218,8 +241,10 @@ fn rows(source: &Source, config: &Config, post: Post, cable: u64, rows: &[Vec<u3
             }
             let record = second.records.iter().find(|(_, k, _)| *k == number).context("a record is missing")?.2;
             let ack = acks.iter().copied().find(|ack| ack.covers >= frame);
+            let over = first.acked.iter().find(|(k, _)| *k == number).map(|(_, cycle)| *cycle);
             messages.push(Message {
                 bytes: *bytes,
+                over,
                 frames,
                 record,
                 ack: ack.context("an acknowledgement is missing")?,
@@ -272,6 +297,57 @@ fn gaps(row: &Row) -> Vec<(u64, u64, u32)> {
     frames.windows(2).map(|two| (two[1].0 - two[0].0, two[1].0, two[1].2)).collect()
 }
 
+/// How much later than `record` says the last record of an incast of short messages is, after cycles of all messages on their way in.
+fn load(source: &Source, config: &Config, record: &Lines, each: u32) -> Result<f64> {
+    let motif = Motif::new(Pattern::Incast, SENDERS + 1, each, 8, Post::Ring, config);
+    let (_, seen) = run_nics(source, config, &motif, &Shape::Star { nodes: SENDERS as u32 + 1 }, physics())?;
+    let (first, _) = seen.first().context("a motif without nodes")?;
+    let came = first.arrivals.iter().filter(|arrival| arrival.bytes != ACK_BYTES as usize).map(|arrival| arrival.cycle);
+    let (begin, end) = came.fold((u64::MAX, 0), |(begin, end), cycle| (begin.min(cycle), end.max(cycle)));
+    let last = first.records.iter().map(|(_, _, cycle)| *cycle).max().context("no record")?;
+    let late = (last - end) as f64 - record.of(8).at(8);
+    ensure!(late > 0.0, "{SENDERS} senders do not load the receiver of their messages");
+    Ok((end - begin) as f64 + late)
+}
+
+/// Cycles of the NIC for a message that comes, and the messages for which it has room until records are late.
+///
+/// One sender is slower than a receiver. With several of them, the NIC is through with the last message as long after the first one came
+/// as all of them take, less those for which it has room.
+fn message_times(source: &Source, config: &Config, record: &Lines) -> Result<(f64, f64)> {
+    let [few, many] = LOADS.map(|each| (SENDERS as f64 * f64::from(each), load(source, config, record, each)));
+    let (few, many) = ((few.0, few.1?), (many.0, many.1?));
+    let gap = (many.1 - few.1) / (many.0 - few.0);
+    Ok((round(gap), round(few.0 - few.1 / gap)))
+}
+
+/// The times of a handler that passes messages on, of the node of eight that has two children.
+fn pass_on(source: &Source, config: &Config) -> Result<PassOn> {
+    let lengths: Vec<u32> = std::iter::repeat_n(ONE[0], WARM).chain(ONE).collect();
+    let motif = Motif::handler_broadcast(SENDERS + 1, &lengths, BETWEEN, config);
+    let (_, seen) = run_nics(source, config, &motif, &Shape::Star { nodes: SENDERS as u32 + 1 }, physics())?;
+    let node = (SENDERS + 1) / 2;
+    let (own, sent) = &seen[node];
+    let data = |bytes: usize| bytes != ACK_BYTES as usize;
+    let came: Vec<u64> = own.arrivals.iter().filter(|frame| data(frame.bytes)).map(|frame| frame.cycle).collect();
+    let left: Vec<u64> = sent.iter().filter(|frame| !frame.is_ack()).map(|frame| frame.cycle).collect();
+    ensure!(
+        came.len() == lengths.len() && left.len() == 2 * came.len(),
+        "{} messages came and {} frames left, instead of {} and twice as many",
+        came.len(),
+        left.len(),
+        lengths.len()
+    );
+    let measured = lengths.iter().zip(came.iter().zip(left.chunks(2))).skip(WARM);
+    let first = line(measured.clone().map(|(bytes, (came, left))| (*bytes, (left[0] - came) as f64)));
+    Ok(PassOn { first, gap: mean(measured.map(|(_, (_, left))| left[1] - left[0])) })
+}
+
+/// To a thousandth.
+fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
 /// Measures the parameters of a configuration; `commit` names the source.
 ///
 /// # Errors
@@ -279,12 +355,19 @@ fn gaps(row: &Row) -> Vec<(u64, u64, u32)> {
 pub fn measure(source: &Source, config: &Config, commit: &str) -> Result<Parameters> {
     let cable = Physics::default().window;
     let single: Vec<Vec<u32>> = ONE.iter().chain(&MANY).map(|bytes| vec![*bytes]).collect();
-    let bells = rows(source, config, Post::Doorbell, cable, &single)?;
+    let bells = rows(source, config, Way { post: Post::Doorbell, cable, watched: false }, &single)?;
     let mut all = single.clone();
     all.push(vec![8; WAITING]);
-    let ring = rows(source, config, Post::Ring, cable, &all)?;
+    let by_ring = Way { post: Post::Ring, cable, watched: false };
+    let ring = rows(source, config, by_ring, &all)?;
     let (alone, busy) = ring.split_at(single.len());
-    let waiting = rows(source, config, Post::Ring, LONG_CABLE, &[vec![8; WAITING]])?;
+    let waiting = rows(source, config, Way { cable: LONG_CABLE, ..by_ring }, &[vec![8; WAITING]])?;
+    let watched = rows(source, config, Way { watched: true, ..by_ring }, &single)?;
+    let over = watched.iter().map(|row| &row.messages[0]).map(|message| {
+        let seen = message.over.context("an acknowledgement was not seen")?;
+        seen.checked_sub(message.ack.came).context("an acknowledgement was seen before it came")
+    });
+    let over = over.collect::<Result<Vec<u64>>>()?;
 
     let singles = || bells.iter().chain(alone);
     let record = singles().map(|row| &row.messages[0]).map(|message| {
@@ -311,18 +394,25 @@ pub fn measure(source: &Source, config: &Config, commit: &str) -> Result<Paramet
         Some((two[0].frames, during.map(|(gap, ..)| *gap).max()? as f64 - put_gap))
     });
     let ack_cost = line(cost);
+    let record = lines(&record.collect::<Vec<_>>());
+    let (message_gap, message_room) = message_times(source, config, &record)?;
     Ok(Parameters {
         commit: commit.into(),
         host_latency: HOST_LATENCY,
+        beat_bytes: BEAT_BYTES as f64,
         doorbell: post_times(&bells),
         ring: post_times(alone),
         put_gap,
         segment_gap: line(segments),
-        record: lines(&record.collect::<Vec<_>>()),
+        record,
         ack: lines(&ack.collect::<Vec<_>>()),
         ack_gap: mean(acks.windows(2).map(|two| two[1].left - two[0].left)),
         ack_cost,
-        restart: ((first as f64 - ack_cost.at(freed.frames) - put_gap) * 1e3).round() / 1e3,
+        over: mean(over.into_iter()),
+        restart: round(first as f64 - ack_cost.at(freed.frames) - put_gap),
+        pass_on: pass_on(source, config)?,
+        message_gap,
+        message_room,
     })
 }
 
@@ -337,6 +427,14 @@ pub enum Check {
     Long,
     /// All to one.
     Incast,
+    /// Halos of grids of three dimensions.
+    Halo,
+    /// Wavefronts over grids of two dimensions.
+    Sweep,
+    /// A binomial broadcast by hosts.
+    Broadcast,
+    /// Allreduce, by recursive doubling and by a ring.
+    Allreduce,
 }
 
 /// Motifs for so many nodes; fewer and shorter ones if `small`.
@@ -348,6 +446,12 @@ pub fn motifs(check: Check, nodes: usize, config: &Config, small: bool) -> Vec<M
             .map(|(messages, bytes, post)| Motif::new(pattern, nodes, *messages, *bytes, *post, config))
             .collect()
     };
+    let apply = |all: &[Workload]| {
+        let count = if small { 1 } else { all.len() };
+        all[..count].iter().map(|workload| Motif::workload(*workload, Ring, config)).collect()
+    };
+    // Sides that differ by a factor of two at most, of a number of nodes that is a power of two.
+    let sides = |dimensions: u32| (0..dimensions).map(move |i| 1 << (nodes.ilog2() + dimensions - 1 - i) / dimensions);
     use Post::{Doorbell, Ring};
     match check {
         Check::PingPong => pick(
@@ -357,20 +461,80 @@ pub fn motifs(check: Check, nodes: usize, config: &Config, small: bool) -> Vec<M
         Check::Rate => pick(&[(12, 8, Ring), (96, 8, Ring), (48, 256, Ring), (16, 8, Doorbell)], Pattern::Ring),
         Check::Long => pick(&[(2, 10_000, Ring), (2, 65536, Ring), (6, 4096, Ring)], Pattern::Ring),
         Check::Incast => pick(&[(1, 8192, Ring), (1, 32768, Ring), (4, 2000, Ring), (8, 8, Ring)], Pattern::Incast),
+        Check::Broadcast => {
+            let by_hosts = pick(&[(1, 8, Ring), (1, 4096, Ring), (1, 8, Doorbell)], Pattern::Broadcast);
+            let by_handlers = [8, 1024].map(|bytes| {
+                let lengths: Vec<u32> = std::iter::repeat_n(ONE[0], WARM).chain([bytes]).collect();
+                Motif::handler_broadcast(nodes, &lengths, BETWEEN, config)
+            });
+            by_hosts.into_iter().chain(by_handlers.into_iter().filter(|_| !small)).collect()
+        }
+        Check::Halo => {
+            let grid = collected(sides(3));
+            let halo = |bytes, arm| Workload {
+                compute: 200,
+                ..Workload::new(Application::Halo { grid, iterations: 3, bytes }, arm)
+            };
+            apply(&[
+                halo([2048, 256, 8], Arm::Rvma),
+                halo([8192, 0, 0], Arm::Rvma),
+                halo([2048, 256, 8], Arm::WriteHostFenceSend),
+                halo([2048, 0, 0], Arm::Rendezvous),
+            ])
+        }
+        Check::Sweep => {
+            let grid = collected(sides(2));
+            let sweep = |bytes, arm| Workload {
+                compute: 100,
+                ..Workload::new(Application::Sweep { grid, blocks: 2, sweeps: 4, bytes }, arm)
+            };
+            apply(&[
+                sweep(1024, Arm::Rvma),
+                sweep(19_200, Arm::Rvma),
+                sweep(1024, Arm::WriteImm),
+                sweep(1024, Arm::WriteHostFenceSend),
+                sweep(4096, Arm::RendezvousBlocking),
+            ])
+        }
+        Check::Allreduce => {
+            let nodes = nodes as u32;
+            let of = |application| Workload::new(application, Arm::Rvma);
+            apply(&[
+                of(Application::Doubling { nodes, bytes: 1024 }),
+                of(Application::Doubling { nodes, bytes: 8 }),
+                of(Application::ReductionRing { nodes, bytes: 16_384 }),
+            ])
+        }
     }
+}
+
+/// The sides of a grid.
+fn collected<const N: usize>(sides: impl Iterator<Item = u32>) -> [u32; N] {
+    let mut all = [1; N];
+    all.iter_mut().zip(sides).for_each(|(to, side)| *to = side);
+    all
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 4] = [Check::PingPong, Check::Rate, Check::Long, Check::Incast];
+    pub const ALL: [Check; 8] = [
+        Check::PingPong,
+        Check::Rate,
+        Check::Long,
+        Check::Incast,
+        Check::Halo,
+        Check::Sweep,
+        Check::Broadcast,
+        Check::Allreduce,
+    ];
 }
 
-/// A comparison: cycles from the start of a motif to the last record, of NICs and of models.
+/// A comparison: cycles from the start of a motif, or of its last part, to the last record, of NICs and of models.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Nodes.
     pub nodes: usize,
-    /// How messages were handed over, how many each node sent at most, and their length.
+    /// The motif.
     pub what: String,
     /// Cycles of the NICs.
     pub nics: u64,
@@ -424,14 +588,12 @@ pub fn worst(
 /// As of [`measure`].
 pub fn compare(source: &Source, config: &Config, parameters: &Parameters, motif: &Motif) -> Result<Compared> {
     let shape = Shape::Star { nodes: motif.nodes() as u32 };
-    let cycles = |reports: &[Report]| reports.iter().map(|report| report.values[1]).max().unwrap_or(0) - motif.start;
+    let begin = motif.start + motif.last_part();
+    let cycles = |reports: &[Report]| reports.iter().map(|report| report.values[1]).max().unwrap_or(0) - begin;
     let (nics, _) = run_nics(source, config, motif, &shape, physics())?;
-    let (shared, parameters) = (Arc::new(motif.clone()), Arc::new(parameters.clone()));
-    let model =
-        |node: u32| -> Result<Box<dyn Endpoint>> { Ok(Box::new(Model::new(node, shared.clone(), parameters.clone()))) };
+    let parameters = Arc::new(parameters.clone());
+    let model = |node: u32| -> Result<Box<dyn Endpoint>> { Ok(Box::new(Model::new(node, motif, parameters.clone()))) };
     let models = run(motif, &shape, physics(), model)?;
-    let sends = motif.sends.iter().max_by_key(|sends| sends.len()).context("a motif without nodes")?;
-    let bytes = sends.first().map_or(0, |send| send.bytes);
-    let what = format!("{} of {bytes} bytes by {:?}", sends.len(), motif.post);
+    let what = motif.to_string();
     Ok(Compared { nodes: motif.nodes(), what, nics: cycles(&nics), models: cycles(&models) })
 }

@@ -273,7 +273,7 @@ impl Default for Physics {
 }
 
 /// What became of the frames of a network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Sent by nodes.
     pub sent: u64,

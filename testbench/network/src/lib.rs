@@ -38,6 +38,7 @@ extern crate spindle_testing;
 
 pub mod abi;
 pub mod calibration;
+pub mod cases;
 pub mod endpoint;
 pub mod engine;
 pub mod model;
@@ -50,3 +51,4 @@ pub mod served;
 pub mod stand_in;
 pub mod study;
 pub mod topology;
+pub mod workload;

@@ -4,10 +4,12 @@ use anyhow::{anyhow, Context, Result};
 use clap::Parser;
 use serde_json::json;
 use spindle_cli::fate_file::fate_path;
+use spindle_network::cases::{title, Cases};
 use spindle_network::engine::Ranks;
-use spindle_network::run::{self, Options, Unfinished, REACHED};
+use spindle_network::run::{self, Options, Outcome, Speed, Unfinished, REACHED};
 use spindle_network::served::remove_sockets;
 use spindle_network::study::{Nodes, Study};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,9 +20,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 struct Arguments {
     /// The study.
     study: PathBuf,
-    /// File for the result, as JSON; without it, the result goes to standard output.
+    /// File for the result, as JSON; without it, the result goes to standard output. For a study with cases, a folder for theirs.
     #[arg(long, value_name = "RESULT.json")]
     out: Option<PathBuf>,
+    /// Run this case of a study with a table `[sweep]` alone; without it, all that have no result in the folder --out.
+    #[arg(long, value_name = "N", requires = "out")]
+    case: Option<usize>,
+    /// List the cases of the study.
+    #[arg(long)]
+    list: bool,
+    /// Collect the results of all cases from the folder --out into this file, and print their table.
+    #[arg(long, value_name = "RESULTS.json", requires = "out", conflicts_with = "case")]
+    collect: Option<PathBuf>,
     /// Record a wave of a node's NIC: FST if the file's name ends in .fst, else VCD.
     #[arg(long, value_name = "NODE=FILE", value_parser = file_of_node)]
     wave: Vec<(u32, PathBuf)>,
@@ -28,6 +39,9 @@ struct Arguments {
     /// ends in .json or .jsonl.
     #[arg(long, value_name = "NODE=FILE", value_parser = fates_of_node)]
     fates: Vec<(u32, PathBuf)>,
+    /// Print the table of results that were collected from this study.
+    #[arg(long, value_name = "RESULTS.json")]
+    table: Option<PathBuf>,
     /// Check the study, and simulate nothing.
     #[arg(long)]
     check: bool,
@@ -92,16 +106,129 @@ fn share_cores(local: Option<u32>) -> Result<()> {
 
 fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
     let same = |error| Failure { error, same: true };
+    if let Some(cases) = Cases::read(&arguments.study).map_err(same)? {
+        return run_cases(arguments, rank, &cases);
+    }
+    if arguments.case.is_some() || arguments.list || arguments.collect.is_some() || arguments.table.is_some() {
+        let words = format!("{} has no table `[sweep]`, so it has no cases", arguments.study.display());
+        return Err(same(anyhow!(words)));
+    }
     let study = Study::read(&arguments.study).map_err(same)?;
+    let (outcome, speed) = match run_study(arguments, rank, &study)? {
+        Some(result) => result,
+        None => return Ok(()),
+    };
+    let own = |error| Failure { error, same: false };
+    let result = json!({ "result": outcome, "run": speed });
+    let text = serde_json::to_string_pretty(&result).map_err(|error| own(error.into()))?;
+    match &arguments.out {
+        None => println!("{text}"),
+        Some(path) => {
+            let written = std::fs::write(path, text + "\n");
+            written.map_err(|error| own(anyhow!("cannot write the result to {}: {error}", path.display())))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists, collects or runs the cases of a study, each in a process of its own if there are several: ns-3 simulates once.
+fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<(), Failure> {
+    let same = |error| Failure { error, same: true };
+    let all = cases.settings();
+    if arguments.case.is_none() && arguments.collect.is_none() && arguments.table.is_none() {
+        cases.studies().map_err(same)?;
+    }
+    if arguments.check || arguments.list {
+        // Who reads no more of it has seen enough.
+        let mut out = std::io::stdout().lock();
+        let mut lines = all.iter().enumerate();
+        let _ = lines.try_for_each(|(number, settings)| writeln!(out, "{number}: {}", title(settings)));
+        return Ok(());
+    }
+    let folder = arguments
+        .out
+        .as_ref()
+        .with_context(|| format!("{} has {} cases; name a folder for their results with --out", cases.name, all.len()));
+    let folder = folder.map_err(same)?;
+    if let Some(path) = &arguments.collect {
+        let collected = cases.collect(folder, commit()).map_err(same)?;
+        let text = serde_json::to_string_pretty(&collected).map_err(|error| same(error.into()))? + "\n";
+        let written = std::fs::write(path, text);
+        written.map_err(|error| same(anyhow!("cannot write the results to {}: {error}", path.display())))?;
+        print!("{}", collected.table());
+        return Ok(());
+    }
+    if let Some(number) = arguments.case {
+        let settings = all
+            .get(number)
+            .with_context(|| format!("{} has no case {number}; it has {}, from 0 on", cases.name, all.len()));
+        let settings = settings.map_err(same)?;
+        if cases.result(folder, settings).map_err(same)?.is_some() {
+            return Ok(());
+        }
+        let study = cases.study(settings).map_err(same)?;
+        if let Some((outcome, speed)) = run_study(arguments, rank, &study)? {
+            cases.keep(folder, settings, &outcome, &speed).map_err(|error| Failure { error, same: false })?;
+        }
+        return Ok(());
+    }
+    if rank.is_some() {
+        return Err(same(anyhow!(
+            "{} has {} cases; ranks run one at a time, so name it with --case",
+            cases.name,
+            all.len()
+        )));
+    }
+    for (number, settings) in all.iter().enumerate() {
+        if cases.result(folder, settings).map_err(same)?.is_some() {
+            continue;
+        }
+        if !arguments.quiet {
+            eprintln!("spindle network: case {number} of {}: {}", all.len(), title(settings));
+        }
+        run_case(arguments, number).map_err(same)?;
+    }
+    Ok(())
+}
+
+/// Runs a case in a process of its own.
+fn run_case(arguments: &Arguments, number: usize) -> Result<()> {
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let mut command = std::process::Command::new(own);
+    command.arg(&arguments.study).args(["--case", &number.to_string()]);
+    command.args(arguments.out.iter().flat_map(|folder| ["--out".as_ref(), folder.as_os_str()]));
+    if arguments.quiet {
+        command.arg("--quiet");
+    }
+    let status = command.status().context("cannot start a case")?;
+    anyhow::ensure!(
+        status.success(),
+        "case {number} has failed; finished cases are kept, and the same command goes on"
+    );
+    Ok(())
+}
+
+/// The commit of the checkout, short.
+fn commit() -> String {
+    let output = std::process::Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
+    match output {
+        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().into(),
+        _ => "unknown".into(),
+    }
+}
+
+/// Runs a study, or checks it; its result on the first rank.
+fn run_study(arguments: &Arguments, rank: Option<u32>, study: &Study) -> Result<Option<(Outcome, Speed)>, Failure> {
+    let same = |error| Failure { error, same: true };
     let (waves, fates) = (arguments.wave.clone(), arguments.fates.clone());
     let options = Options { waves, fates, progress: !arguments.quiet };
     if arguments.check {
-        run::check(&study, &options, 1).map_err(same)?;
+        run::check(study, &options, 1).map_err(same)?;
         println!("{}: {} nodes, {} switches", study.name, study.topology.nodes.len(), study.topology.switches);
-        return Ok(());
+        return Ok(None);
     }
     let ranks = Ranks::join().map_err(same)?;
-    run::check(&study, &options, ranks.ranks).map_err(|error| {
+    run::check(study, &options, ranks.ranks).map_err(|error| {
         ranks.leave();
         same(error)
     })?;
@@ -110,27 +237,16 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
         (None, Nodes::Served { .. }) => leave_no_sockets().map_err(same)?,
         (None, _) => {}
     }
-    let own = |error| Failure { error, same: false };
-    let (outcome, speed) = run::run(&study, &options, ranks).map_err(|error| {
+    let result = run::run(study, &options, ranks).map_err(|error| {
         let same = error.is::<Unfinished>();
         if same {
             ranks.leave();
         }
         Failure { error, same }
     })?;
-    if ranks.rank == 0 {
-        let result = json!({ "result": outcome, "run": speed });
-        let text = serde_json::to_string_pretty(&result).map_err(|error| own(error.into()))?;
-        match &arguments.out {
-            None => println!("{text}"),
-            Some(path) => {
-                let written = std::fs::write(path, text + "\n");
-                written.map_err(|error| own(anyhow!("cannot write the result to {}: {error}", path.display())))?;
-            }
-        }
-    }
+    let first = ranks.rank == 0;
     ranks.leave();
-    Ok(())
+    Ok(first.then_some(result))
 }
 
 /// When another rank dies, the launcher ends this one by SIGTERM: it then says how far it had come.

@@ -2,22 +2,22 @@
 //!
 //! | part | what it does |
 //! |---|---|
-//! | host | hands messages over one after another, and sees records in the cycle of their visibility, unless it hands over just then |
+//! | host | does its tasks one after another, and sees records in the cycle of their visibility, unless it works just then |
 //! | command queue | puts wait in their order, any number of them |
 //! | sender | a put or an acknowledgement at a time; at most 64 puts and, to a node, 1,024 frames that are not acknowledged |
 //! | link | one output for frames of puts, of 1,408 bytes of payload at most, and for acknowledgements; a beat a cycle |
-//! | receiver | one input, a beat a cycle; a record when all frames of a message have come, after a time that depends on the last one |
+//! | receiver | one input, a beat a cycle; a record when all frames of a message have come, some time after the last one |
 //! | responder | one acknowledgement at a time; one for all that a node has sent and that is placed by then |
 //!
 //! Absent: loss. No frame is sent again, so a run in which a frame is lost does not end. Not modelled either: refusals, tables that are
-//! full, gets, handlers.
+//! full, gets. Of handlers there is one that passes messages of one frame on.
 
 use crate::endpoint::{Endpoint, Frame, Log, Port, Report, VALUES};
-use crate::motif::{Motif, Post};
+use crate::motif::{Channel, Motif, Need, Post, Schedule, Task};
 use crate::programs::ACK_EVERY;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use spindle_contract::params::{BEAT_BYTES, SEGMENT_BYTES};
+use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::{HEADER_BYTES, PSN_WINDOW};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -28,13 +28,12 @@ const MOST_PUTS: usize = 64;
 /// Frames that lie between the sender and the link at most (docs/transport.md).
 const BETWEEN: usize = 36;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
-const OWN: usize = 20;
-/// A segment of a put.
+const OWN: usize = 24;
+/// A segment of a put, the last one, which is acknowledged, and an acknowledgement; with the channel from bit 8 on.
 const SEGMENT: u32 = 0;
-/// The last segment of a put, which is acknowledged.
 const LAST: u32 = 1;
-/// An acknowledgement.
 const ACK: u32 = 2;
+const CHANNEL: u32 = 8;
 /// Bytes of an acknowledgement on the wire.
 pub const ACK_BYTES: u32 = HEADER_BYTES as u32;
 
@@ -80,7 +79,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    fn of(&self, message: u32) -> Line {
+    /// The line for messages of this length.
+    pub fn of(&self, message: u32) -> Line {
         if message as usize <= SEGMENT_BYTES {
             self.one
         } else {
@@ -98,6 +98,15 @@ pub struct PostTimes {
     pub first: Lines,
 }
 
+/// The times of a handler that passes a message on, on a processor that has run it before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PassOn {
+    /// From the frame's first beat to the last beat of the first frame that the handler sends, over the bytes of the message.
+    pub first: Line,
+    /// From put to put.
+    pub gap: f64,
+}
+
 /// What was measured of a NIC, in its cycles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
@@ -105,6 +114,8 @@ pub struct Parameters {
     pub commit: String,
     /// Cycles until host memory answers.
     pub host_latency: u64,
+    /// Bytes of a beat of the NIC's stream.
+    pub beat_bytes: f64,
     /// A put by the doorbell.
     pub doorbell: PostTimes,
     /// Puts by the command ring.
@@ -119,14 +130,47 @@ pub struct Parameters {
     pub ack: Lines,
     /// From last beat to last beat of acknowledgements.
     pub ack_gap: f64,
+    /// From the first beat of the acknowledgement that ends a put to the cycle in which the host sees it.
+    pub over: f64,
     /// Of the sender for an acknowledgement, over the puts of one frame that it ends.
     pub ack_cost: Line,
     /// From the first beat of an acknowledgement to the last beat of a frame that has waited for it, without the cost of the
     /// acknowledgement and the gap of the put.
     pub restart: f64,
+    /// A handler that passes a message of one frame on.
+    pub pass_on: PassOn,
+    /// Of the receiver for a message: what it does when it comes and when it is complete.
+    pub message_gap: f64,
+    /// Messages that the receiver can have before it until their records are late.
+    pub message_room: f64,
 }
 
 impl Parameters {
+    /// The same NIC with a stream of `width` times as many bytes in a cycle. Its cycles stay; this is a projection, not a NIC that exists.
+    pub fn widened(&self, width: f64) -> Parameters {
+        let line = |line: Line| Line { each: line.each / width, ..line };
+        let lines = |lines: Lines| Lines { one: line(lines.one), many: line(lines.many) };
+        let times = |times: PostTimes| PostTimes { first: lines(times.first), ..times };
+        let Parameters { doorbell, ring, segment_gap, record, ack, beat_bytes, pass_on, .. } = self.clone();
+        // A frame without payload, too, is as many beats as its header.
+        let segment_gap = Line { base: segment_gap.base / width, ..line(segment_gap) };
+        Parameters {
+            doorbell: times(doorbell),
+            ring: times(ring),
+            segment_gap,
+            record: lines(record),
+            ack: lines(ack),
+            beat_bytes: beat_bytes * width,
+            pass_on: PassOn { first: line(pass_on.first), ..pass_on },
+            ..self.clone()
+        }
+    }
+
+    /// Beats of a frame.
+    fn beats(&self, length: u32) -> u64 {
+        (f64::from(length) / self.beat_bytes).ceil() as u64
+    }
+
     fn post(&self, post: Post) -> &PostTimes {
         match post {
             Post::Doorbell => &self.doorbell,
@@ -160,12 +204,29 @@ pub fn parameters(config: &str) -> Result<Parameters> {
     })
 }
 
+/// What a host still does.
+#[derive(Clone, Copy)]
+struct Step {
+    work: u32,
+    put: Option<crate::motif::Put>,
+}
+
+/// Something that a host can see.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sight {
+    Message(u32, Channel),
+    Acked(u32),
+}
+
 /// A put in the command queue.
 #[derive(Clone, Copy)]
 struct Put {
     to: u32,
+    /// The task that it belongs to.
     number: u32,
     bytes: u32,
+    channel: Channel,
+    fence: bool,
     /// Bytes that have left.
     left: u32,
     /// Cycle of the last beat of its first frame, if nothing holds it up.
@@ -187,8 +248,8 @@ struct Segment {
 struct Window {
     sent: u32,
     acknowledged: u32,
-    /// Numbers of frames with which puts end.
-    ends: VecDeque<u32>,
+    /// Numbers of frames with which puts end, and the puts' tasks.
+    ends: VecDeque<(u32, u32)>,
 }
 
 /// What has come from a node.
@@ -198,16 +259,34 @@ struct Source {
     acknowledged: u32,
     /// Frames that have not: the cycle from which on an acknowledgement may cover each, and whether it wants one.
     pending: VecDeque<(u64, bool)>,
+    /// Frames that have come with all before them, and the cycle from which on an acknowledgement may cover these.
+    complete: u32,
+    covered: u64,
+    /// Those that have come before others: by number, as `pending`.
+    early: BTreeMap<u32, (u64, bool)>,
     /// An acknowledgement is due.
     queued: bool,
     /// Bytes of messages that are not complete, by number.
     messages: BTreeMap<u32, u32>,
+    /// Messages that are complete, by channel, where handlers pass messages on.
+    complete_messages: BTreeMap<Channel, u32>,
+}
+
+/// The tasks of handlers, by the message that each passes on.
+fn passed_on(tasks: &[Task]) -> BTreeMap<(u32, Channel, u32), Vec<u32>> {
+    let mut all: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for (k, task) in tasks.iter().enumerate().filter(|(_, task)| task.handler) {
+        if let [Need::Got { from, channel, messages }] = task.needs[..] {
+            all.entry((from, channel, messages)).or_default().push(k as u32);
+        }
+    }
+    all
 }
 
 /// The model of a node.
 pub struct Model {
     node: u32,
-    motif: Arc<Motif>,
+    post: Post,
     parameters: Arc<Parameters>,
     start: u64,
     expected: usize,
@@ -215,8 +294,15 @@ pub struct Model {
     log: Log,
     // The host.
     host_free: u64,
-    next: usize,
-    visible: BinaryHeap<Reverse<u64>>,
+    steps: Vec<Step>,
+    schedule: Schedule,
+    /// The task at which the host is at work.
+    working: Option<u32>,
+    visible: BinaryHeap<Reverse<(u64, Sight)>>,
+    /// Messages that handlers pass on: sender, channel and number of a message, from 1 on, and the tasks of its puts.
+    passed_on: BTreeMap<(u32, Channel, u32), Vec<u32>>,
+    /// Tasks of handlers that have not been done.
+    handled: usize,
     came: usize,
     last_record: u64,
     // The sender.
@@ -237,30 +323,32 @@ pub struct Model {
     sources: BTreeMap<u32, Source>,
     /// Cycle from which on the next beat of a frame can enter.
     port_free: u64,
+    /// Cycle in which the receiver is through with all messages that have come.
+    messages_done: f64,
     /// Acknowledgements that are due: the cycle of the last beat if nothing holds it up, and the node.
     due: BTreeSet<(u64, u32)>,
     ack_last: Option<u64>,
 }
 
-fn beats(length: u32) -> u64 {
-    u64::from(length).div_ceil(BEAT_BYTES as u64)
-}
-
 impl Model {
     /// The model of a node.
-    pub fn new(node: u32, motif: Arc<Motif>, parameters: Arc<Parameters>) -> Self {
-        let (start, expected) = (motif.start, motif.expected(node as usize).len());
+    pub fn new(node: u32, motif: &Motif, parameters: Arc<Parameters>) -> Self {
+        let tasks = motif.tasks(node as usize);
         Model {
             node,
-            motif,
+            post: motif.post,
             parameters,
-            start,
-            expected,
+            start: motif.start,
+            expected: motif.gets(node as usize),
             port: Port::default(),
             log: Log::default(),
-            host_free: start,
-            next: 0,
+            host_free: motif.start,
+            steps: tasks.iter().map(|task| Step { work: task.work, put: task.put }).collect(),
+            schedule: Schedule::new(&tasks),
+            working: None,
             visible: BinaryHeap::new(),
+            passed_on: passed_on(&tasks),
+            handled: tasks.iter().filter(|task| task.handler).count(),
             came: 0,
             last_record: 0,
             puts: VecDeque::new(),
@@ -273,45 +361,86 @@ impl Model {
             link_free: 0,
             sources: BTreeMap::new(),
             port_free: 0,
+            messages_done: 0.0,
             due: BTreeSet::new(),
             ack_last: None,
         }
     }
 
-    fn sends(&self) -> &[crate::motif::Send] {
-        &self.motif.sends[self.node as usize]
-    }
-
-    /// The next cycle in which the host does something: it hands a message over, or sees a record.
+    /// The next cycle in which the host does something: it hands a message over, ends its work, or sees something.
     fn host_next(&self) -> u64 {
-        let record = self.visible.peek().map_or(u64::MAX, |Reverse(cycle)| *cycle);
-        let send = self.sends().get(self.next).filter(|send| send.after as usize <= self.came);
-        let send = send.map_or(u64::MAX, |send| self.start + send.at);
-        match record.min(send) {
+        if self.working.is_some() {
+            return self.host_free;
+        }
+        let sight = self.visible.peek().map_or(u64::MAX, |Reverse((cycle, _))| *cycle);
+        let task = self.schedule.next().map_or(u64::MAX, |at| self.start + at);
+        match sight.min(task) {
             u64::MAX => u64::MAX,
             cycle => cycle.max(self.host_free),
         }
     }
 
-    fn host(&mut self, now: u64) {
-        while self.visible.peek().is_some_and(|Reverse(cycle)| *cycle <= now) {
-            self.visible.pop();
-            self.came += 1;
-            self.last_record = now;
+    /// Takes a task that the host has done: whether it has handed over a put.
+    fn done(&mut self, task: u32, now: u64) -> bool {
+        let Some(put) = self.steps[task as usize].put else { return false };
+        let times = self.parameters.post(self.post);
+        let first = now + times.first.of(put.bytes).at(put.bytes).round() as u64;
+        self.put(task, put, first);
+        true
+    }
+
+    fn put(&mut self, task: u32, put: crate::motif::Put, first: u64) {
+        let crate::motif::Put { to, bytes, channel, fence, .. } = put;
+        self.puts.push_back(Put { to, number: task, bytes, channel, fence, left: 0, first });
+    }
+
+    /// A message of a node has come with the frame whose first beat came in this cycle: handlers pass it on.
+    fn pass_on(&mut self, from: u32, channel: Channel, cycle: u64) {
+        let PassOn { first, gap } = self.parameters.pass_on;
+        let Some(source) = self.sources.get_mut(&from) else { return };
+        let number = source.complete_messages.entry(channel).or_default();
+        *number += 1;
+        for (k, task) in self.passed_on.remove(&(from, channel, *number)).into_iter().flatten().enumerate() {
+            let Some(put) = self.steps[task as usize].put else { continue };
+            self.put(task, put, cycle + (first.at(put.bytes) + gap * k as f64).round() as u64);
+            self.handled -= 1;
         }
-        let (post, first) = (self.motif.post, self.next);
-        let times = *self.parameters.post(post);
-        while let Some(send) = self.sends().get(self.next).copied() {
-            let ready = send.after as usize <= self.came && now >= self.start + send.at;
-            if !ready || (post == Post::Doorbell && self.next > first) {
+    }
+
+    fn host(&mut self, now: u64) {
+        let mut handed = false;
+        match self.working.take() {
+            Some(task) => handed = self.done(task, now),
+            None => {
+                while self.visible.peek().is_some_and(|Reverse((cycle, _))| *cycle <= now) {
+                    match self.visible.pop() {
+                        Some(Reverse((_, Sight::Message(from, channel)))) => {
+                            self.schedule.got(from, channel);
+                            self.came += 1;
+                            self.last_record = now;
+                        }
+                        Some(Reverse((_, Sight::Acked(task)))) => self.schedule.acked(task),
+                        None => {}
+                    }
+                }
+            }
+        }
+        while !handed || self.post == Post::Ring {
+            let Some(task) = self.schedule.first(now - self.start) else { break };
+            let work = self.steps[task as usize].work;
+            if work > 0 && handed {
                 break;
             }
-            let first = now + times.first.of(send.bytes).at(send.bytes).round() as u64;
-            self.puts.push_back(Put { to: send.to, number: self.next as u32, bytes: send.bytes, left: 0, first });
-            self.next += 1;
+            self.schedule.take(task);
+            if work > 0 {
+                self.working = Some(task);
+                self.host_free = now + u64::from(work);
+                return;
+            }
+            handed |= self.done(task, now);
         }
-        if self.next > first {
-            self.host_free = now + times.host.round() as u64;
+        if handed {
+            self.host_free = now + self.parameters.post(self.post).host.round() as u64;
         }
     }
 
@@ -343,15 +472,17 @@ impl Model {
     fn sender(&mut self, now: u64) {
         let Some(put) = self.puts.front().copied() else { return };
         let window = self.windows.entry(put.to).or_default();
-        let open = window.sent - window.acknowledged < PSN_WINDOW as u32;
+        let under_way = window.sent - window.acknowledged;
+        let open = under_way < PSN_WINDOW as u32 && !(put.fence && put.left == 0 && under_way > 0);
         if !open || (put.left == 0 && self.under_way == MOST_PUTS) {
             self.held = true;
             return;
         }
         let (bytes, last) = Self::segment(&put);
+        let psn = window.sent;
         window.sent += 1;
         if last {
-            window.ends.push_back(window.sent);
+            window.ends.push_back((window.sent, put.number));
         }
         let mut ready = 0;
         if put.left == 0 {
@@ -359,8 +490,8 @@ impl Model {
             self.sender_free = self.through(&put).max(now as f64 + self.parameters.restart);
             ready = self.sender_free.round() as u64;
         }
-        let kind = if last { LAST } else { SEGMENT };
-        let words = [self.node, kind, put.number, bytes, put.bytes];
+        let kind = if last { LAST } else { SEGMENT } | u32::from(put.channel) << CHANNEL;
+        let words = [self.node, kind, put.number, bytes, put.bytes, psn];
         self.between.push_back(Segment { to: put.to, bytes, ready, words });
         match last {
             true => drop(self.puts.pop_front()),
@@ -372,7 +503,7 @@ impl Model {
     fn link_next(&self) -> u64 {
         let Some(Segment { bytes, ready, .. }) = self.between.front() else { return u64::MAX };
         let last = self.data_last.map_or(0, |last| last + self.parameters.segment_gap.at(*bytes).round() as u64);
-        last.max(*ready).saturating_sub(beats(HEADER_BYTES as u32 + bytes) - 1)
+        last.max(*ready).saturating_sub(self.parameters.beats(HEADER_BYTES as u32 + bytes) - 1)
     }
 
     fn link(&mut self, now: u64) {
@@ -382,7 +513,7 @@ impl Model {
 
     /// A frame on the link: the cycle of its last beat.
     fn leave(&mut self, now: u64, to: u32, length: u32, words: [u32; OWN / 4]) -> u64 {
-        let last = now.max(self.link_free) + beats(length) - 1;
+        let last = now.max(self.link_free) + self.parameters.beats(length) - 1;
         self.link_free = last + 1;
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let flow = self.node ^ to << 16;
@@ -394,19 +525,19 @@ impl Model {
     fn ack_next(&self) -> u64 {
         let Some((due, _)) = self.due.first() else { return u64::MAX };
         let paced = self.ack_last.map_or(0, |last| last + self.parameters.ack_gap.round() as u64);
-        (*due).max(paced).saturating_sub(beats(ACK_BYTES) - 1)
+        (*due).max(paced).saturating_sub(self.parameters.beats(ACK_BYTES) - 1)
     }
 
     fn ack(&mut self, now: u64) {
         let Some((_, to)) = self.due.pop_first() else { return };
         let source = self.sources.entry(to).or_default();
-        let covers = now + beats(ACK_BYTES) - 1;
+        let covers = now + self.parameters.beats(ACK_BYTES) - 1;
         while source.pending.front().is_some_and(|(from, _)| *from <= covers) {
             source.pending.pop_front();
             source.acknowledged += 1;
         }
         source.queued = false;
-        let words = [self.node, ACK, source.acknowledged, 0, 0];
+        let words = [self.node, ACK, source.acknowledged, 0, 0, 0];
         self.ack_last = Some(self.leave(now, to, ACK_BYTES, words));
         self.want_ack(to);
     }
@@ -426,17 +557,21 @@ impl Model {
         self.log.add(frame);
         // Its beats enter after those of the frame before it.
         let cycle = frame.cycle.max(self.port_free);
-        self.port_free = cycle + beats(frame.length);
+        self.port_free = cycle + self.parameters.beats(frame.length);
         let (words, _) = frame.bytes.as_chunks::<4>();
-        let Ok([from, kind, number, bytes, message]) = <[[u8; 4]; OWN / 4]>::try_from(words) else { return };
-        let [from, kind, number, bytes, message] = [from, kind, number, bytes, message].map(u32::from_le_bytes);
+        let Ok([from, kind, number, bytes, message, psn]) = <[[u8; 4]; OWN / 4]>::try_from(words) else { return };
+        let [from, kind, number, bytes, message, psn] =
+            [from, kind, number, bytes, message, psn].map(u32::from_le_bytes);
         if kind == ACK {
             let window = self.windows.entry(from).or_default();
             let frames = number.saturating_sub(window.acknowledged);
             window.acknowledged = window.acknowledged.max(number);
-            while window.ends.front().is_some_and(|end| *end <= window.acknowledged) {
-                window.ends.pop_front();
+            while let Some((_, task)) = window.ends.pop_front_if(|(end, _)| *end <= window.acknowledged) {
                 self.under_way -= 1;
+                if self.schedule.waits_for_ack(task) {
+                    let seen = cycle + self.parameters.over.round() as u64;
+                    self.visible.push(Reverse((seen, Sight::Acked(task))));
+                }
             }
             let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
             self.sender_free = begins + self.parameters.ack_cost.at(frames);
@@ -447,11 +582,24 @@ impl Model {
         let got = source.messages.entry(number).or_default();
         *got += bytes;
         let covered = cycle + self.parameters.ack.of(message).at(bytes).round() as u64;
-        source.pending.push_back((covered, kind == LAST));
+        source.early.insert(psn, (covered, kind & 0xFF == LAST));
+        // Paths differ, so frames overtake each other; an acknowledgement covers all up to the first one that is missing.
+        while let Some((covered, wants)) = source.early.remove(&source.complete) {
+            source.complete += 1;
+            source.covered = source.covered.max(covered);
+            source.pending.push_back((source.covered, wants));
+        }
         if *got == message {
             source.messages.remove(&number);
-            let visible = cycle + self.parameters.record.of(message).at(bytes).round() as u64;
-            self.visible.push(Reverse(visible));
+            let Parameters { record, message_gap, message_room, .. } = &*self.parameters;
+            self.messages_done = self.messages_done.max(cycle as f64) + message_gap;
+            let late = (self.messages_done - cycle as f64 - message_gap * message_room).max(0.0);
+            let visible = cycle + (record.of(message).at(bytes) + late).round() as u64;
+            let channel = (kind >> CHANNEL) as Channel;
+            self.visible.push(Reverse((visible, Sight::Message(from, channel))));
+            if self.handled > 0 {
+                self.pass_on(from, channel, cycle);
+            }
         }
         self.want_ack(from);
     }
@@ -500,7 +648,7 @@ impl Endpoint for Model {
     }
 
     fn report(&self) -> Report {
-        let all = self.came == self.expected && self.next == self.sends().len();
+        let all = self.came == self.expected && self.schedule.is_over() && self.working.is_none() && self.handled == 0;
         let mut values = [0; VALUES];
         values[..2].copy_from_slice(&[self.came as u64, self.last_record]);
         self.log.report(all.then_some(self.host_free.max(self.last_record)), values)

@@ -1,13 +1,20 @@
-//! Patterns of messages as lists of sends, each of which may wait for messages that its node has got: the same list drives a Verilated
-//! NIC's host and a model of both, so that the times of the two can be compared.
+//! Motifs: what hosts do and send, as lists of tasks that wait for messages. The same list drives a Verilated NIC's host and a model of
+//! both, so that the times of the two can be compared.
 
 use crate::programs::{collect, data, set_up, window_address, Awaited, Pattern, CLEARED, KEY, PROCESS, SETTLED};
 use crate::rtl::{Host, Program};
-use anyhow::{ensure, Result};
+use crate::workload::Workload;
+use anyhow::{bail, ensure, Context, Result};
 use serde::Deserialize;
-use spindle::{HostMemory, Kind, Target};
-use spindle_contract::params::Config;
+use spindle::events::EventKind;
+use spindle::rule_table::{Action, Delivery, Message};
+use spindle::{ContextOptions, HostMemory, Kind, Target};
+use spindle_contract::params::{Config, SEGMENT_BYTES};
+use spindle_sdk::Sources;
 use spindle_sim::Arrival;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::{Display, Formatter};
 use std::sync::{Arc, Mutex};
 
 /// Cycles in which a host opens the window of a message and posts the buffer, at most.
@@ -16,18 +23,102 @@ const SET_UP: u64 = 400;
 /// in cycle 34,229.
 const MANY_MAILBOXES: usize = 4096;
 const MANY_CLEARED: u64 = 40_000;
+/// Records of a host's event ring: more than a motif has puts under way.
+const EVENTS: usize = 256;
+
+/// Addresses of mailboxes that are the same at all nodes, from their number on.
+const SHARED: u64 = 1 << 48;
+/// Cycles from one broadcast by handlers to the next: more than one takes on a thousand nodes.
+const ROUND: u64 = 5000;
+/// Nodes to which a handler passes a message on, at most.
+const MOST_CHILDREN: usize = 16;
+/// The handler that does.
+const PASS_ON: &str = include_str!("../handlers/pass_on.c");
+
+/// What a message is for: a receiver counts those of each channel.
+pub type Channel = u8;
+
+/// What a task waits for, beside the tasks before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// So many messages of any node and channel.
+    Any(u32),
+    /// So many messages of a node on a channel.
+    Got {
+        /// The sender.
+        from: u32,
+        /// The channel.
+        channel: Channel,
+        /// Messages, from the start of the motif on.
+        messages: u32,
+    },
+    /// The put of this task of the same node has been acknowledged, and the host has seen it.
+    Acked(u32),
+}
 
 /// A message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Send {
+pub struct Put {
     /// The receiver.
     pub to: u32,
     /// Its length.
     pub bytes: u32,
-    /// Messages that the sender must have got before.
-    pub after: u32,
-    /// Cycle before which it is not sent, counted from the motif's start.
+    /// What it is for.
+    pub channel: Channel,
+    /// The NIC keeps it until all that it has sent to the receiver is acknowledged. Models alone have that.
+    pub fence: bool,
+    /// It goes to a mailbox of this number, the same at all nodes, and handlers pass it on; none: to one of its own.
+    pub mailbox: Option<u32>,
+}
+
+impl Put {
+    /// A message on channel 0, without a fence.
+    pub fn new(to: u32, bytes: u32) -> Put {
+        Put { to, bytes, channel: 0, fence: false, mailbox: None }
+    }
+
+    /// Address of the mailbox of a node's task.
+    fn address(&self, from: usize, task: usize) -> u64 {
+        self.mailbox.map_or_else(|| window_address(from, task), |number| SHARED | u64::from(number))
+    }
+
+    /// Node and task whose bytes it has.
+    fn origin(&self, from: usize, task: usize) -> (usize, usize) {
+        self.mailbox.map_or((from, task), |number| (0, number as usize))
+    }
+}
+
+/// Something that a host does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    /// What it waits for.
+    pub needs: Vec<Need>,
+    /// It waits for no task before it, and none waits for it: an answer to a message, out of the program's order.
+    pub aside: bool,
+    /// The NIC does it, by a handler: it needs one message, whose bytes it passes on to the mailbox of the same number. A handler passes
+    /// all messages on to the same nodes.
+    pub handler: bool,
+    /// Cycle before which it is not begun, counted from the motif's start.
     pub at: u64,
+    /// Cycles of the host's processor.
+    pub work: u32,
+    /// What it sends then.
+    pub put: Option<Put>,
+}
+
+impl Task {
+    /// A message, as soon as the tasks before have been done.
+    pub fn put(put: Put) -> Task {
+        Task { put: Some(put), ..Task::default() }
+    }
+
+    /// The same task, when so many messages have come.
+    pub fn after(mut self, messages: u32) -> Task {
+        if messages > 0 {
+            self.needs.push(Need::Any(messages));
+        }
+        self
+    }
 }
 
 /// How a host hands messages to its NIC.
@@ -40,15 +131,25 @@ pub enum Post {
     Ring,
 }
 
-/// A pattern of messages: the sends of every node, in their order.
+/// Where the tasks of a node come from: thousands of nodes need not have them in memory at once.
+#[derive(Clone, Debug)]
+enum From {
+    List(Vec<Vec<Task>>),
+    Workload(Workload),
+}
+
+/// What all hosts do.
 #[derive(Clone, Debug)]
 pub struct Motif {
-    /// Of each node.
-    pub sends: Vec<Vec<Send>>,
-    /// How they are handed over.
+    from: From,
+    /// How messages are handed over.
     pub post: Post,
     /// Cycle in which all hosts are set up, and the motif starts.
     pub start: u64,
+    /// Messages that each node gets.
+    gets: Vec<u32>,
+    /// Hosts look for acknowledgements though no task waits for one.
+    pub watched: bool,
 }
 
 /// What a host with its NIC saw.
@@ -58,6 +159,8 @@ pub struct Seen {
     pub posts: Vec<(u64, u64)>,
     /// Messages that came: sender, number and cycle of the record.
     pub records: Vec<(usize, usize, u64)>,
+    /// Puts that were over: number of the task, and cycle in which the host saw it.
+    pub acked: Vec<(usize, u64)>,
     /// Frames that came.
     pub arrivals: Vec<Arrival>,
 }
@@ -75,31 +178,73 @@ fn children(node: usize, nodes: usize) -> impl Iterator<Item = usize> {
 impl Motif {
     /// Nodes.
     pub fn nodes(&self) -> usize {
-        self.sends.len()
+        self.gets.len()
     }
 
-    /// Messages that a node gets: sender, number, length.
-    pub fn expected(&self, to: usize) -> Vec<(usize, usize, u32)> {
-        let of = |from: usize| {
-            let sends = self.sends[from].iter().enumerate();
-            sends.filter(|(_, send)| send.to as usize == to).map(move |(k, send)| (from, k, send.bytes))
+    /// The tasks of a node.
+    pub fn tasks(&self, node: usize) -> Cow<'_, [Task]> {
+        match &self.from {
+            From::List(tasks) => Cow::Borrowed(&tasks[node]),
+            From::Workload(workload) => Cow::Owned(workload.tasks(node as u32)),
+        }
+    }
+
+    /// Messages that a node gets.
+    pub fn gets(&self, node: usize) -> usize {
+        self.gets[node] as usize
+    }
+
+    /// Messages that a node gets: sender, number of its task, the message.
+    pub fn expected(&self, to: usize) -> Vec<(usize, usize, Put)> {
+        let of = |from: usize| -> Vec<(usize, usize, Put)> {
+            let puts = self
+                .tasks(from)
+                .iter()
+                .enumerate()
+                .filter_map(|(k, task)| Some((from, k, task.put?)))
+                .collect::<Vec<_>>();
+            puts.into_iter().filter(|(_, _, put)| put.to as usize == to).collect()
         };
         (0..self.nodes()).flat_map(of).collect()
     }
 
-    /// The sends of every node, for NICs of a configuration.
-    pub fn of(sends: Vec<Vec<Send>>, post: Post, config: &Config) -> Motif {
-        let mut messages = vec![0; sends.len()];
-        sends.iter().flatten().for_each(|send| messages[send.to as usize] += 1);
+    /// Whether the host of a node looks for acknowledgements.
+    fn watches(&self, tasks: &[Task]) -> bool {
+        self.watched || tasks.iter().flat_map(|task| &task.needs).any(|need| matches!(need, Need::Acked(_)))
+    }
+
+    fn from(from: From, nodes: usize, post: Post, config: &Config) -> Motif {
+        let mut motif = Motif { from, post, start: 0, gets: vec![0; nodes], watched: false };
+        for node in 0..nodes {
+            let puts: Vec<u32> = motif.tasks(node).iter().filter_map(|task| Some(task.put?.to)).collect();
+            puts.into_iter().for_each(|to| motif.gets[to as usize] += 1);
+        }
         let cleared = if config.mailboxes < MANY_MAILBOXES { CLEARED } else { MANY_CLEARED };
-        let start = cleared + 1000 + SET_UP * messages.into_iter().max().unwrap_or(0);
-        Motif { sends, post, start }
+        let most = motif.gets.iter().max().copied().unwrap_or(0);
+        motif.start = cleared + 1000 + SET_UP * u64::from(most);
+        motif
+    }
+
+    /// The tasks of every node, for NICs of a configuration.
+    pub fn of(tasks: Vec<Vec<Task>>, post: Post, config: &Config) -> Motif {
+        let nodes = tasks.len();
+        Motif::from(From::List(tasks), nodes, post, config)
+    }
+
+    /// The motif of an application.
+    pub fn workload(workload: Workload, post: Post, config: &Config) -> Motif {
+        let nodes = workload.nodes();
+        Motif::from(From::Workload(workload), nodes, post, config)
     }
 
     /// The sends of a pattern. A broadcast is one message, whatever their number; in a ping-pong the messages are the rounds of a pair.
+    /// Messages of a broadcast by handlers follow each other after [`ROUND`] cycles.
     pub fn new(pattern: Pattern, nodes: usize, messages: u32, bytes: u32, post: Post, config: &Config) -> Motif {
-        let send = |to: usize, after: u32| Send { to: to as u32, bytes, after, at: 0 };
-        let of = |node: usize| -> Vec<Send> {
+        if pattern == Pattern::HandlerBroadcast {
+            return Motif::handler_broadcast(nodes, &vec![bytes; messages as usize], ROUND, config);
+        }
+        let send = |to: usize, after: u32| Task::put(Put::new(to as u32, bytes)).after(after);
+        let of = |node: usize| -> Vec<Task> {
             match pattern {
                 Pattern::PingPong => (0..messages).map(|round| send(node ^ 1, round + (node % 2) as u32)).collect(),
                 Pattern::Broadcast => children(node, nodes).map(|child| send(child, u32::from(node > 0))).collect(),
@@ -107,6 +252,40 @@ impl Motif {
             }
         };
         Motif::of((0..nodes).map(of).collect(), post, config)
+    }
+
+    /// The workload, if it is one.
+    pub fn application(&self) -> Option<&Workload> {
+        match &self.from {
+            From::List(_) => None,
+            From::Workload(workload) => Some(workload),
+        }
+    }
+
+    /// Messages of these lengths from node 0 to all by a binomial tree, one after another after `apart` cycles: the first node's host puts
+    /// them to its children, and handlers pass them on.
+    pub fn handler_broadcast(nodes: usize, lengths: &[u32], apart: u64, config: &Config) -> Motif {
+        let of = |node: usize| -> Vec<Task> {
+            let parent = node & node.wrapping_sub(1);
+            let task = |number: usize, to: usize| {
+                let mailbox = Some(number as u32);
+                let put = Put { mailbox, ..Put::new(to as u32, lengths[number]) };
+                let need = Need::Got { from: parent as u32, channel: 0, messages: number as u32 + 1 };
+                match node {
+                    0 => Task { at: apart * number as u64, ..Task::put(put) },
+                    _ => Task { needs: vec![need], handler: true, ..Task::put(put) },
+                }
+            };
+            let all = (0..lengths.len()).flat_map(|number| children(node, nodes).map(move |child| (number, child)));
+            all.map(|(number, child)| task(number, child)).collect()
+        };
+        Motif::of((0..nodes).map(of).collect(), Post::Ring, config)
+    }
+
+    /// The cycle from the motif's start on in which its last part begins: what comes before that is not of interest.
+    pub fn last_part(&self) -> u64 {
+        let last = |node: usize| self.tasks(node).iter().map(|task| task.at).max().unwrap_or(0);
+        (0..self.nodes()).map(last).max().unwrap_or(0)
     }
 
     /// What the hosts are to note.
@@ -129,59 +308,99 @@ impl Motif {
     }
 
     fn run(&self, host: &mut Host) -> Result<Seen> {
-        let sends = &self.sends[host.number];
-        set_up(&mut host.device, host.number, host.nodes)?;
+        let tasks = self.tasks(host.number);
+        ensure!(
+            !tasks.iter().any(|task| task.put.is_some_and(|put| put.fence)),
+            "a NIC has no fence for puts; choose another arm, or nodes of kind `model`"
+        );
+        let action = match tasks.iter().any(|task| task.handler) {
+            false => Action::Mailbox,
+            true => pass_on(host, &tasks)?,
+        };
+        set_up(&mut host.device, host.number, host.nodes, action)?;
         let mut waiting = Vec::new();
-        for (from, k, bytes) in self.expected(host.number) {
-            let window = host.device.init_window(PROCESS, window_address(from, k), KEY, bytes)?;
-            let posted = host.device.post_buffer(window, bytes)?;
-            waiting.push(Awaited { from, k, bytes: bytes as usize, posted });
+        let mut channels = BTreeMap::new();
+        for (from, k, put) in self.expected(host.number) {
+            let window = host.device.init_window(PROCESS, put.address(from, k), KEY, put.bytes)?;
+            let posted = host.device.post_buffer(window, put.bytes)?;
+            let data = data(put.origin(from, k), put.bytes as usize);
+            waiting.push(Awaited { from, k, data, posted });
+            channels.insert((from, k), put.channel);
         }
         let mut staged = Vec::new();
-        for (k, send) in sends.iter().enumerate() {
-            let from = host.device.memory.alloc(send.bytes as usize, 64)?;
-            host.device.memory.write(from, &data(host.number, k, send.bytes as usize))?;
+        for (k, task) in tasks.iter().enumerate() {
+            let Some(put) = task.put.filter(|_| !task.handler) else {
+                staged.push(0);
+                continue;
+            };
+            let from = host.device.memory.alloc(put.bytes as usize, 64)?;
+            host.device.memory.write(from, &data(put.origin(host.number, k), put.bytes as usize))?;
             staged.push(from);
         }
-        let places = sends.len().next_power_of_two().max(2);
+        let places = tasks.len().next_power_of_two().max(2);
         let mut ring = host.device.open_commands(PROCESS, places)?;
+        let mut events = if self.watches(&tasks) { Some(host.device.open_ring(PROCESS, EVENTS)?) } else { None };
         host.device.set_receive(true)?;
         let (now, start) = (host.now(), self.start);
         ensure!(now <= start, "the host is set up in cycle {now}, and the motif starts in cycle {start}");
         host.run_to(start);
         drop(host.card.sim().take_entered());
         let mut seen = Seen::default();
-        let mut next = 0;
-        while next < sends.len() || !waiting.is_empty() {
-            collect(host, &mut waiting, |got, cycle| seen.records.push((got.from, got.k, cycle)))?;
-            let (begun, came) = (host.now(), seen.records.len());
-            let first = next;
-            while let Some(send) = sends.get(next) {
-                if send.after as usize > came || begun < start + send.at {
+        let mut schedule = Schedule::new(&tasks);
+        // Tasks of puts by their numbers in events.
+        let mut numbers = BTreeMap::new();
+        let mut under_way = 0;
+        while !schedule.is_over() || !waiting.is_empty() || (events.is_some() && under_way > 0) {
+            collect(host, &mut waiting, |got, cycle| {
+                seen.records.push((got.from, got.k, cycle));
+                schedule.got(got.from as u32, channels[&(got.from, got.k)]);
+            })?;
+            if let Some(events) = &mut events {
+                while let Some(event) = host.device.poll_event(events)? {
+                    let EventKind::Put { number, acknowledged: true, .. } = event.kind else {
+                        bail!("{event:?} where puts are acknowledged");
+                    };
+                    let task = numbers.remove(&number).context("the event of a put that was not sent")?;
+                    seen.acked.push((task as usize, host.now()));
+                    schedule.acked(task);
+                    under_way -= 1;
+                }
+            }
+            let mut posted = None;
+            while let Some(task) = schedule.first(host.now().saturating_sub(start)) {
+                let Task { work, put, .. } = tasks[task as usize];
+                if work > 0 && posted.is_some() {
                     break;
                 }
-                let address = window_address(host.number, next);
-                let (node, process) = (send.to as u8, PROCESS as u16);
-                let target = Target { node, process, address, key: KEY, offset: 0, kind: Kind::Bound };
-                let from = staged[next];
-                next += 1;
-                match self.post {
-                    Post::Doorbell => {
-                        host.device.put(PROCESS, from, send.bytes, &target)?;
-                        break;
-                    }
-                    Post::Ring => {
-                        let added = host.device.add_put(&mut ring, from, send.bytes, &target, next as u16)?;
-                        ensure!(added, "the ring has no room for message {next}");
-                    }
+                schedule.take(task);
+                if work > 0 {
+                    host.run(work.into());
                 }
+                let Some(put) = put else { continue };
+                let begun = *posted.get_or_insert(host.now());
+                let address = put.address(host.number, task as usize);
+                let (node, process) = (put.to as u8, PROCESS as u16);
+                let target = Target { node, process, address, key: KEY, offset: 0, kind: Kind::Bound };
+                let from = staged[task as usize];
+                under_way += 1;
+                if self.post == Post::Doorbell {
+                    let put = host.device.put(PROCESS, from, put.bytes, &target)?;
+                    numbers.insert(put.number, task);
+                    seen.posts.push((begun, host.now()));
+                    break;
+                }
+                let added = host.device.add_put(&mut ring, from, put.bytes, &target, task as u16)?;
+                ensure!(added, "the ring has no room for message {task}");
+                numbers.insert(task as u16, task);
             }
-            if next == first {
-                host.run(1);
-                continue;
+            match (posted, self.post) {
+                (Some(begun), Post::Ring) => {
+                    host.device.write_commands(&mut ring)?;
+                    seen.posts.push((begun, host.now()));
+                }
+                (Some(_), Post::Doorbell) => {}
+                (None, _) => host.run(1),
             }
-            host.device.write_commands(&mut ring)?;
-            seen.posts.push((begun, host.now()));
         }
         // Acknowledgements are still on their way.
         host.run(SETTLED);
@@ -190,26 +409,223 @@ impl Motif {
     }
 }
 
+impl Display for Motif {
+    fn fmt(&self, f: &mut Formatter) -> std::fmt::Result {
+        if let From::Workload(workload) = &self.from {
+            return write!(f, "{:?} by {:?}", workload.application, workload.arm);
+        }
+        let puts = |node: usize| self.tasks(node).iter().filter_map(|task| task.put).collect::<Vec<Put>>();
+        let most = (0..self.nodes()).map(puts).max_by_key(Vec::len).unwrap_or_default();
+        write!(f, "{} of {} bytes by {:?}", most.len(), most.first().map_or(0, |put| put.bytes), self.post)
+    }
+}
+
+/// Installs the handler that passes messages on to the nodes of these tasks, in their order; what to do with Spindle packets.
+fn pass_on(host: &mut Host, tasks: &[Task]) -> Result<Action> {
+    let puts = tasks.iter().filter(|task| task.handler).filter_map(|task| task.put);
+    let mut nodes: Vec<u32> = Vec::new();
+    for put in puts {
+        ensure!(
+            put.bytes as usize <= SEGMENT_BYTES,
+            "a handler passes on messages of one packet, and not {} bytes",
+            put.bytes
+        );
+        if !nodes.contains(&put.to) {
+            nodes.push(put.to);
+        }
+    }
+    ensure!(nodes.len() <= MOST_CHILDREN, "a handler passes a message on to {MOST_CHILDREN} nodes at most");
+    let folder = tempfile::tempdir().context("cannot make a folder for a handler")?;
+    let file = folder.path().join("pass_on.c");
+    std::fs::write(&file, PASS_ON).context("cannot write a handler")?;
+    let handler = spindle_sdk::load(&Sources::one(&file)).context("pass_on.c cannot be compiled")?;
+    let context = host.device.install(&handler.image, &ContextOptions::default())?;
+    let count = nodes.len() as u32;
+    for (name, values) in [("key", vec![KEY]), ("count", vec![count]), ("nodes", nodes)] {
+        let variable = spindle_sdk::variables::variable(&handler.elf, &handler.image, name)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        host.device.write_state(context, variable.offset, &bytes)?;
+    }
+    host.device.activate(context)?;
+    Ok(Action::Deliver(Delivery { context, message: Message::SpindleHeader, end: None, to_host: true }))
+}
+
+/// What a host's program still has to know of a task.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    at: u64,
+    aside: bool,
+    /// Needs that are not met.
+    unmet: u8,
+    taken: bool,
+}
+
+/// Which task a host does next: tasks in their order, and those aside as soon as they can be; of two, the one that comes first in the list.
+#[derive(Debug)]
+pub struct Schedule {
+    open: Vec<Open>,
+    /// The first task that is not aside and not taken.
+    next: usize,
+    /// Tasks aside whose needs are met.
+    aside: BTreeSet<u32>,
+    got: BTreeMap<(u32, Channel), Count>,
+    any: Count,
+    acked: BTreeMap<u32, Vec<u32>>,
+    left: usize,
+}
+
+/// Messages that came, and the tasks that wait until there are so many.
+#[derive(Debug, Default)]
+struct Count {
+    came: u32,
+    waiting: VecDeque<(u32, u32)>,
+}
+
+impl Count {
+    /// One more; the tasks that waited for it.
+    fn add(&mut self) -> impl Iterator<Item = u32> {
+        self.came += 1;
+        let met = self.waiting.partition_point(|(messages, _)| *messages <= self.came);
+        self.waiting.drain(..met).map(|(_, task)| task).collect::<Vec<_>>().into_iter()
+    }
+}
+
+impl Schedule {
+    /// The tasks of a node, of which none has been done; without those of handlers.
+    pub fn new(tasks: &[Task]) -> Schedule {
+        let mut schedule = Schedule {
+            open: Vec::with_capacity(tasks.len()),
+            next: 0,
+            aside: BTreeSet::new(),
+            got: BTreeMap::new(),
+            any: Count::default(),
+            acked: BTreeMap::new(),
+            left: tasks.len(),
+        };
+        for (k, task) in tasks.iter().enumerate() {
+            let k = k as u32;
+            if task.handler {
+                schedule.open.push(Open { at: 0, aside: true, unmet: 0, taken: true });
+                schedule.left -= 1;
+                continue;
+            }
+            for need in &task.needs {
+                let (count, messages) = match *need {
+                    Need::Any(messages) => (&mut schedule.any, messages),
+                    Need::Got { from, channel, messages } => {
+                        (schedule.got.entry((from, channel)).or_default(), messages)
+                    }
+                    Need::Acked(put) => {
+                        schedule.acked.entry(put).or_default().push(k);
+                        continue;
+                    }
+                };
+                let at = count.waiting.partition_point(|(others, _)| *others <= messages);
+                count.waiting.insert(at, (messages, k));
+            }
+            if task.aside && task.needs.is_empty() {
+                schedule.aside.insert(k);
+            }
+            let unmet = task.needs.len() as u8;
+            schedule.open.push(Open { at: task.at, aside: task.aside, unmet, taken: false });
+        }
+        schedule.skip();
+        schedule
+    }
+
+    /// To the next task that has an order.
+    fn skip(&mut self) {
+        while self.open.get(self.next).is_some_and(|open| open.aside || open.taken) {
+            self.next += 1;
+        }
+    }
+
+    /// Every task has been taken.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    fn met(&mut self, task: u32) {
+        let open = &mut self.open[task as usize];
+        open.unmet -= 1;
+        if open.unmet == 0 && open.aside {
+            self.aside.insert(task);
+        }
+    }
+
+    /// A message has come.
+    pub fn got(&mut self, from: u32, channel: Channel) {
+        let of = self.got.get_mut(&(from, channel)).map(Count::add);
+        for task in self.any.add().chain(of.into_iter().flatten()) {
+            self.met(task);
+        }
+    }
+
+    /// The put of a task has been acknowledged.
+    pub fn acked(&mut self, task: u32) {
+        for task in self.acked.remove(&task).into_iter().flatten() {
+            self.met(task);
+        }
+    }
+
+    /// A task waits for the acknowledgement of this one's put.
+    pub fn waits_for_ack(&self, task: u32) -> bool {
+        self.acked.contains_key(&task)
+    }
+
+    /// The task that can be done first, and its earliest cycle from the motif's start on.
+    fn candidate(&self) -> Option<(u64, u32)> {
+        let ordered = self.open.get(self.next).filter(|open| open.unmet == 0).map(|open| (open.at, self.next as u32));
+        let aside = self.aside.first().map(|task| (self.open[*task as usize].at, *task));
+        ordered.into_iter().chain(aside).min()
+    }
+
+    /// The cycle from the motif's start on in which a task can be done, if no message comes; none if there is no such task.
+    pub fn next(&self) -> Option<u64> {
+        self.candidate().map(|(at, _)| at)
+    }
+
+    /// The task that can be done in this cycle, counted from the motif's start.
+    pub fn first(&self, cycle: u64) -> Option<u32> {
+        self.candidate().filter(|(at, _)| *at <= cycle).map(|(_, task)| task)
+    }
+
+    /// A task is done.
+    pub fn take(&mut self, task: u32) {
+        self.open[task as usize].taken = true;
+        self.aside.remove(&task);
+        self.left -= 1;
+        self.skip();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Sends a message as soon as its node has got what it waits for; messages take a unit of time, and nodes send one at a time.
+    /// Does tasks as soon as they can be; messages take a unit of time, and nodes send one at a time. When the last
+    /// message of each node came.
     fn ends(motif: &Motif) -> Vec<Option<u64>> {
         let nodes = motif.nodes();
-        let mut came: Vec<Vec<u64>> = vec![vec![]; nodes];
-        let (mut next, mut free) = (vec![0; nodes], vec![0; nodes]);
-        while let Some((node, send, at)) = (0..nodes).find_map(|node| {
-            let send = motif.sends[node].get(next[node])?;
-            let after = send.after as usize;
-            let ready = if after == 0 { 0 } else { *came[node].get(after - 1)? };
-            Some((node, *send, ready.max(free[node])))
-        }) {
-            (next[node], free[node]) = (next[node] + 1, at + 1);
-            came[send.to as usize].push(at + 1);
+        let mut schedules: Vec<Schedule> = (0..nodes).map(|node| Schedule::new(&motif.tasks(node))).collect();
+        let mut under_way = vec![];
+        let mut ends = vec![None; nodes];
+        let mut now = 0;
+        while schedules.iter().any(|schedule| !schedule.is_over()) || !under_way.is_empty() {
+            for (from, to, channel) in std::mem::take(&mut under_way) {
+                schedules[to as usize].got(from, channel);
+                ends[to as usize] = Some(now);
+            }
+            for (node, schedule) in schedules.iter_mut().enumerate() {
+                let Some(task) = schedule.first(now) else { continue };
+                schedule.take(task);
+                let put = motif.tasks(node)[task as usize].put;
+                under_way.extend(put.map(|put| (node as u32, put.to, put.channel)));
+            }
+            now += 1;
+            assert!(now < 10_000, "the motif does not end: {schedules:?}");
         }
-        assert!((0..nodes).all(|node| next[node] == motif.sends[node].len()), "all is sent");
-        came.iter().map(|came| came.last().copied()).collect()
+        ends
     }
 
     #[test]
@@ -218,7 +634,7 @@ mod tests {
             let motif = Motif::new(Pattern::Broadcast, nodes, 1, 8, Post::Ring, &Config::SIM);
             let ends = ends(&motif);
             assert!(ends[0].is_none() && ends[1..].iter().all(Option::is_some), "{nodes}: {ends:?}");
-            assert!((1..nodes).all(|node| motif.expected(node).len() == 1), "{nodes}");
+            assert!((1..nodes).all(|node| motif.gets(node) == 1), "{nodes}");
             let steps = u64::from(nodes.next_power_of_two().trailing_zeros());
             assert_eq!(ends.iter().flatten().max(), Some(&steps), "{nodes}");
         }
@@ -228,5 +644,28 @@ mod tests {
     fn a_ping_pong_is_one_message_after_another() {
         let ends = ends(&Motif::new(Pattern::PingPong, 4, 3, 8, Post::Doorbell, &Config::SIM));
         assert_eq!(ends, [Some(6), Some(5), Some(6), Some(5)]);
+    }
+
+    #[test]
+    fn tasks_aside_do_not_wait_for_those_before_them() {
+        let got = |from, channel, messages| Need::Got { from, channel, messages };
+        let first = Task { needs: vec![got(1, 0, 2)], ..Task::default() };
+        let aside = Task { needs: vec![got(1, 3, 1), Need::Acked(2)], aside: true, ..Task::default() };
+        let last = Task { at: 10, ..Task::default() };
+        let mut schedule = Schedule::new(&[first, aside, last]);
+        assert_eq!((schedule.first(99), schedule.next()), (None, None));
+        schedule.got(1, 3);
+        schedule.got(1, 0);
+        assert_eq!(schedule.first(99), None);
+        schedule.acked(2);
+        assert_eq!(schedule.first(0), Some(1));
+        schedule.take(1);
+        schedule.got(1, 0);
+        assert_eq!(schedule.first(0), Some(0));
+        schedule.take(0);
+        assert_eq!((schedule.first(9), schedule.next(), schedule.is_over()), (None, Some(10), false));
+        assert_eq!(schedule.first(10), Some(2));
+        schedule.take(2);
+        assert!(schedule.is_over());
     }
 }

@@ -43,6 +43,16 @@ pub enum Pattern {
     PingPong,
     /// The first node to all others by a binomial tree; a motif only.
     Broadcast,
+    /// The same, and handlers pass the message on.
+    HandlerBroadcast,
+    /// A wavefront over a grid from each corner; a motif only, as the ones that follow.
+    Sweep,
+    /// Messages to all neighbours on a grid of three dimensions.
+    Halo,
+    /// Allreduce by recursive doubling.
+    Doubling,
+    /// Allreduce by a ring.
+    ReductionRing,
 }
 
 /// Messages of every node.
@@ -61,6 +71,11 @@ pub struct Puts {
 }
 
 impl Pattern {
+    /// Messages wait for others, so the pattern is no program of puts.
+    pub fn is_motif(self) -> bool {
+        !matches!(self, Pattern::Ring | Pattern::Half | Pattern::Incast | Pattern::AllToAll)
+    }
+
     /// The node to which message `k` of a node goes; none if that node sends nothing, or only when it has got messages.
     pub fn target(self, from: usize, k: usize, nodes: usize) -> Option<usize> {
         match self {
@@ -68,7 +83,8 @@ impl Pattern {
             Pattern::Half => Some((from + nodes / 2) % nodes),
             Pattern::Incast => (from > 0).then_some(0),
             Pattern::AllToAll => Some((from + 1 + k % (nodes - 1)) % nodes),
-            Pattern::PingPong | Pattern::Broadcast => None,
+            Pattern::PingPong | Pattern::Broadcast | Pattern::HandlerBroadcast => None,
+            Pattern::Sweep | Pattern::Halo | Pattern::Doubling | Pattern::ReductionRing => None,
         }
     }
 }
@@ -87,7 +103,7 @@ impl Puts {
     }
 
     fn run(&self, host: &mut Host) -> Result<[u64; VALUES]> {
-        set_up(&mut host.device, host.number, host.nodes)?;
+        set_up(&mut host.device, host.number, host.nodes, Action::Mailbox)?;
         host.device.set_congestion_control(self.congestion)?;
         if self.congestion.is_some() {
             // A round trip through a full output is longer than the time of the others: what was sent again is not to be sent a third
@@ -98,7 +114,7 @@ impl Puts {
         for (from, k) in self.expected(host.number, host.nodes) {
             let window = host.device.init_window(PROCESS, window_address(from, k), KEY, self.bytes as u32)?;
             let posted = host.device.post_buffer(window, self.bytes as u32)?;
-            waiting.push(Awaited { from, k, bytes: self.bytes, posted });
+            waiting.push(Awaited { from, k, data: data((from, k), self.bytes), posted });
         }
         host.device.set_receive(true)?;
         host.run_to(CLEARED);
@@ -109,7 +125,7 @@ impl Puts {
         for k in 0..self.messages {
             let Some(to) = self.pattern.target(host.number, k, host.nodes) else { continue };
             host.pause();
-            let data = data(host.number, k, self.bytes);
+            let data = data((host.number, k), self.bytes);
             let from = host.device.memory.alloc(self.bytes, 64)?;
             host.device.memory.write(from, &data)?;
             let address = window_address(host.number, k);
@@ -138,8 +154,8 @@ pub(crate) struct Awaited {
     pub from: usize,
     /// Its number among the messages of the sender.
     pub k: usize,
-    /// Its length.
-    pub bytes: usize,
+    /// Its bytes.
+    pub data: Vec<u8>,
     /// Its buffer.
     pub posted: Posted,
 }
@@ -149,7 +165,8 @@ pub(crate) fn collect(host: &mut Host, waiting: &mut Vec<Awaited>, mut done: imp
     let now = host.now();
     let mut i = 0;
     while i < waiting.len() {
-        let Awaited { from, k, bytes, posted } = waiting[i];
+        let Awaited { from, k, ref data, posted } = waiting[i];
+        let bytes = data.len();
         let Some(completed) = host.device.poll(&posted)? else {
             i += 1;
             continue;
@@ -160,7 +177,7 @@ pub(crate) fn collect(host: &mut Host, waiting: &mut Vec<Awaited>, mut done: imp
         );
         let mut got = vec![0; bytes];
         host.device.memory.read(posted.buffer, &mut got)?;
-        if let Some(at) = got.iter().zip(data(from, k, bytes)).position(|(got, sent)| *got != sent) {
+        if let Some(at) = got.iter().zip(data).position(|(got, sent)| got != sent) {
             bail!("byte {at} of message {k} of node {from} is not the one that was sent");
         }
         done(&waiting[i], now);
@@ -174,17 +191,22 @@ pub(crate) fn window_address(from: usize, k: usize) -> u64 {
     (from as u64 + 1) << 32 | k as u64
 }
 
-/// Bytes of a message.
-pub(crate) fn data(from: usize, k: usize, bytes: usize) -> Vec<u8> {
+/// Bytes of a message, by its sender and number.
+pub(crate) fn data((from, k): (usize, usize), bytes: usize) -> Vec<u8> {
     let first = (from * 31 + k * 7) as u64;
     (0..bytes as u64).map(|i| (first + i + (i >> 8) * 3) as u8).collect()
 }
 
-/// Numbers the NIC, enters all nodes, and has it send reliably and take Spindle packets to windows.
+/// Numbers the NIC, enters all nodes, has it send reliably, and says what becomes of Spindle packets.
 ///
 /// # Errors
 /// The NIC refuses.
-pub fn set_up<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize, nodes: usize) -> Result<()> {
+pub fn set_up<B: Bar, M: HostMemory>(
+    device: &mut Device<B, M>,
+    number: usize,
+    nodes: usize,
+    action: Action,
+) -> Result<()> {
     let own = address(number);
     device.set_identity(number as u32, own.mac, own.ip)?;
     for other in 0..nodes {
@@ -193,7 +215,7 @@ pub fn set_up<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize, n
     device.set_sequence_filter(true)?;
     device.set_responses(Some(Responses { ack_every: ACK_EVERY, ..Responses::default() }))?;
     device.set_reliability(Some(RELIABILITY))?;
-    device.add_rule(&"spindle".parse()?, Action::Mailbox)?;
+    device.add_rule(&"spindle".parse()?, action)?;
     Ok(())
 }
 

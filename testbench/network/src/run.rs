@@ -51,6 +51,8 @@ pub struct Outcome {
     pub version: &'static str,
     /// The study's file.
     pub study: String,
+    /// Cycle in which a motif starts, and the others 0.
+    pub start_cycle: u64,
     /// Cycle in which the last program ended.
     pub end_cycle: u64,
     /// Simulated cycles: to the end of the slice in which the last program ended.
@@ -94,6 +96,8 @@ pub struct Speed {
     pub seconds: f64,
     /// Cycles of all nodes in a second.
     pub node_cycles_per_second: f64,
+    /// Most memory that this process has had, in megabytes.
+    pub peak_mb: f64,
     /// Share of the ranks' time that was not the nodes': switches, events, messages, waiting for other ranks.
     pub overhead: f64,
 }
@@ -179,7 +183,7 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
             }
             Nodes::StandIns(options) => Box::new(StandIn::new(node, *options)),
             Nodes::Motif { motif, models: Some(parameters), .. } => {
-                Box::new(Model::new(node, motif.clone(), parameters.clone()))
+                Box::new(Model::new(node, motif, parameters.clone()))
             }
             Nodes::Motif { config, motif, host_latency, .. } => {
                 let setting = setting(node, config, *host_latency)?;
@@ -236,10 +240,20 @@ fn simulate(study: &Study, options: &Options, mut network: Network) -> Result<(O
         lookahead_ns: network.lookahead() as f64 / NANOSECOND as f64,
         seconds,
         node_cycles_per_second: (cycles * nodes as u64) as f64 / seconds,
+        peak_mb: peak_mb(),
         overhead: 1.0 - network.busy()? / (f64::from(ranks.ranks) * seconds),
     };
     network.finish()?;
     Ok((outcome(study, cycles, frames, &reports), speed))
+}
+
+/// Most memory that this process has had, in megabytes; 0 where the system does not say.
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
+    (line.unwrap_or(0.0) / 1024.0).round()
 }
 
 /// Which programs have not ended.
@@ -274,6 +288,7 @@ fn outcome(study: &Study, cycles: u64, frames: Counts, reports: &[Report]) -> Ou
     Outcome {
         version: env!("CARGO_PKG_VERSION"),
         study: study.name.clone(),
+        start_cycle: if let Nodes::Motif { motif, .. } = &study.nodes { motif.start } else { 0 },
         end_cycle: reports.iter().filter_map(|report| report.done).max().unwrap_or_default(),
         cycles,
         window_cycles: study.physics.window,

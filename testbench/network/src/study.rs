@@ -9,10 +9,11 @@ use crate::rtl;
 use crate::served::{Serving, Time, NODE};
 use crate::stand_in;
 use crate::topology::{Shape, Topology};
+use crate::workload::{Application, Arm, Workload};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
 use spindle::congestion::Congestion;
-use spindle_contract::params::{Config, BEAT_BYTES};
+use spindle_contract::params::{Config, BEAT_BYTES, SEGMENT_BYTES};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -187,6 +188,7 @@ struct NodeTable {
     window_cycles: Option<Spanned<u64>>,
     sockets: Option<Spanned<String>>,
     time: Option<Spanned<Time>>,
+    gbps: Option<Spanned<f64>>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -201,7 +203,7 @@ enum ProgramKind {
 #[serde(deny_unknown_fields)]
 struct ProgramTable {
     kind: Spanned<ProgramKind>,
-    messages: Spanned<u64>,
+    messages: Option<Spanned<u64>>,
     bytes: Spanned<u32>,
     pattern: Option<Spanned<Pattern>>,
     start: Option<Spanned<u64>>,
@@ -209,6 +211,42 @@ struct ProgramTable {
     timeout_cycles: Option<Spanned<u64>>,
     to: Option<Spanned<u32>>,
     post: Option<Spanned<Post>>,
+    arm: Option<Spanned<Arm>>,
+    grid: Option<Spanned<Vec<u32>>>,
+    blocks: Option<Spanned<u32>>,
+    sweeps: Option<Spanned<u32>>,
+    iterations: Option<Spanned<u32>>,
+    edge_bytes: Option<Spanned<u32>>,
+    corner_bytes: Option<Spanned<u32>>,
+    compute_ns: Option<Spanned<f64>>,
+    copy_gb_per_s: Option<Spanned<f64>>,
+    copies: Option<Spanned<bool>>,
+    eager_bytes: Option<Spanned<u32>>,
+    buffers: Option<Spanned<u32>>,
+    restores_order: Option<Spanned<bool>>,
+}
+
+impl ProgramTable {
+    /// Refuses keys of applications.
+    fn no_application(&self, what: &str) -> Result<(), Wrong> {
+        unused(&self.arm, "arm", what)?;
+        unused(&self.grid, "grid", what)?;
+        for (value, key) in [
+            (&self.blocks, "blocks"),
+            (&self.sweeps, "sweeps"),
+            (&self.iterations, "iterations"),
+            (&self.edge_bytes, "edge_bytes"),
+            (&self.corner_bytes, "corner_bytes"),
+            (&self.eager_bytes, "eager_bytes"),
+            (&self.buffers, "buffers"),
+        ] {
+            unused(value, key, what)?;
+        }
+        unused(&self.compute_ns, "compute_ns", what)?;
+        unused(&self.copy_gb_per_s, "copy_gb_per_s", what)?;
+        unused(&self.copies, "copies", what)?;
+        unused(&self.restores_order, "restores_order", what)
+    }
 }
 
 #[derive(Deserialize)]
@@ -528,6 +566,7 @@ fn nodes(
     if kind == NodeKind::Served {
         let what = "a `served` NIC";
         unused(&nodes.latency_cycles, "latency_cycles", what)?;
+        unused(&nodes.gbps, "gbps", what)?;
         if let Some(program) = program {
             let words = "the programs of `served` NICs are their clients; leave `[program]` out";
             return Err(Wrong(program.span(), words.into()));
@@ -569,15 +608,18 @@ fn nodes(
         return motif(file, program, config, count);
     }
     unused(&program.post, "post", what)?;
+    unused(&nodes.gbps, "gbps", what)?;
+    program.no_application(what)?;
+    let messages = needed(&program.messages, "messages", program.kind.span(), "a program of puts or questions")?;
     if kind == NodeKind::Nic {
         unused(&nodes.latency_cycles, "latency_cycles", what)?;
         unused(&program.answer_bytes, "answer_bytes", what)?;
         unused(&program.timeout_cycles, "timeout_cycles", what)?;
         unused(&program.to, "to", what)?;
-        let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
-        let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
+        let messages = messages_of_a_node(program, "a program of puts")?;
+        let bytes = bounded(&program.bytes, 1, MOST_BYTES, "bytes of a message")?;
         let pattern = *needed(&program.pattern, "pattern", program.kind.span(), "a program of puts")?;
-        if matches!(pattern, Pattern::PingPong | Pattern::Broadcast) {
+        if pattern.is_motif() {
             let words = "puts do not wait for each other; use a program of kind `motif`";
             return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words.into()));
         }
@@ -604,7 +646,7 @@ fn nodes(
     let most = 1 << 20;
     Ok(Nodes::StandIns(stand_in::Options {
         nodes: count as u32,
-        asks: *program.messages.get_ref(),
+        asks: *messages,
         bytes: bounded(&program.bytes, 1, most, "bytes of a question")?,
         answer: program.answer_bytes.as_ref().map_or(Ok(64), |bytes| bounded(bytes, 1, most, "bytes of an answer"))?,
         to: program.to.as_ref().map(|to| *to.get_ref()),
@@ -616,6 +658,12 @@ fn nodes(
     }))
 }
 
+/// Messages that each node sends.
+fn messages_of_a_node(program: &ProgramTable, what: &str) -> Result<u64, Wrong> {
+    needed(&program.messages, "messages", program.kind.span(), what)?;
+    program.messages.as_ref().map_or(Ok(1), |messages| bounded(messages, 1, 1 << 12, "messages of a node"))
+}
+
 /// NICs or models with a motif.
 fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> Result<Nodes, Wrong> {
     let (nodes, what) = (&file.nodes, "a motif");
@@ -625,12 +673,7 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
     unused(&program.to, "to", what)?;
     unused(&program.start, "start", what)?;
     let pattern = *needed(&program.pattern, "pattern", program.kind.span(), what)?;
-    let messages = bounded(&program.messages, 1, 1 << 12, "messages of a node")?;
-    let bytes = bounded(&program.bytes, 1, 1 << 24, "bytes of a message")?;
-    if pattern == Pattern::PingPong && count % 2 == 1 {
-        let words = format!("{count} nodes cannot be paired; choose a topology with an even number");
-        return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words));
-    }
+    let bytes = bounded(&program.bytes, 1, MOST_BYTES, "bytes of a message")?;
     if let Some(table) = &file.congestion {
         let words =
             "the NICs of a motif do not obey marks; leave `[congestion]` out, or choose a program of kind `puts`";
@@ -652,15 +695,168 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
             return Err(Wrong(nodes.kind.span(), words.into()));
         }
         let named = nodes.config.as_ref().map_or(nodes.kind.span(), Spanned::span);
-        let measured = parameters(config.name).map_err(|error| Wrong(named, format!("{error:#}")))?;
+        let mut measured = parameters(config.name).map_err(|error| Wrong(named, format!("{error:#}")))?;
+        if let Some(gbps) = &nodes.gbps {
+            let own = 8.0 * BEAT_BYTES as f64 * f64::from(config.clock_mhz) / 1000.0;
+            measured = measured.widened(bounded(gbps, 1.0, 10_000.0, "Gb/s of a NIC")? / own);
+        }
         models = Some(Arc::new(measured));
     } else {
+        unused(&nodes.gbps, "gbps", "a `nic`, which has the rate of its stream")?;
         host_latency = nics(nodes, count)?;
     }
-    let motif = Arc::new(Motif::new(pattern, count, messages as u32, bytes, post, &config));
-    Ok(Nodes::Motif { config: Box::new(config), motif, host_latency, models })
+    let motif = match application(program, pattern, bytes, count)? {
+        Some(application) => {
+            unused(&program.messages, "messages", "an application")?;
+            let workload = workload(file, program, application, &config)?;
+            Motif::workload(workload, post, &config)
+        }
+        None => {
+            program.no_application("this pattern")?;
+            if pattern == Pattern::PingPong && count % 2 == 1 {
+                let words = format!("{count} nodes cannot be paired; choose a topology with an even number");
+                return Err(Wrong(program.pattern.as_ref().map_or(0..0, Spanned::span), words));
+            }
+            let messages = messages_of_a_node(program, what)?;
+            let span = program.pattern.as_ref().map_or(0..0, Spanned::span);
+            not_too_many(messages * count as u64, span)?;
+            if pattern == Pattern::HandlerBroadcast && bytes as usize > SEGMENT_BYTES {
+                let words =
+                    format!("{bytes} bytes; handlers pass on messages of one packet, of at most {SEGMENT_BYTES}");
+                return Err(Wrong(program.bytes.span(), words));
+            }
+            Motif::new(pattern, count, messages as u32, bytes, post, &config)
+        }
+    };
+    Ok(Nodes::Motif { config: Box::new(config), motif: Arc::new(motif), host_latency, models })
 }
 
+/// The application of a pattern on so many nodes, if it is one.
+fn application(
+    program: &ProgramTable,
+    pattern: Pattern,
+    bytes: u32,
+    count: usize,
+) -> Result<Option<Application>, Wrong> {
+    let span = program.pattern.as_ref().map_or(0..0, Spanned::span);
+    let number = |value: &Option<Spanned<u32>>, usual: u32, what: &str| {
+        value.as_ref().map_or(Ok(usual), |value| bounded(value, 1, 1 << 16, what))
+    };
+    let short = |value: &Option<Spanned<u32>>| {
+        value.as_ref().map_or(Ok(0), |value| bounded(value, 0, MOST_BYTES, "bytes of a message"))
+    };
+    let no = |keys: &[(&Option<Spanned<u32>>, &str)], what: &str| {
+        keys.iter().try_for_each(|(value, key)| unused(value, key, what))
+    };
+    let of_sweep = [(&program.blocks, "blocks"), (&program.sweeps, "sweeps")];
+    let of_halo = [
+        (&program.iterations, "iterations"),
+        (&program.edge_bytes, "edge_bytes"),
+        (&program.corner_bytes, "corner_bytes"),
+    ];
+    let nodes = count as u32;
+    let application = match pattern {
+        Pattern::Sweep => {
+            no(&of_halo, "a sweep")?;
+            let grid = grid(program, span.clone(), count, "a sweep")?;
+            let (blocks, sweeps) =
+                (number(&program.blocks, 1, "blocks of a sweep")?, number(&program.sweeps, 8, "sweeps")?);
+            Application::Sweep { grid, blocks, sweeps, bytes }
+        }
+        Pattern::Halo => {
+            no(&of_sweep, "a halo")?;
+            let grid = grid(program, span.clone(), count, "a halo")?;
+            let iterations = number(&program.iterations, 1, "iterations")?;
+            let bytes = [bytes, short(&program.edge_bytes)?, short(&program.corner_bytes)?];
+            Application::Halo { grid, iterations, bytes }
+        }
+        Pattern::Doubling | Pattern::ReductionRing => {
+            no(&of_sweep, "an allreduce")?;
+            no(&of_halo, "an allreduce")?;
+            unused(&program.grid, "grid", "an allreduce")?;
+            unused(&program.compute_ns, "compute_ns", "an allreduce, whose hosts add by `copy_gb_per_s`")?;
+            match pattern {
+                Pattern::Doubling => Application::Doubling { nodes, bytes },
+                _ => Application::ReductionRing { nodes, bytes },
+            }
+        }
+        _ => return Ok(None),
+    };
+    application.check().map_err(|error| Wrong(span.clone(), format!("{error:#}")))?;
+    not_too_many(application.messages(), span)?;
+    Ok(Some(application))
+}
+
+/// Refuses motifs with which a run would not end on this day.
+fn not_too_many(messages: u64, span: Range<usize>) -> Result<(), Wrong> {
+    if messages > MOST_MESSAGES {
+        return Err(Wrong(span, format!("a motif of {messages} messages; choose at most {MOST_MESSAGES}")));
+    }
+    Ok(())
+}
+
+/// The sides of a grid of so many nodes.
+fn grid<const N: usize>(
+    program: &ProgramTable,
+    pattern: Range<usize>,
+    count: usize,
+    what: &str,
+) -> Result<[u32; N], Wrong> {
+    let sides = needed(&program.grid, "grid", pattern, what)?;
+    let span = program.grid.as_ref().map_or(0..0, Spanned::span);
+    let wrong = |words: String| Wrong(span.clone(), words);
+    let grid = <[u32; N]>::try_from(sides.as_slice())
+        .map_err(|_| wrong(format!("a grid of {} dimensions; {what} has {N}", sides.len())))?;
+    let nodes = grid.iter().try_fold(1_u32, |nodes, side| nodes.checked_mul(*side));
+    match nodes {
+        Some(nodes) if nodes as usize == count => Ok(grid),
+        _ => Err(wrong(format!(
+            "a grid of {grid:?} does not have the {count} nodes of the topology; change one of them"
+        ))),
+    }
+}
+
+/// An application with its protocol.
+fn workload(file: &File, program: &ProgramTable, application: Application, config: &Config) -> Result<Workload, Wrong> {
+    let cycles_a_ns = f64::from(config.clock_mhz) / 1000.0;
+    let arm = program.arm.as_ref().map_or(Arm::Rvma, |arm| *arm.get_ref());
+    let usual = Workload::new(application, arm);
+    let restores = program.restores_order.as_ref().is_some_and(|restores| *restores.get_ref());
+    if arm.wants_order() && file.switches.routing == Routing::Adaptive && !restores {
+        let words = "this arm is right on ordered paths alone; choose routing = \"static\" or \"ecmp\", restores_order = true for a NIC \
+                     that restores the order, or another arm";
+        return Err(Wrong(program.arm.as_ref().map_or(0..0, Spanned::span), words.into()));
+    }
+    let is_rendezvous = matches!(arm, Arm::Rendezvous | Arm::RendezvousBlocking);
+    match (&program.eager_bytes, &program.copies) {
+        (Some(eager), _) if !is_rendezvous => {
+            return Err(Wrong(eager.span(), "`eager_bytes` is for an arm with a rendezvous; leave the key out".into()))
+        }
+        (_, Some(copies)) if is_rendezvous => {
+            let words =
+                "with a rendezvous, messages of up to `eager_bytes` are copied, and no others; leave `copies` out";
+            return Err(Wrong(copies.span(), words.into()));
+        }
+        _ => {}
+    }
+    let compute = program.compute_ns.as_ref().map_or(Ok(0.0), |ns| bounded(ns, 0.0, 1e9, "ns of computation"))?;
+    let copy = program.copy_gb_per_s.as_ref().map_or(Ok(10.0), |rate| bounded(rate, 0.01, 1e4, "GB/s of a copy"))?;
+    let buffers =
+        program.buffers.as_ref().map_or(Ok(usual.buffers), |buffers| bounded(buffers, 1, 1 << 16, "buffers"))?;
+    Ok(Workload {
+        compute: (compute * cycles_a_ns).round() as u32,
+        bytes_a_cycle: copy / cycles_a_ns,
+        eager: program.eager_bytes.as_ref().map_or(0, |bytes| *bytes.get_ref()),
+        copies: program.copies.as_ref().is_some_and(|copies| *copies.get_ref()),
+        buffers,
+        ..usual
+    })
+}
+
+/// Most messages of a motif.
+const MOST_MESSAGES: u64 = 10_000_000;
+/// Most bytes of a message.
+const MOST_BYTES: u32 = 1 << 24;
 /// Most cycles of a run: their femtoseconds fit into 63 bits.
 const MOST_CYCLES: u64 = 1_000_000_000_000;
 /// Cycle in which hosts begin to send, unless the study names another.
@@ -669,6 +865,7 @@ const START: u64 = 8_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::Cases;
 
     const STUDY: &str =
         "[topology]\nkind = 'fat_tree'\ndown = [2, 2]\nup = [2]\n\n[nodes]\nkind = 'nic'\nconfig = 'sim'\n\n\
@@ -686,8 +883,12 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
         let mut read = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
-            let study = Study::read(&entry.unwrap().path()).unwrap();
-            study.topology.partition(2).unwrap();
+            let path = entry.unwrap().path();
+            let studies = match Cases::read(&path).unwrap() {
+                Some(cases) => cases.settings().iter().take(1).map(|case| cases.study(case).unwrap()).collect(),
+                None => vec![Study::read(&path).unwrap()],
+            };
+            studies.iter().for_each(|study| drop(study.topology.partition(2).unwrap()));
             read += 1;
         }
         assert!(read >= 2);

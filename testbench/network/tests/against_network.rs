@@ -3,6 +3,7 @@
 mod common;
 
 use common::there;
+use spindle::rule_table::Action;
 use spindle::rvma::Posted;
 use spindle::{Bar, Device, HostMemory};
 use spindle_contract::params::Config;
@@ -46,7 +47,7 @@ struct Ready {
 }
 
 fn ready<B: Bar, M: HostMemory>(device: &mut Device<B, M>, number: usize) -> Ready {
-    set_up(device, number, 2).unwrap();
+    set_up(device, number, 2, Action::Mailbox).unwrap();
     let (mut memory, mut posted) = (vec![], vec![]);
     for (put, size) in PUTS.into_iter().enumerate() {
         let window = device.init_window(0, put as u64, KEY, size as u32).unwrap();

@@ -5,6 +5,7 @@ mod common;
 use common::command::{command, result};
 use common::there;
 use serde_json::Value;
+use spindle::rule_table::Action;
 use spindle::{Bar, Device, HostMemory, Kind, SharedCard, Target};
 use spindle_contract::params::Config;
 use spindle_network::endpoint::{Endpoint, VALUES};
@@ -199,7 +200,7 @@ fn exchange<B: Bar, M: HostMemory>(
     run: &dyn Fn(u64),
 ) -> anyhow::Result<Vec<u64>> {
     let mut cycles = vec![];
-    set_up(device, number, 2)?;
+    set_up(device, number, 2, Action::Mailbox)?;
     let window = device.init_window(0, 1, 2, BYTES)?;
     let posted = [device.post_buffer(window, BYTES)?, device.post_buffer(window, BYTES)?];
     device.set_receive(true)?;

@@ -18,14 +18,24 @@ pub const TIMES: &[&str] = &["scale.rtl_speedup_2_ranks", "scale.sync_overhead"]
 /// The parameters of the calibrated model.
 pub const CALIBRATION: &[&str] = &["scale.calibration"];
 /// How far the calibrated model is from NICs.
-pub const MODEL_ERRORS: [(&[&str], Check); 4] = [
+pub const MODEL_ERRORS: [(&[&str], Check); 8] = [
     (&["scale.model_error.ping_pong"], Check::PingPong),
     (&["scale.model_error.rate"], Check::Rate),
     (&["scale.model_error.long"], Check::Long),
     (&["scale.model_error.incast"], Check::Incast),
+    (&["scale.model_error.halo"], Check::Halo),
+    (&["scale.model_error.sweep"], Check::Sweep),
+    (&["scale.model_error.broadcast"], Check::Broadcast),
+    (&["scale.model_error.allreduce"], Check::Allreduce),
 ];
-/// Nodes of the networks on which models and NICs are compared; the model is fitted on two nodes.
-const COMPARED: [usize; 3] = [2, 4, 8];
+/// Nodes of the networks on which models and NICs are compared. In a ping-pong and in rows of puts to the next node, more nodes show
+/// nothing new.
+fn compared(check: Check) -> &'static [usize] {
+    match check {
+        Check::PingPong | Check::Rate | Check::Long => &[2, 4],
+        _ => &[4, 8, 16],
+    }
+}
 
 /// Runs of a study, of which the best counts.
 const RUNS: usize = 3;
@@ -145,13 +155,14 @@ pub fn calibration(source: &Source, config: &Config, file: Option<&Path>) -> Res
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let how =
-        format!("cycles of two NICs on a cable, one put at a time and rows of puts, host memory {HOST_LATENCY} cycles");
+        format!("cycles of two NICs on a cable, and of eight at a switch for an incast and a handler; host memory {HOST_LATENCY} cycles");
     Ok(vec![Figure::new(CALIBRATION[0], value, how)])
 }
 
 /// How far models are from NICs in motifs of a kind.
 pub fn model_error(source: &Source, config: &Config, key: &'static str, check: Check) -> Result<Vec<Figure>> {
-    let (farthest, count) = worst(source, config, &parameters(config.name)?, check, &COMPARED, false)?;
-    let how = format!("worst of {count} runs on {COMPARED:?} nodes at one switch, without loss: {farthest}");
+    let nodes = compared(check);
+    let (farthest, count) = worst(source, config, &parameters(config.name)?, check, nodes, false)?;
+    let how = format!("worst of {count} runs on {nodes:?} nodes at one switch, without loss: {farthest}");
     Ok(vec![Figure::new(key, farthest.error(), how)])
 }

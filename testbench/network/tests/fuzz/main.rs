@@ -1,10 +1,11 @@
 //! Fuzzing of studies: a damaged file is a study that can be cut into ranks, or a sentence with file and line. See `docs/trust.md`.
 
 use spindle_fuzz::Source;
+use spindle_network::cases::Cases;
 use spindle_network::study::{Nodes, Study};
 
 /// Values, keys and tables that come into a file.
-const WORDS: [&str; 44] = [
+const WORDS: [&str; 50] = [
     "0",
     "1",
     "-1",
@@ -49,14 +50,34 @@ const WORDS: [&str; 44] = [
     "time = 'free'",
     "nodes = 3",
     "window_cycles = 1",
+    "[sweep.a.b]",
+    "'program.bytes' = 9",
+    "[compare]",
+    "'halo'",
+    "'rendezvous'",
+    "grid = [1, 3]",
 ];
 
 /// Studies of the folder, and one of each topology that the folder lacks.
 fn examples() -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/studies");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut texts: Vec<String> = paths.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let texts = paths.map(|path| std::fs::read_to_string(path).unwrap());
+    // Those with cases have thousands of nodes and dozens of cases; a small one with the same keys stands for them.
+    let mut texts: Vec<String> = texts.filter(|text| !text.contains("[sweep.")).collect();
     texts.sort();
+    texts.push(
+        "[topology]\nkind = 'star'\nnodes = 4\n[nodes]\nkind = 'model'\ngbps = 400\n[program]\nkind = 'motif'\npattern = 'sweep'\n\
+         grid = [2, 2]\nblocks = 2\nsweeps = 3\nbytes = 100\narm = 'rendezvous'\neager_bytes = 9\ncompute_ns = 5\n\
+         copy_gb_per_s = 3\nbuffers = 1\nrestores_order = true\n[sweep.arm.rvma]\n'program.bytes' = 7\n[sweep.gbps.64]\n\
+         'nodes.gbps' = 64\n[sweep.gbps.128]\n'cables.gbps' = 128\n[compare]\ngbps = '64'\n"
+            .into(),
+    );
+    texts.push(
+        "[topology]\nkind = 'star'\nnodes = 4\n[nodes]\nkind = 'nic'\n[program]\nkind = 'motif'\npattern = 'halo'\n\
+         grid = [2, 2, 1]\niterations = 2\nbytes = 100\nedge_bytes = 10\ncorner_bytes = 0\narm = 'write_send'\ncopies = true\n"
+            .into(),
+    );
     let rest = "[nodes]\nkind = 'stand_in'\n[program]\nkind = 'asks'\nmessages = 1\nbytes = 64\n\
                 [noise]\nevery_cycles = 1000\npause_cycles = [10, 20]\nseed = 5\n";
     for topology in [
@@ -80,6 +101,14 @@ fn change_number(text: &str, source: &mut Source) -> String {
     let at = *source.pick(&numbers);
     let end = text[at..].find(|c: char| !c.is_ascii_alphanumeric() && c != '.').map_or(text.len(), |end| at + end);
     format!("{}{}{}", &text[..at], source.number(), &text[end..])
+}
+
+/// The studies of a text, which may have cases.
+fn parse(text: &str) -> anyhow::Result<Vec<Study>> {
+    match Cases::parse("s.toml", text)? {
+        Some(cases) => cases.studies(),
+        None => Ok(vec![Study::parse("s.toml", text)?]),
+    }
 }
 
 /// What a run relies on.
@@ -116,7 +145,7 @@ fn check(study: &Study) {
 fn fuzz_study() {
     let examples = examples();
     for text in &examples {
-        check(&Study::parse("s.toml", text).unwrap_or_else(|error| panic!("{error:#}\n{text}")));
+        parse(text).unwrap_or_else(|error| panic!("{error:#}\n{text}")).iter().for_each(check);
     }
     spindle_fuzz::run("study", 300, |source| {
         let mut text = source.pick(&examples).clone();
@@ -126,14 +155,17 @@ fn fuzz_study() {
         if source.chance(2) {
             text = source.mutated_text(&text, &WORDS);
         }
-        match Study::parse("s.toml", &text) {
-            Ok(study) => {
-                check(&study);
+        match parse(&text) {
+            Ok(studies) => {
+                studies.iter().for_each(check);
                 true
             }
             Err(error) => {
                 let words = format!("{error:#}");
-                assert!(!words.contains('\n'), "{words}");
+                assert!(words.starts_with("s.toml") && !words.contains('\n'), "{words}");
+                if text.contains("sweep") || text.contains("compare") {
+                    return false;
+                }
                 let line = words.strip_prefix("s.toml:").and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
                 assert!(line.is_some_and(|line| line >= 1 && line <= text.lines().count() + 1), "{words}");
                 false

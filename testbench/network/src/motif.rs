@@ -2,7 +2,7 @@
 //! both, so that the times of the two can be compared.
 
 use crate::programs::{collect, data, set_up, window_address, Awaited, Pattern, CLEARED, KEY, PROCESS, SETTLED};
-use crate::rtl::{Host, Program};
+use crate::rtl::{self, Host, Program};
 use crate::workload::Workload;
 use anyhow::{bail, ensure, Context, Result};
 use serde::Deserialize;
@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex};
 
 /// Cycles in which a host opens the window of a message and posts the buffer, at most.
 const SET_UP: u64 = 400;
+/// Cycles in which a host enters a node, at most, for nodes beyond [`FEW`].
+const NODE: u64 = 100;
+const FEW: usize = 8;
 /// Mailboxes from which on a NIC takes longer to clear its tables after reset, and a cycle in which it has: hosts of `alveo` were set up
 /// in cycle 34,229.
 const MANY_MAILBOXES: usize = 4096;
@@ -221,7 +224,8 @@ impl Motif {
         }
         let cleared = if config.mailboxes < MANY_MAILBOXES { CLEARED } else { MANY_CLEARED };
         let most = motif.gets.iter().max().copied().unwrap_or(0);
-        motif.start = cleared + 1000 + SET_UP * u64::from(most);
+        let entered = nodes.min(rtl::MOST).saturating_sub(FEW) as u64;
+        motif.start = cleared + 1000 + NODE * entered + SET_UP * u64::from(most);
         motif
     }
 

@@ -326,7 +326,7 @@ fn pass_on(source: &Source, config: &Config) -> Result<PassOn> {
     let lengths: Vec<u32> = std::iter::repeat_n(ONE[0], WARM).chain(ONE).collect();
     let motif = Motif::handler_broadcast(SENDERS + 1, &lengths, BETWEEN, config);
     let (_, seen) = run_nics(source, config, &motif, &Shape::Star { nodes: SENDERS as u32 + 1 }, physics())?;
-    let node = (SENDERS + 1) / 2;
+    let node = SENDERS.div_ceil(2);
     let (own, sent) = &seen[node];
     let data = |bytes: usize| bytes != ACK_BYTES as usize;
     let came: Vec<u64> = own.arrivals.iter().filter(|frame| data(frame.bytes)).map(|frame| frame.cycle).collect();
@@ -451,7 +451,8 @@ pub fn motifs(check: Check, nodes: usize, config: &Config, small: bool) -> Vec<M
         all[..count].iter().map(|workload| Motif::workload(*workload, Ring, config)).collect()
     };
     // Sides that differ by a factor of two at most, of a number of nodes that is a power of two.
-    let sides = |dimensions: u32| (0..dimensions).map(move |i| 1 << (nodes.ilog2() + dimensions - 1 - i) / dimensions);
+    let sides =
+        |dimensions: u32| (0..dimensions).map(move |i| 1 << ((nodes.ilog2() + dimensions - 1 - i) / dimensions));
     use Post::{Doorbell, Ring};
     match check {
         Check::PingPong => pick(

@@ -233,7 +233,7 @@ impl Cases {
             study: self.digest.clone(),
             settings: settings.clone(),
             cycles: last.unwrap_or(outcome.end_cycle) - outcome.start_cycle,
-            frames: outcome.frames.clone(),
+            frames: outcome.frames,
             digest: outcome.digest.clone(),
             seconds: speed.seconds,
             peak_mb: speed.peak_mb,

@@ -21,7 +21,11 @@ const MODES: &[Mode] = &[
         name: "spin",
         about: "handlers take the minima, and hand the host those vertices that are nearer than before",
     },
+    Mode { name: "host-bfs", about: "as `host`, on a graph whose edges have length 1: breadth-first search" },
+    Mode { name: "spin-bfs", about: "as `spin`, on that graph" },
 ];
+/// Lengths of edges: 1 to this.
+const LONGEST: usize = 255;
 /// The mailbox of all nodes.
 const WINDOW: u64 = 0x6A;
 /// Bytes of a batch before its pairs, bytes of a pair, and of the round's number, inverted, that ends a batch which a host takes:
@@ -72,7 +76,8 @@ fn run(setting: &Setting, mode: &str, point: u64) -> Result<Measured> {
 
 fn summary(rows: &[Row]) -> Vec<(String, f64)> {
     let vertices = [(32, "32"), (128, "128"), (512, "512")];
-    let mut figures = ratios(rows, "time_ns", &vertices, &[("host", "spin", "speedup")]);
+    let mut figures =
+        ratios(rows, "time_ns", &vertices, &[("host", "spin", "speedup"), ("host-bfs", "spin-bfs", "speedup_bfs")]);
     for (host, name) in HOSTS {
         for mode in ["host", "spin"] {
             let rate = value(rows, mode, host, 512, "mega_edges_per_s");
@@ -162,8 +167,9 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(bench: &'a Bench, mode: &str, vertices: usize) -> Result<Self> {
-        let spin = mode == "spin";
-        let graph = Rc::new(model::graph(vertices));
+        let spin = mode.starts_with("spin");
+        let longest = if mode.ends_with("bfs") { 1 } else { LONGEST };
+        let graph = Rc::new(model::graph(vertices, longest));
         // Pairs that a node sends to another one in a round, and that one receives.
         let edges = |from: usize, to: usize| -> usize {
             let leaving = graph.iter().skip(from).step_by(NODES).flatten();

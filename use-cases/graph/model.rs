@@ -10,8 +10,8 @@ pub const DEGREE: usize = 8;
 /// Distance of a vertex that has not been reached.
 pub const FAR: u32 = u32::MAX;
 
-/// Target and length of the edges of each vertex. One of them leads to the next vertex, so that all can be reached.
-pub fn graph(vertices: usize) -> Vec<Vec<(usize, u32)>> {
+/// Target and length, 1 to `longest`, of the edges of each vertex. One of them leads to the next vertex, so that all can be reached.
+pub fn graph(vertices: usize, longest: usize) -> Vec<Vec<(usize, u32)>> {
     let mut x = 0x2545_F491u32;
     let mut random = |below: usize| {
         x ^= x << 13;
@@ -20,8 +20,8 @@ pub fn graph(vertices: usize) -> Vec<Vec<(usize, u32)>> {
         (x >> 4) as usize % below
     };
     let edges = |v: usize| {
-        let mut edges = vec![((v + 1) % vertices, 1 + random(255) as u32)];
-        edges.extend((1..DEGREE).map(|_| (random(vertices), 1 + random(255) as u32)));
+        let mut edges = vec![((v + 1) % vertices, 1 + random(longest) as u32)];
+        edges.extend((1..DEGREE).map(|_| (random(vertices), 1 + random(longest) as u32)));
         edges
     };
     (0..vertices).map(edges).collect()

@@ -101,7 +101,7 @@ enum Command {
     Pictures(pictures::Options),
     /// Run random traffic, configuration and faults on the whole NIC, and check it every million cycles.
     Soak(soak::Options),
-    /// Run the studies of networks that have cases, and fill their tables in docs/scale.md (an hour).
+    /// Run the studies of networks that have cases, and fill their tables in docs/scale.md (half an hour).
     Studies(studies::Options),
     /// Boot a stock Debian kernel in QEMU, and use the served NIC there through VFIO and sysfs. Fetches packages, without root.
     Vm(vm::Options),

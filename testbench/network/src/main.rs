@@ -145,6 +145,10 @@ fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<
         let _ = lines.try_for_each(|(number, settings)| writeln!(out, "{number}: {}", title(settings)));
         return Ok(());
     }
+    if let Some(path) = &arguments.table {
+        print!("{}", cases.collected(path).map_err(same)?.table());
+        return Ok(());
+    }
     let folder = arguments
         .out
         .as_ref()

@@ -300,7 +300,7 @@ fn gaps(row: &Row) -> Vec<(u64, u64, u32)> {
 /// Cycles from the first message of an incast of short ones to the record of the last one, less those of a record that nothing delays.
 fn load(source: &Source, config: &Config, record: &Lines, each: u32) -> Result<f64> {
     let motif = Motif::new(Pattern::Incast, SENDERS + 1, each, 8, Post::Ring, config);
-    let (_, seen) = run_nics(source, config, &motif, &Shape::Star { nodes: SENDERS as u32 + 1 }, physics())?;
+    let (_, seen) = run_nics(source, config, &motif, &star(&motif), physics())?;
     let (first, _) = seen.first().context("a motif without nodes")?;
     let came = first.arrivals.iter().filter(|arrival| arrival.bytes != ACK_BYTES as usize).map(|arrival| arrival.cycle);
     let (begin, end) = came.fold((u64::MAX, 0), |(begin, end), cycle| (begin.min(cycle), end.max(cycle)));
@@ -325,7 +325,7 @@ fn message_times(source: &Source, config: &Config, record: &Lines) -> Result<(f6
 fn pass_on(source: &Source, config: &Config) -> Result<PassOn> {
     let lengths: Vec<u32> = std::iter::repeat_n(ONE[0], WARM).chain(ONE).collect();
     let motif = Motif::handler_broadcast(SENDERS + 1, &lengths, BETWEEN, config);
-    let (_, seen) = run_nics(source, config, &motif, &Shape::Star { nodes: SENDERS as u32 + 1 }, physics())?;
+    let (_, seen) = run_nics(source, config, &motif, &star(&motif), physics())?;
     let node = SENDERS.div_ceil(2);
     let (own, sent) = &seen[node];
     let data = |bytes: usize| bytes != ACK_BYTES as usize;
@@ -557,6 +557,11 @@ impl Display for Compared {
     }
 }
 
+/// One switch for all nodes of a motif.
+fn star(motif: &Motif) -> Shape {
+    Shape::Star { nodes: motif.nodes() as u32 }
+}
+
 /// Cables and switch of comparisons: a queue that drops nothing, and the gaps of Ethernet.
 fn physics() -> Physics {
     Physics { queue: 1 << 20, overhead: 24, ..Physics::default() }
@@ -588,7 +593,7 @@ pub fn worst(
 /// # Errors
 /// As of [`measure`].
 pub fn compare(source: &Source, config: &Config, parameters: &Parameters, motif: &Motif) -> Result<Compared> {
-    let shape = Shape::Star { nodes: motif.nodes() as u32 };
+    let shape = star(motif);
     let begin = motif.start + motif.last_part();
     let cycles = |reports: &[Report]| reports.iter().map(|report| report.values[1]).max().unwrap_or(0) - begin;
     let (nics, _) = run_nics(source, config, motif, &shape, physics())?;

@@ -535,6 +535,11 @@
 #define SPINDLE_NODE_CONGESTION_WINDOW_MOST_MASK 0x3ff00000u  /* largest window */
 #define SPINDLE_NODE_CONGESTION_WINDOW_MOST_SHIFT 20           /* lowest bit of most */
 #define SPINDLE_NODE_CONGESTION_WINDOW_RESET 0x3ff08002u  /* value after reset */
+#define SPINDLE_NODE_SEND_TURNS          0x04cu       /* rw, control: turns of puts */
+/* sequenced puts, at most 64, that are sent in turns, a segment each; with 1 a put is sent to its end first */
+#define SPINDLE_NODE_SEND_TURNS_PUTS_MASK 0x0000007fu
+#define SPINDLE_NODE_SEND_TURNS_PUTS_SHIFT 0            /* lowest bit of puts */
+#define SPINDLE_NODE_SEND_TURNS_RESET    0x00000001u  /* value after reset */
 #define SPINDLE_NODE_PUTS_DONE           0x100u       /* ro, counter: puts and gets sent */
 /* ro, counter: puts and gets to a node that does not exist, or whose data could not be read */
 #define SPINDLE_NODE_PUTS_FAILED         0x104u

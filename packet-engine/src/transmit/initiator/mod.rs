@@ -203,6 +203,7 @@ impl Initiator {
             first: settings.congestion_window_first,
             most: settings.congestion_window_most,
         };
+        self.sender.turns.next = settings.send_turns_puts;
         self.sender.own_nid.next = settings.local_nid;
         self.host.ecn.next = settings.congestion_obey_marks;
         self.nodes.resent.next = self.sender.resent.val();

@@ -8,7 +8,7 @@
 //! | in `lost` | framer: the data of a segment cannot be read, or its node does not exist |
 //! | out `done` | array: a put is over; of one of a packet, the framer says so |
 //! | out `put_event` | RVMA engine: the end of a put of the host, for the ring of its process |
-//! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation` / out `resent`, `refused`, `refusal` | registers |
+//! | in `enable`, `timeout`, `hole_time`, `retries`, `limit`, `incarnation`, `turns` / out `resent`, `refused`, `refusal` | registers |
 //!
 //! A put with the flag UNSEQ, and every put while `enable` is low, passes unchanged. The others are cut into segments here. Each
 //! segment takes the next number of its destination and a **record**: 1024 in all, in a list per destination. An acknowledgement
@@ -42,8 +42,12 @@
 //! | more per put that ends | 2 |
 //!
 //! 16 acknowledgements wait, more are lost. Every 16 cycles the timer of one of 256 destinations is checked. After reset no put is
-//! taken for 1024 cycles. Puts are begun in order, 64 at a time: a put whose destination has a full window holds up the
-//! following ones.
+//! taken for 1024 cycles. Puts begin in order, 64 at a time.
+//!
+//! Up to `turns` puts take turns: each has a segment sent, or finds that its destination's window is full, and the next one has its
+//! turn. The others wait in `waiting`, and a put that begins goes to their end. With `turns` 1, as after reset, a put is sent to its end
+//! before the next one begins, and one whose destination has a full window holds up the following ones. A turn that passes to another
+//! put takes 3 cycles; a put alone takes none. Puts that pass take no turns.
 
 pub mod congestion_window;
 pub mod types;
@@ -92,6 +96,8 @@ pub struct Sender {
     pub limit: Signal<In, Bits<16>>,
     /// Incarnation; 0: the first window of a destination is not opened.
     pub incarnation: Signal<In, Bits<32>>,
+    /// Puts that take turns, at most 64; 0 is 1.
+    pub turns: Signal<In, Bits<7>>,
     /// Congestion windows.
     pub windows: Signal<In, WindowSettings>,
     /// Number of this node.
@@ -163,14 +169,11 @@ pub struct Sender {
     sending: Reg<Bit>,
     /// The put is not sequenced.
     passes: Reg<Bit>,
-    current_node: DFF<Bits<8>>,
-    current_slot: DFF<Bits<6>>,
-    current_offset: DFF<Bits<32>>,
-    current_left: DFF<Bits<32>>,
-    /// Its destination was given up,
-    broken: Reg<Bit>,
-    /// since it refuses us.
-    broken_unwelcome: Reg<Bit>,
+    current: DFF<Unsent>,
+    /// The put has had its turn.
+    served: Reg<Bit>,
+    /// The other puts that have begun and are not sent, in the order of their turns.
+    waiting: BlockFifo<Unsent, 6>,
     number: Reg<Bits<24>>,
     next_slot: Reg<Bits<6>>,
     // Deadlines of a record that is sent now: for a hole, and without an acknowledgement.
@@ -195,6 +198,7 @@ impl Sender {
             destinations: SdpMemory::new(small, 1),
             links: SdpMemory::new(small, 1),
             free: BlockFifo::new(small),
+            waiting: BlockFifo::new(small),
             ..Self::blank()
         }
     }
@@ -214,6 +218,8 @@ impl Sender {
         let jobs = self.jobs(turn);
         self.track_window(state, turn, walk, issue);
 
+        self.waiting.write.valid.next = false;
+        self.served.load(issue.visits, true);
         self.responses.read.ready.next = turn.idle;
         self.free.read.ready.next = issue.sends;
         self.looked_up.d.next = false;
@@ -224,7 +230,7 @@ impl Sender {
                 self.cleared.d.next = self.cleared.q.val() + 1;
                 self.state.load(self.cleared.q.val().all(), Sending::Idle);
             }
-            Sending::Idle => self.choose(jobs),
+            Sending::Idle => self.choose(jobs, next),
             Sending::Response => self.take_response(),
             Sending::Judge => self.judge(jobs),
             Sending::Release => self.release(walk),
@@ -337,7 +343,7 @@ impl Sender {
         if walks {
             slot = self.records.read_data.val().slot;
         } else if issues {
-            slot = self.current_slot.q.val();
+            slot = self.current.q.val().slot;
         } else if idle {
             slot = self.next_slot.q.val();
         }
@@ -402,18 +408,19 @@ impl Sender {
     fn issue(&mut self, turn: Turn) -> Issue {
         let looked_up = self.looked_up.q.val();
         let destination = self.destinations.read_data.val();
-        let dead = turn.put.failed | self.broken.q.val();
-        let last = self.current_left.q.val() <= bits::<32>(SEGMENT_BYTES);
-        let abandons = looked_up & turn.issues & dead;
-        let sends = looked_up
-            & turn.issues
+        let visits = looked_up & turn.issues;
+        // The window in which the put began was given up.
+        let dead = turn.put.failed | (turn.put.begun & (turn.put.generation != destination.generation));
+        let last = self.current.q.val().left <= bits::<32>(SEGMENT_BYTES);
+        let abandons = visits & dead;
+        let sends = visits
             & !dead
             & (destination.state == OPEN)
             & (destination.count < bits(PSN_WINDOW))
             & (self.congestion.room.val() | (self.congestion.credit.val() & !self.congestion.waits.val()))
             & self.free.read.valid.val();
         let chains = sends & destination.count.any();
-        Issue { dead, last, abandons, sends, chains }
+        Issue { visits, dead, last, abandons, sends, chains }
     }
 
     /// What is done to a put that is over: its issuer is answered, then a process of the host gets an event.
@@ -435,11 +442,18 @@ impl Sender {
         let busy =
             self.responses.read.valid.val() | self.lost_pending.q.val() | self.due.q.val() | self.sending.q.val();
         let sequenced = self.enable.val() & !(self.put.val().flags & bits(flag::UNSEQ)).any();
-        let takes_puts = turn.idle & self.looked_up.q.val() & !busy & !turn.put.live;
+        let others = self.waiting.level.val().get_bits::<7>(0);
+        let chooses = turn.idle & self.looked_up.q.val() & !busy;
+        let takes_puts = chooses & !turn.put.live & (!others.any() | (others < self.turns.val()));
         let takes = takes_puts & self.put.valid.val();
         let begins = takes & sequenced;
+        let joins = begins & others.any();
+        let resumes = chooses & !takes & self.waiting.read.valid.val();
+        // The put at hand has had its turn, and another one waits for its own.
+        let takes_turns = self.turns.val() > bits::<7>(1);
+        let yields = self.served.q.val() & takes_turns & (others.any() | self.put.valid.val());
         self.put.ready.next = takes_puts;
-        Begin { sequenced, takes, begins }
+        Begin { sequenced, takes, begins, joins, resumes, yields }
     }
 
     /// The job of a record and the job that opens a window. Jobs leave from a register.
@@ -475,7 +489,7 @@ impl Sender {
     }
 
     /// Chooses what is done next.
-    fn choose(&mut self, jobs: Jobs) {
+    fn choose(&mut self, jobs: Jobs, next: Begin) {
         self.back.d.next = Sending::Idle;
         if self.responses.read.valid.val() {
             self.response.d.next = self.responses.read.val();
@@ -487,10 +501,14 @@ impl Sender {
             self.due.d.next = false;
             self.scan.d.next = self.scan.q.val() + 1;
             self.state.d.next = Sending::Timer;
+        } else if self.sending.q.val() & next.yields {
+            self.waiting.write.valid.next = true;
+            self.sending.d.next = false;
         } else if self.sending.q.val() {
             self.state.load(jobs.free, if self.passes.q.val() { Sending::Again } else { Sending::Issue });
         } else {
-            self.looked_up.d.next = true;
+            // The slot of the next put is another one after a put was taken.
+            self.looked_up.d.next = !next.takes;
         }
     }
 
@@ -595,7 +613,6 @@ impl Sender {
             self.looked_up.d.next = true;
         } else if issue.dead {
             self.sending.d.next = false;
-            self.broken.d.next = false;
             self.state.d.next = if turn.put.open.any() { Sending::Idle } else { Sending::Over };
         } else if destination.state == NEW {
             self.destination.d.next.state = if opens { bits::<2>(OPENING) } else { bits::<2>(OPEN) };
@@ -606,8 +623,8 @@ impl Sender {
             }
             self.state.d.next = Sending::Save;
         } else if issue.sends {
-            self.current_offset.d.next = self.current_offset.q.val() + bits(SEGMENT_BYTES);
-            self.current_left.d.next = self.current_left.q.val() - bits(SEGMENT_BYTES);
+            self.current.d.next.offset = self.current.q.val().offset + bits(SEGMENT_BYTES);
+            self.current.d.next.left = self.current.q.val().left - bits(SEGMENT_BYTES);
             self.sending.d.next = !issue.last;
             self.destination.d.next.psn = destination.psn + 1;
             self.destination.d.next.count = destination.count + 1;
@@ -673,12 +690,11 @@ impl Sender {
         } else if destination.count.any() {
             self.looked_up.d.next = true;
         } else {
-            self.destination.d.next = Destination { generation: destination.generation + 1, ..Default::default() };
-            // A put that passes knows no window, and must not leave this mark to the next put.
-            let breaks = self.sending.q.val() & !self.passes.q.val();
-            let broken = breaks & (self.current_node.q.val() == self.node.q.val());
-            self.broken.load(broken, true);
-            self.broken_unwelcome.load(broken, self.unwelcome.q.val());
+            self.destination.d.next = Destination {
+                generation: destination.generation + 1,
+                unwelcome: self.unwelcome.q.val(),
+                ..Default::default()
+            };
             self.state.d.next = Sending::Save;
         }
     }
@@ -724,14 +740,23 @@ impl Sender {
     fn begin_put(&mut self, turn: Turn, next: Begin) {
         let put = self.put.val();
         let op = put.op;
-        if next.takes {
-            self.sending.d.next = true;
-            self.passes.d.next = !next.sequenced;
-            self.current_node.d.next = put.node;
-            self.current_slot.d.next = turn.slot;
-            self.current_offset.d.next = bits::<32>(0);
+        let begun = Unsent {
+            node: put.node,
+            slot: turn.slot,
+            offset: bits::<32>(0),
             // A get is one frame.
-            self.current_left.d.next = put.length & repeat::<32>(op != bits(put_op::GET));
+            left: put.length & repeat::<32>(op != bits(put_op::GET)),
+        };
+        if next.takes | next.resumes {
+            self.sending.d.next = !next.joins;
+            self.passes.d.next = next.takes & !next.sequenced;
+            self.current.d.next = if next.takes { begun } else { self.waiting.read.val() };
+            self.served.d.next = false;
+        }
+        self.waiting.read.ready.next = next.resumes;
+        self.waiting.write.next = if self.sending.q.val() { self.current.q.val() } else { begun };
+        if next.joins {
+            self.waiting.write.valid.next = true;
         }
         if next.begins {
             self.next_slot.d.next = self.next_slot.q.val() + 1;
@@ -754,6 +779,10 @@ impl Sender {
         } else if walk.settles {
             put.open = turn.put.open - 1;
         }
+        if issue.visits & !turn.put.begun {
+            put.begun = true;
+            put.generation = self.destinations.read_data.val().generation;
+        }
         if issue.abandons {
             put.issued = true;
         }
@@ -763,7 +792,7 @@ impl Sender {
         if walk.refused {
             put.code = self.response.q.val().code;
         } else if (walk.gives_up & !turn.put.failed & self.unwelcome.q.val())
-            | (issue.abandons & !turn.put.failed & self.broken_unwelcome.q.val())
+            | (issue.abandons & !turn.put.failed & self.destinations.read_data.val().unwelcome)
         {
             put.code = bits(nack::NO_PEER);
         }
@@ -772,14 +801,8 @@ impl Sender {
             self.over.d.next = put;
         }
         let loses_record = walk.loses & turn.put.live & !self.records.read_data.val().acked;
-        self.puts.write_enable.next = turn.clears
-            | walk.settles
-            | walk.refused
-            | loses_record
-            | issue.abandons
-            | issue.sends
-            | ending.forgets
-            | next.begins;
+        self.puts.write_enable.next =
+            turn.clears | walk.settles | walk.refused | loses_record | issue.visits | ending.forgets | next.begins;
         self.puts.write_address.next = if turn.clears { self.cleared.q.val().get_bits::<6>(0) } else { turn.slot };
         self.puts.write_data.next = put;
         if turn.clears | ending.forgets | next.begins {
@@ -811,7 +834,7 @@ impl Sender {
             self.fresh.d.next = false;
         } else if turn.issues | turn.idle {
             self.record.d.next =
-                SendRecord { slot: turn.slot, offset: self.current_offset.q.val(), ..Default::default() };
+                SendRecord { slot: turn.slot, offset: self.current.q.val().offset, ..Default::default() };
             self.record_at.d.next = self.free.read.val();
             self.record_psn.d.next = self.destinations.read_data.val().psn;
             self.plain.d.next = turn.idle;
@@ -827,7 +850,7 @@ impl Sender {
             } else if self.due.q.val() {
                 self.scan.q.val()
             } else {
-                self.current_node.q.val()
+                self.current.q.val().node
             };
         }
         self.node.d.next = node;
@@ -867,7 +890,7 @@ impl Sender {
         self.links.read(!turn.idle, at);
         self.links.write(issue.chains, self.destinations.read_data.val().tail, self.free.read.val());
         self.entries.read_enable.next = turn.walks | (turn.idle & self.sending.q.val());
-        self.entries.read_address.next = if turn.walks { record.slot } else { self.current_slot.q.val() };
+        self.entries.read_address.next = if turn.walks { record.slot } else { self.current.q.val().slot };
         self.free.write.next = if turn.clears { self.cleared.q.val() } else { self.at.q.val() };
         self.free.write.valid.next = turn.clears | walk.frees;
     }

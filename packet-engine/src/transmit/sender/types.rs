@@ -78,6 +78,8 @@ pub struct Destination {
     pub retries: Bits<4>,
     /// Windows that were given up.
     pub generation: Bits<8>,
+    /// The last of them because the destination refuses us.
+    pub unwelcome: Bit,
 }
 
 /// A segment that was sent.
@@ -104,11 +106,28 @@ pub struct PutEntry {
     pub msg_id: Bits<32>,
 }
 
+/// A put that has begun and is not sent to its end.
+#[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
+pub struct Unsent {
+    /// Destination.
+    pub node: Bits<8>,
+    /// Slot of the put.
+    pub slot: Bits<6>,
+    /// Where the next segment begins in the message.
+    pub offset: Bits<32>,
+    /// Bytes from there on.
+    pub left: Bits<32>,
+}
+
 /// Progress of a put.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct PutState {
     /// The slot is taken.
     pub live: Bit,
+    /// The put has had a turn,
+    pub begun: Bit,
+    /// and this was then the generation of its destination.
+    pub generation: Bits<8>,
     /// All segments were sent once.
     pub issued: Bit,
     /// Segments that were sent and have not been acknowledged.
@@ -199,6 +218,8 @@ pub struct Walk {
 /// What is done to the put that is being sent.
 #[derive(LogicStruct, Copy, Clone, Debug, Default, PartialEq)]
 pub struct Issue {
+    /// The put has its turn.
+    pub visits: Bit,
     /// The put has failed.
     pub dead: Bit,
     /// The segment is the last one.
@@ -233,6 +254,12 @@ pub struct Begin {
     pub takes: Bit,
     /// The put is taken and sequenced.
     pub begins: Bit,
+    /// The put is taken, and waits for its turn.
+    pub joins: Bit,
+    /// The put that has waited longest has its turn.
+    pub resumes: Bit,
+    /// The put at hand, which had its turn, makes room for another one.
+    pub yields: Bit,
 }
 
 /// Jobs that may be made.

@@ -150,6 +150,9 @@ registers! {
         first 19:10 = 32 "window of a path that was not used yet";
         most 29:20 = 1023 "largest window"
     }
+    control SEND_TURNS 0x04C "turns of puts" {
+        puts 6:0 = 1 "sequenced puts, at most 64, that are sent in turns, a segment each; with 1 a put is sent to its end first"
+    }
     counter PUTS_DONE 0x100 "puts and gets sent";
     counter PUTS_FAILED 0x104 "puts and gets to a node that does not exist, or whose data could not be read";
     counter ACKS_SENT 0x108 "acknowledgements sent";

@@ -2,12 +2,15 @@
 //! destination has acknowledged them.
 
 use crate::{Bar, Device, Error, HostMemory, Registers, Result};
-use spindle_contract::registers::node::{self, LastRefusal, SendControl, SendLimit, SendTimes};
+use spindle_contract::registers::node::{self, LastRefusal, SendControl, SendLimit, SendTimes, SendTurns};
 
 /// Cycles of a unit of the put limit.
 const LIMIT_UNIT: u64 = 1024;
 /// Longest put limit, in cycles.
 pub const LONGEST_PUT_LIMIT: u64 = LIMIT_UNIT * ((1 << 15) - 1);
+
+/// Puts that may take turns ([`Device::set_put_turns`]).
+pub const MOST_PUT_TURNS: u8 = 64;
 
 /// What a time may be, the last doubling included: sixteen bits less the sign.
 const LONGEST: u16 = (1 << 15) - 1;
@@ -84,6 +87,19 @@ impl<B: Bar, M: HostMemory> Device<B, M> {
         }
         let units = cycles.map_or(0, |cycles| cycles.div_ceil(LIMIT_UNIT));
         self.bar.write(SendLimit::ZERO.with_send_limit(units as u32))
+    }
+
+    /// Has up to `puts` puts that the card sends reliably take turns, a segment each, so that a short put does not wait for the end of
+    /// a long one, and a put to a node that accepts none does not hold up the others. 1, as after reset: each is sent to its end
+    /// before the next one begins, so puts to one node over one path arrive in their order. Holds for all processes of the card.
+    ///
+    /// # Errors
+    /// `puts` is 0 or more than [`MOST_PUT_TURNS`].
+    pub fn set_put_turns(&mut self, puts: u8) -> Result<()> {
+        if !(1..=MOST_PUT_TURNS).contains(&puts) {
+            return Err(Error::Argument(format!("turns of {puts} puts; choose 1 to {MOST_PUT_TURNS}")));
+        }
+        self.bar.write(SendTurns::ZERO.with_puts(puts.into()))
     }
 
     /// Of the puts and gets of processes that the card sends reliably, the one that was refused last: its number

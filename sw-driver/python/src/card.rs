@@ -306,6 +306,14 @@ impl Card {
         Ok(py.detach(|| nic.set_put_limit(limit))?)
     }
 
+    /// Have up to ``puts`` puts, 1 to 64, take turns, a segment each, so that a short put does not wait for the end of a long one.
+    /// 1 after reset: puts to one node over one path arrive in their order.
+    fn set_put_turns(&self, py: Python<'_>, puts: Number) -> Result<()> {
+        let nic = self.core.nic()?;
+        let puts = puts.fit("the number of puts")?;
+        Ok(py.detach(|| nic.set_put_turns(puts))?)
+    }
+
     /// Have the card obey the marks of switches: a window of segments in flight to each node, of ``first`` segments at first, between
     /// ``least`` and ``most``, from which a marked packet takes 2**-``shrink`` of a segment. ``on`` is False after reset.
     #[pyo3(signature = (on, *, shrink = None, least = None, first = None, most = None))]

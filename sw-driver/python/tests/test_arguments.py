@@ -112,6 +112,7 @@ def test_wrong_types_numbers_and_words(card: Card) -> None:
         (lambda: card.set_node(1, ("x", "y", 1)), BadArgument, "MAC"),
         (lambda: card.set_put_limit(0), BadArgument, "put limit"),
         (lambda: card.set_congestion_control(True, least=0), BadArgument, "windows of 0, 32 and 1023"),
+        (lambda: card.set_put_turns(0), BadArgument, "turns of 0 puts; choose 1 to 64"),
         (lambda: card.set_congestion_control(True, shrink=4), BadArgument, "choose at most 3"),
         (lambda: spindle.Card(), TypeError, ""),
     ]

@@ -167,6 +167,10 @@ RVMA_Status RVMA_Node_address(uint16_t nid, RVMA_Node *node);
  * RVMA_FOREVER, the default: the put or get is sent again until the destination takes it. Holds for all processes of
  * the card, and for puts and gets that begin to leave after the call. */
 RVMA_Status RVMA_Set_put_limit(RVMA_Nic *nic, uint64_t limit_ns);
+/* Has up to `puts` puts of the card of `nic`, 1 to 64, take turns, a segment each, so that a short put does not wait for the
+ * end of a long one. 1, the default: each is sent to its end first, so puts to one node over one path arrive in their
+ * order. Holds for all processes of the card. */
+RVMA_Status RVMA_Set_put_turns(RVMA_Nic *nic, unsigned puts);
 /* How the card keeps the segments in flight to a node within a window, which packets that a switch has marked shrink. */
 typedef struct {
     uint8_t shrink;           /* a marked packet takes 2^-shrink of a segment from the window; at most 3, usually 1 */

@@ -7,6 +7,7 @@ use crate::handles::{self, NetworkHandle, NicHandle};
 use crate::process::Nic;
 use anyhow::Result;
 use spindle::congestion::Congestion;
+use spindle::reliable::MOST_PUT_TURNS;
 use spindle::{Icrc, Node};
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::ops::Range;
@@ -177,6 +178,16 @@ pub unsafe extern "C" fn RVMA_Node_address(nid: u16, address: *mut NodeAddress) 
 #[no_mangle]
 pub extern "C" fn RVMA_Set_put_limit(nic: *mut NicHandle, limit: u64) -> c_int {
     status(|| handles::nic(nic)?.nic.set_put_limit((limit != FOREVER).then_some(limit)))
+}
+
+/// See `rvma.h`.
+#[no_mangle]
+pub extern "C" fn RVMA_Set_put_turns(nic: *mut NicHandle, puts: c_uint) -> c_int {
+    status(|| {
+        let puts =
+            u8::try_from(puts).map_err(|_| argument(format!("turns of {puts} puts; choose 1 to {MOST_PUT_TURNS}")))?;
+        handles::nic(nic)?.nic.set_put_turns(puts)
+    })
 }
 
 /// See `rvma.h`.

@@ -223,6 +223,14 @@ impl Nic {
         Ok(node.driver().set_put_limit(limit)?)
     }
 
+    /// Has up to `puts` puts of the node take turns (`Device::set_put_turns`).
+    ///
+    /// # Errors
+    /// The number is out of range.
+    pub fn set_put_turns(&self, puts: u8) -> Result<()> {
+        Ok(self.node().driver().set_put_turns(puts)?)
+    }
+
     /// Has the node obey the marks of switches (`Device::set_congestion_control`), or not.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::card::{refused, Handle};
 use spindle::congestion::Congestion;
 use spindle::peer::{Peer, Responses};
-use spindle::reliable::{Reliability, LONGEST_PUT_LIMIT};
+use spindle::reliable::{Reliability, LONGEST_PUT_LIMIT, MOST_PUT_TURNS};
 use spindle::{Icrc, Node};
 use spindle_contract::params::Config;
 use spindle_contract::registers::{node, packet};
@@ -214,6 +214,19 @@ fn a_put_limit_is_rounded_up_and_has_an_end() {
     for cycles in [0, LONGEST_PUT_LIMIT + 1, u64::MAX] {
         let sentence = refused(device.set_put_limit(Some(cycles)));
         assert_eq!(sentence, format!("a put limit of {cycles} cycles; choose 1 to 33553408, or no limit"));
+    }
+    assert_eq!(handle.steps(), vec![]);
+}
+
+#[test]
+fn turns_of_puts_have_an_end() {
+    let (handle, mut device) = Handle::opened(&Config::SIM);
+    for puts in [1, 2, MOST_PUT_TURNS] {
+        device.set_put_turns(puts).unwrap();
+        assert_eq!(handle.writes(), vec![(node::BASE + node::SEND_TURNS, puts.into())]);
+    }
+    for puts in [0, MOST_PUT_TURNS + 1, u8::MAX] {
+        assert_eq!(refused(device.set_put_turns(puts)), format!("turns of {puts} puts; choose 1 to 64"));
     }
     assert_eq!(handle.steps(), vec![]);
 }

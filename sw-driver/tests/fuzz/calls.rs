@@ -182,6 +182,7 @@ impl Calls {
                 let reliability = Reliability { timeout, hole_time, retries: word() as u8, incarnation: word() };
                 drop(device.set_reliability((below(2) == 0).then_some(reliability)));
                 drop((device.sends_reliably(), device.set_put_limit(Some(number())), device.segments_resent()));
+                drop(device.set_put_turns(word() as u8));
                 let congestion = Congestion {
                     shrink: number() as u8,
                     least: number() as u16,

@@ -180,6 +180,9 @@ class Card:
         must have the ICRC; enter this card likewise at the node."""
     def set_put_limit(self, nanoseconds: SupportsIndex | None) -> None:
         """Limit how long puts and gets of the card find no buffer, in the card's time; None is no limit."""
+    def set_put_turns(self, puts: SupportsIndex) -> None:
+        """Have up to ``puts`` puts, 1 to 64, take turns, a segment each, so that a short put does not wait for the end of a long one.
+        1 after reset: puts to one node over one path arrive in their order."""
     def set_congestion_control(
         self,
         on: bool,

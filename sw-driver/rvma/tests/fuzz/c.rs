@@ -61,6 +61,7 @@ extern "C" {
     pub fn RVMA_Set_checked_node(nic: usize, nid: u16, node: *const c_void, icrc: c_uint) -> c_int;
     pub fn RVMA_Node_address(nid: u16, node: *mut c_void) -> c_int;
     pub fn RVMA_Set_put_limit(nic: usize, limit: u64) -> c_int;
+    pub fn RVMA_Set_put_turns(nic: usize, puts: c_uint) -> c_int;
     pub fn RVMA_Set_congestion_control(nic: usize, control: *const c_void) -> c_int;
     pub fn RVMA_Register(nic: usize, memory: *mut c_void, size: i64) -> c_int;
     pub fn RVMA_Deregister(nic: usize, memory: *mut c_void, size: i64) -> c_int;

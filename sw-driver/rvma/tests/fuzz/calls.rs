@@ -10,7 +10,7 @@ use spindle_contract::memory_map::{base, CODE, CONTEXT};
 use spindle_contract::registers::doorbell;
 use spindle_fuzz::{Program, Source};
 use spindle_rvma::add_network;
-use std::ffi::{c_void, CStr, CString};
+use std::ffi::{c_uint, c_void, CStr, CString};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
@@ -207,7 +207,7 @@ impl Caller<'_, '_, '_> {
     unsafe fn nic_call(&mut self) {
         let nic = self.pick(Kind::Nic);
         let (place, size) = (self.place(), self.size());
-        let (call, code) = match self.source.below(10) {
+        let (call, code) = match self.source.below(11) {
             0 | 1 => ("RVMA_Register", RVMA_Register(nic, place, size)),
             2 => ("RVMA_Deregister", RVMA_Deregister(nic, place, size)),
             3 => ("RVMA_Set_node", RVMA_Set_node(nic, self.source.word() as u16, place)),
@@ -216,6 +216,7 @@ impl Caller<'_, '_, '_> {
                 ("RVMA_Set_checked_node", RVMA_Set_checked_node(nic, nid, place, icrc))
             }
             9 => ("RVMA_Set_congestion_control", RVMA_Set_congestion_control(nic, place)),
+            10 => ("RVMA_Set_put_turns", RVMA_Set_put_turns(nic, self.source.below(80) as c_uint)),
             4 => ("RVMA_Set_put_limit", RVMA_Set_put_limit(nic, self.source.number())),
             5 => ("RVMA_Wait", RVMA_Wait(nic, place, self.limit())),
             6 => ("RVMA_Wait_put", RVMA_Wait_put(nic, self.source.word(), self.limit())),

@@ -98,6 +98,9 @@ int main(void) {
     FAILS(RVMA_Set_put_limit(sender, 0), RVMA_ERR_ARGUMENT, "put limit");
     FAILS(RVMA_Set_put_limit(sender, 1u << 30), RVMA_ERR_ARGUMENT, "put limit");
     CHECK(RVMA_Set_put_limit(sender, 80000) == RVMA_SUCCESS);
+    FAILS(RVMA_Set_put_turns(sender, 0), RVMA_ERR_ARGUMENT, "turns of 0 puts; choose 1 to 64");
+    FAILS(RVMA_Set_put_turns(sender, 256), RVMA_ERR_ARGUMENT, "turns of 256 puts; choose 1 to 64");
+    CHECK(RVMA_Set_put_turns(sender, 8) == RVMA_SUCCESS);
     RVMA_Congestion control = {1, 2, 1, 1023};
     FAILS(RVMA_Set_congestion_control(sender, &control), RVMA_ERR_ARGUMENT, "windows of 2, 1 and 1023 segments");
     control.first = 8;

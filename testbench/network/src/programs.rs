@@ -68,6 +68,8 @@ pub struct Puts {
     pub start: u64,
     /// How the NICs obey marks, if they do.
     pub congestion: Option<Congestion>,
+    /// Puts of a NIC that take turns.
+    pub turns: u8,
 }
 
 impl Pattern {
@@ -105,6 +107,7 @@ impl Puts {
     fn run(&self, host: &mut Host) -> Result<[u64; VALUES]> {
         set_up(&mut host.device, host.number, host.nodes, Action::Mailbox)?;
         host.device.set_congestion_control(self.congestion)?;
+        host.device.set_put_turns(self.turns)?;
         if self.congestion.is_some() {
             // A round trip through a full output is longer than the time of the others: what was sent again is not to be sent a third
             // time before its acknowledgement can be there.
@@ -226,7 +229,7 @@ mod tests {
     #[test]
     fn every_message_has_a_receiver() {
         for pattern in [Pattern::Ring, Pattern::Half, Pattern::Incast, Pattern::AllToAll] {
-            let puts = Puts { pattern, messages: 5, bytes: 1, start: 0, congestion: None };
+            let puts = Puts { pattern, messages: 5, bytes: 1, start: 0, congestion: None, turns: 1 };
             let nodes = 4;
             let received: usize = (0..nodes).map(|to| puts.expected(to, nodes).len()).sum();
             let senders = if pattern == Pattern::Incast { 3 } else { 4 };

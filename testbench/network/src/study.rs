@@ -13,6 +13,7 @@ use crate::workload::{Application, Arm, Workload};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
 use spindle::congestion::Congestion;
+use spindle::reliable::MOST_PUT_TURNS;
 use spindle_contract::params::{Config, BEAT_BYTES, SEGMENT_BYTES};
 use std::ops::Range;
 use std::path::Path;
@@ -207,6 +208,7 @@ struct ProgramTable {
     bytes: Spanned<u32>,
     pattern: Option<Spanned<Pattern>>,
     start: Option<Spanned<u64>>,
+    turns: Option<Spanned<u64>>,
     answer_bytes: Option<Spanned<u32>>,
     timeout_cycles: Option<Spanned<u64>>,
     to: Option<Spanned<u32>>,
@@ -629,12 +631,16 @@ fn nodes(
             .as_ref()
             .map_or(Ok(START), |start| bounded(start, 0, MOST_CYCLES, "cycles before messages"))?;
         let congestion = file.congestion.as_ref().map(congestion).transpose()?;
-        let puts = Puts { pattern, messages: messages as usize, bytes: bytes as usize, start, congestion };
+        let turns =
+            program.turns.as_ref().map_or(Ok(1), |turns| bounded(turns, 1, MOST_PUT_TURNS.into(), "turns of puts"))?;
+        let (messages, bytes, turns) = (messages as usize, bytes as usize, turns as u8);
+        let puts = Puts { pattern, messages, bytes, start, congestion, turns };
         return Ok(Nodes::Nics { config: Box::new(config), puts, host_latency });
     }
     unused(&nodes.host_cycles, "host_cycles", what)?;
     unused(&program.pattern, "pattern", what)?;
     unused(&program.start, "start", what)?;
+    unused(&program.turns, "turns", what)?;
     unused(&file.congestion, "congestion", what)?;
     if let Some(to) = program.to.as_ref().filter(|to| *to.get_ref() as usize >= count) {
         let words = format!("all nodes ask node {}, and there are {count}, from 0 on", to.get_ref());
@@ -672,6 +678,7 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
     unused(&program.timeout_cycles, "timeout_cycles", what)?;
     unused(&program.to, "to", what)?;
     unused(&program.start, "start", what)?;
+    unused(&program.turns, "turns", what)?;
     let pattern = *needed(&program.pattern, "pattern", program.kind.span(), what)?;
     let bytes = bounded(&program.bytes, 1, MOST_BYTES, "bytes of a message")?;
     if let Some(table) = &file.congestion {
@@ -996,6 +1003,7 @@ mod tests {
         refused("'sim'", "'simm'", "a.toml:8: there is no configuration `simm`");
         refused("pattern = 'ring'\n", "", "a.toml:11: a program of puts needs `pattern`");
         refused("messages = 2", "messages = 0", "a.toml:13: 0 messages");
+        refused("messages = 2", "messages = 2\nturns = 65", "a.toml:14: 65 turns of puts");
         refused("bytes = 4096", "bytes = 'many'", "a.toml:14: invalid type");
         refused("[program]", "[cables]\nloss = 1.5\n[program]", "a.toml:11: a share of 1.5");
         refused(

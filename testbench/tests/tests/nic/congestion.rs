@@ -143,6 +143,90 @@ fn an_idle_path_loses_no_cycle() {
     }
 }
 
+/// Cycles from the first put to the records of two windows of node 0 and one of node 2, for puts of node 1 that are handed over in this
+/// order: a long one to node 0, a short one to it, a long one to it again, and a short one to node 2.
+fn turns(puts: u8, long: usize, short: usize) -> [u64; 4] {
+    let mut nodes = nodes(3, WIRE);
+    set_up(&mut nodes, None);
+    nodes[1].set_put_turns(puts).unwrap();
+    let messages = [(0, long), (0, short), (0, long), (2, short)];
+    let posted: Vec<(usize, Posted)> = (0..)
+        .zip(messages)
+        .map(|(k, (to, bytes))| {
+            let window = nodes[to].init_window(0, ADDRESS + k, KEY, bytes as u32).unwrap();
+            (to, nodes[to].post_buffer(window, bytes as u32).unwrap())
+        })
+        .collect();
+    let network = nodes[0].memory.network().clone();
+    network.run(6000);
+    let now = |nodes: &[Node]| nodes[0].memory.card().sim().cycle();
+    let start = now(&nodes);
+    for (k, (to, bytes)) in (0..).zip(messages) {
+        let buffer = nodes[1].memory.alloc(bytes, 64).unwrap();
+        nodes[1].memory.write(buffer, &data(k as usize, bytes)).unwrap();
+        nodes[1].put(0, buffer, bytes as u32, &target(to as u8, k)).unwrap();
+    }
+    let mut ends = [0; 4];
+    while ends.contains(&0) {
+        network.run(16);
+        let cycles = now(&nodes) - start;
+        assert!(cycles < 100_000, "messages came after {ends:?}");
+        for (k, (to, posted)) in posted.iter().enumerate().filter(|(k, _)| ends[*k] == 0).collect::<Vec<_>>() {
+            let Some(completed) = nodes[*to].poll(posted).unwrap() else { continue };
+            let bytes = messages[k].1;
+            assert_eq!((completed.status, completed.length as usize), (status::DONE, bytes));
+            let mut got = vec![0; bytes];
+            nodes[*to].memory.read(posted.buffer, &mut got).unwrap();
+            assert!(got == data(k, bytes), "message {k}");
+            ends[k] = cycles;
+        }
+    }
+    assert_eq!(nodes[1].segments_resent().unwrap(), 0);
+    ends
+}
+
+/// With turns, short messages arrive long before a long one of their NIC, two long ones share the line, and all of them together take
+/// as long as one after another.
+#[test]
+fn messages_to_one_node_share_its_line() {
+    const LONG: usize = 400 * SEGMENT;
+    let (one, eight) = (turns(1, LONG, 8), turns(8, LONG, 8));
+    println!("records of a long, a short, a long and a short message after {one:?} cycles, with turns after {eight:?}");
+    let line = 400 * FRAME_CYCLES;
+    assert!(one[1] > line && one[2] > 2 * line && one[3] > 2 * line, "one after another: {one:?}");
+    // 36 frames are on their way between the sender and the link.
+    let before = 40 * FRAME_CYCLES + 2 * WIRE.latency as u64 + 700;
+    assert!(eight[1] < before && eight[3] < before, "{eight:?}: a short message waits for {before} cycles at most");
+    assert!(eight[0] > 2 * line - 60 * FRAME_CYCLES && eight[2] > 2 * line, "{eight:?}: shares of the line");
+    assert!(eight[2].abs_diff(eight[0]) < 60 * FRAME_CYCLES, "{eight:?}: equal shares");
+    assert!(eight[2] <= one[2] + 50, "{eight:?}: no cycle of the line is lost");
+}
+
+/// A put to a node that never answers fills its window. With turns the puts after it arrive.
+#[test]
+fn a_silent_node_holds_up_no_other() {
+    let ends = |puts: u8| {
+        let mut nodes = nodes(3, WIRE);
+        set_up(&mut nodes, None);
+        nodes[2].set_receive(false).unwrap();
+        nodes[1].set_put_turns(puts).unwrap();
+        let window = nodes[0].init_window(0, ADDRESS + 1, KEY, 3000).unwrap();
+        let posted = nodes[0].post_buffer(window, 3000).unwrap();
+        let network = nodes[0].memory.network().clone();
+        network.run(6000);
+        // More than a window of 1,024 segments.
+        put(&mut nodes, 1, 2, 1100 * SEGMENT);
+        put(&mut nodes, 1, 0, 3000);
+        (0..40_000 / 64).find(|_| {
+            network.run(64);
+            nodes[0].poll(&posted).unwrap().is_some()
+        })
+    };
+    assert_eq!(ends(1), None, "the put waits for the one before");
+    let end = ends(2).expect("the put does not wait");
+    assert!(end * 64 < 3000, "{} cycles", end * 64);
+}
+
 fn next_end(node: &mut Node, ring: &mut EventRing) -> (bool, Option<u8>) {
     match node.wait_event(ring, 100_000).unwrap().kind {
         EventKind::Put { acknowledged, refusal, .. } => (acknowledged, refusal),

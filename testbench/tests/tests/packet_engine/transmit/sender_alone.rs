@@ -55,6 +55,8 @@ struct Phase {
     windows: Windows,
     /// Of a hundred acknowledgements, those with new marks.
     marks: u32,
+    /// Puts that take turns.
+    turns: u64,
 }
 
 /// Congestion windows, as the registers have them.
@@ -114,6 +116,8 @@ struct Destination {
     deadline: u16,
     retries: u64,
     generation: u8,
+    /// Code with which the window before was given up.
+    code: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +134,8 @@ struct Put {
     desc: PutDesc,
     msg_id: u64,
     live: bool,
+    /// Generation of the destination in the put's first turn.
+    begun: Option<u8>,
     issued: bool,
     open: usize,
     failed: bool,
@@ -163,8 +169,37 @@ struct Current {
     offset: u64,
     left: u64,
     passes: bool,
-    /// The destination was given up, and the puts to it failed with this code.
-    given_up: Option<u64>,
+    /// The put has had its turn.
+    served: bool,
+    /// The destination was given up meanwhile.
+    given_up: bool,
+}
+
+/// Puts that wait for their turns: three cycles after its write, a word can be read.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    stored: VecDeque<Current>,
+    fetched: Option<Current>,
+    head: Option<Current>,
+    /// What the coming clock edge writes and takes.
+    push: Option<Current>,
+    pop: bool,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.stored.len() + usize::from(self.fetched.is_some()) + usize::from(self.head.is_some())
+    }
+
+    fn tick(&mut self) {
+        let moves = std::mem::take(&mut self.pop) || self.head.is_none();
+        let next = if moves || self.fetched.is_none() { self.stored.pop_front() } else { None };
+        if moves {
+            self.head = self.fetched.take();
+        }
+        self.fetched = next.or(self.fetched);
+        self.stored.extend(self.push.take());
+    }
 }
 
 /// A response as the parser hands it over.
@@ -194,7 +229,6 @@ struct Shows {
 
 /// What was taken in a cycle.
 struct Moves {
-    put: Option<PutDesc>,
     end: bool,
 }
 
@@ -238,6 +272,7 @@ struct Bench {
     next_slot: usize,
     number: u64,
     current: Option<Current>,
+    waiting: Waiting,
     seen: BTreeMap<&'static str, usize>,
 }
 
@@ -272,6 +307,7 @@ impl Bench {
             next_slot: 0,
             number: 0,
             current: None,
+            waiting: Waiting::default(),
             seen: BTreeMap::new(),
         };
         bench.enter(phase);
@@ -286,6 +322,7 @@ impl Bench {
         self.dut.limit.set(phase.limit);
         self.dut.incarnation.set(phase.incarnation);
         self.dut.own_nid.set(OWN_NID);
+        self.dut.turns.set(phase.turns);
         let Windows { enable, shrink, least, first, most } = phase.windows;
         self.dut.windows.set(WindowSettings {
             enable,
@@ -462,11 +499,6 @@ impl Bench {
 
     /// A cycle: random inputs, and a comparison of all outputs.
     fn cycle(&mut self, shows: Shows) -> Moves {
-        if self.offered.is_none() && self.rng.random_range(0..1000) < self.phase.puts {
-            let put = self.random_put();
-            self.dut.put.set(put);
-            self.offered = Some(put);
-        }
         self.dut.enable.set(self.enable);
         self.dut.put.valid.set(self.offered.is_some());
         let responds = self.rng.random_range(0..1000) < self.phase.responses;
@@ -540,17 +572,26 @@ impl Bench {
             self.job = None;
         }
         self.resent = false;
-        let put = if shows.ready { self.offered.take() } else { None };
+        if shows.ready {
+            self.offered = None;
+        }
         self.hole_at = self.now().wrapping_add(self.phase.hole_time as u16);
         self.timeout_at = self.now().wrapping_add(self.phase.timeout as u16);
         self.era = (self.ticks >> 10) as u16;
         self.expires_at = self.era.wrapping_add(self.phase.limit as u16);
+        self.waiting.tick();
         self.dut.tick();
         self.ticks += 1;
+        // The put of the coming cycle: whether there is one decides about turns.
+        if self.offered.is_none() && self.rng.random_range(0..1000) < self.phase.puts {
+            let put = self.random_put();
+            self.dut.put.set(put);
+            self.offered = Some(put);
+        }
         if self.phase.plain > 0 && self.rng.random_range(0..2000) == 0 {
             self.enable = !self.enable || self.rng.random_bool(0.8);
         }
-        Moves { put, end: shows.done.is_some() && done_ready || shows.event.is_some() && event_ready }
+        Moves { end: shows.done.is_some() && done_ready || shows.event.is_some() && event_ready }
     }
 
     fn cycles(&mut self, count: usize) {
@@ -577,6 +618,11 @@ impl Bench {
             let node = usize::from(self.scan);
             self.scan = self.scan.wrapping_add(1);
             self.check_timer(node);
+        } else if let Some(current) = self.current.filter(|current| self.yields(current)) {
+            self.waiting.push = Some(Current { served: false, ..current });
+            self.current = None;
+            self.cycle(IDLE);
+            self.saw("turns that pass");
         } else if let Some(current) = self.current {
             let free = self.job.is_none();
             self.cycle(IDLE);
@@ -587,7 +633,7 @@ impl Bench {
                     self.send(whole(&put), None);
                     self.current = None;
                     self.saw("puts that pass");
-                    if current.given_up.is_some() {
+                    if current.given_up {
                         self.saw("puts that pass to a destination that was given up meanwhile");
                     }
                 }
@@ -595,18 +641,33 @@ impl Bench {
             }
         } else {
             // The state of the slot is known in the second cycle without a task.
-            self.looked_up = true;
             let (slot, limit, expires_at) = (self.next_slot, self.phase.limit, self.expires_at);
-            let enable = self.enable;
-            let ready = looked_up && !self.puts[slot].live;
-            if looked_up && !ready {
+            let others = self.waiting.len() as u64;
+            let room = others == 0 || others < self.phase.turns;
+            let ready = looked_up && !self.puts[slot].live && room;
+            if looked_up && self.puts[slot].live {
                 self.saw("all slots are taken");
             }
-            if let Some(desc) = self.cycle(Shows { ready, ..IDLE }).put {
-                let sequenced = enable && desc.flags.to_u64() & u64::from(flag::UNSEQ) == 0;
-                self.begin(slot, desc, sequenced, (limit != 0).then_some(expires_at));
+            if looked_up && !room {
+                self.saw("turns that all have puts");
             }
+            if let Some(desc) = self.offered.filter(|_| ready) {
+                let sequenced = self.enable && desc.flags.to_u64() & u64::from(flag::UNSEQ) == 0;
+                self.begin(slot, desc, sequenced, (limit != 0).then_some(expires_at));
+            } else if let Some(next) = self.waiting.head.filter(|_| looked_up) {
+                self.waiting.pop = true;
+                self.current = Some(next);
+                self.looked_up = true;
+            } else {
+                self.looked_up = true;
+            }
+            self.cycle(Shows { ready, ..IDLE });
         }
+    }
+
+    /// The put at hand makes room for another one.
+    fn yields(&self, current: &Current) -> bool {
+        current.served && self.phase.turns > 1 && (self.waiting.len() > 0 || self.offered.is_some())
     }
 
     fn begin(&mut self, slot: usize, desc: PutDesc, sequenced: bool, expires: Option<u16>) {
@@ -615,14 +676,21 @@ impl Bench {
         if put.is(put_op::GET_RESP) {
             put.msg_id = desc.reply_key.to_u64();
         }
-        self.current = Some(Current {
+        let begun = Current {
             slot,
             node: desc.node.to_u64() as usize,
             offset: 0,
             left: if put.is(put_op::GET) { 0 } else { desc.length.to_u64() },
             passes: !sequenced,
-            given_up: None,
-        });
+            served: false,
+            given_up: false,
+        };
+        if sequenced && self.waiting.len() > 0 {
+            self.waiting.push = Some(begun);
+            self.saw("puts that wait for their first turn");
+        } else {
+            self.current = Some(begun);
+        }
         self.puts[slot] = put;
         if sequenced {
             self.next_slot = (slot + 1) % SLOTS;
@@ -1032,10 +1100,10 @@ impl Bench {
             self.end(ends);
         }
         let generation = self.destinations[node].generation.wrapping_add(1);
-        self.destinations[node] = Destination { generation, ..Destination::default() };
+        self.destinations[node] = Destination { generation, code, ..Destination::default() };
         self.paths[node] = None;
         if let Some(current) = self.current.as_mut().filter(|current| current.node == node) {
-            current.given_up = Some(code);
+            current.given_up = true;
         }
         self.cycles(2);
         self.saw("destinations given up");
@@ -1060,11 +1128,14 @@ impl Bench {
     /// The next segment of the current put, if its destination has room.
     fn issue(&mut self, current: Current) {
         let Current { slot, node, offset, left, .. } = current;
+        let current = Current { served: true, ..current };
+        self.current = Some(current);
         self.cycle(IDLE);
         let put = &mut self.puts[slot];
-        if put.failed || current.given_up.is_some() {
+        let Destination { generation, code, .. } = self.destinations[node];
+        if put.failed || *put.begun.get_or_insert(generation) != generation {
             if !put.failed {
-                put.code = current.given_up.expect("it was given up");
+                put.code = code;
             }
             (put.failed, put.issued) = (true, true);
             let over = (put.open == 0).then_some(slot);
@@ -1266,6 +1337,7 @@ fn random_phase(rng: &mut ChaCha8Rng, pool: &[u8], number: usize) -> Phase {
         plain: [0, 10, 50][rng.random_range(0..3)],
         windows: random_windows(rng),
         marks: [0, 5, 60][rng.random_range(0..3)],
+        turns: [0, 1, 1, 2, 3, 8, 64][rng.random_range(0..7)],
     };
     match number % 10 {
         // Short puts end quickly.
@@ -1344,6 +1416,7 @@ fn flood(nodes: Vec<u8>) -> Phase {
         plain: 0,
         windows: Windows::default(),
         marks: 0,
+        turns: 1,
     }
 }
 
@@ -1383,6 +1456,9 @@ fn every_output_in_every_cycle() {
             ("segments sent again", 20),
             ("segments that wait", 50),
             ("timeouts", 1),
+            ("puts that wait for their first turn", 50),
+            ("turns that all have puts", 50),
+            ("turns that pass", 500),
             ("windows that are opened", 2),
             ("windows to open", 2),
         ];

@@ -7,12 +7,13 @@ use clap::Parser;
 use comfy_table::{presets, Table};
 use plan::{measure, Plan};
 use spindle_contract::params::Config;
+use spindle_harness::present_commit;
 use spindle_use_cases::bench::Setting;
 use spindle_use_cases::case::{by_name, Case, Row, ALL};
 use spindle_use_cases::figure::{gallery, inputs, summary, Declared, Results, FOLDER, GALLERY};
 use spindle_use_cases::{rates, tap};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// Use cases of the papers on the emitted NIC, against baselines on the same NIC.
@@ -248,9 +249,5 @@ fn draw(case: &Case, folder: &Path) -> Result<()> {
 
 /// The commit of the checkout, short.
 fn commit() -> String {
-    let output = Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
-    match output {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().into(),
-        _ => "unknown".into(),
-    }
+    present_commit(8).unwrap_or_else(|_| "unknown".into())
 }

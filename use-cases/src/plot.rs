@@ -5,23 +5,12 @@ use anyhow::{anyhow, Result};
 use plotters::coord::combinators::IntoLogRange;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
+use spindle_harness::palette::{COLOURS, GRID, TEXT};
 use std::ops::Range;
 
 pub(crate) const SIZE: (u32, u32) = (860, 520);
-pub(crate) const TEXT: RGBColor = RGBColor(31, 41, 55);
-pub(crate) const GRID: RGBColor = RGBColor(226, 232, 240);
 const LIMIT: RGBColor = RGBColor(120, 120, 120);
 const PAPER: RGBColor = RGBColor(0, 0, 0);
-/// Colours of the modes, distinct also to the colour-blind (Okabe and Ito).
-pub(crate) const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
-];
 
 /// The plot as SVG.
 ///

@@ -1,7 +1,7 @@
 //! `report`: what `spindle report` measures in simulation, joined with the areas of synthesis. It fails if a bound or a budget is missed.
 
 use crate::process::{cargo, target_folder};
-use crate::{boards, fuzz, mutants, pnr, rust_mutants, setup, synth, timing};
+use crate::{boards, fuzz, mutants, pnr, rust_mutants, setup, studies, synth, timing};
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde_json::{json, Map, Value};
@@ -72,11 +72,15 @@ pub fn run(options: &Options) -> Result<bool> {
     boards::add_figures(object, &if results.exists() { read(&results)? } else { Value::Null });
     let results = target_folder().join("vm/vm.json");
     add_machine(object, &if results.exists() { read(&results)? } else { Value::Null });
-    // Results of mutants and of fuzzing are kept in the repository; no report runs them again.
+    // Results of mutants, of fuzzing and of studies are kept in the repository; no report runs them again.
     let mut trust = mutants::figures()?;
     trust.as_object_mut().context("figures of mutants are an object")?.extend(fuzz::Results::load()?.figures());
     trust["rust"] = rust_mutants::figures()?;
     object.insert("trust".into(), trust);
+    let scale = object.entry("scale").or_insert_with(|| json!({}));
+    if let (Some(scale), Value::Object(figures)) = (scale.as_object_mut(), studies::figures()?) {
+        scale.extend(figures);
+    }
     let path = folder.join("report.json");
     std::fs::write(&path, serde_json::to_string_pretty(&report)? + "\n")?;
     println!("report: {}; `cargo xtask figures --from {0}` takes it into README and docs", path.display());

@@ -1,9 +1,10 @@
-//! `studies`: the studies of networks of calibrated models that have cases, their results in docs/studies, and their tables in
-//! docs/scale.md.
+//! `studies`: the studies of networks of calibrated models that have cases, their results and plots in docs/studies, their tables in
+//! docs/scale.md, and their figures in the report.
 
 use crate::process::{program, target_folder};
 use anyhow::{bail, ensure, Context, Result};
 use clap::Args;
+use serde_json::{json, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,10 +50,47 @@ pub fn run(options: &Options) -> Result<()> {
             network(&["--out", out])?;
             network(&["--out", out, "--collect", &results])?
         };
+        network(&["--plot", &results, &format!("{RESULTS}/{name}.svg")])?;
         let page = fs::read_to_string(PAGE).with_context(|| format!("cannot read {PAGE}"))?;
         fs::write(PAGE, filled(&page, name, &table)?).with_context(|| format!("cannot write {PAGE}"))?;
     }
     Ok(())
+}
+
+/// Figures of the results that are kept in the repository, below `scale`: `scale.STUDY.VALUES` for each case that is compared with
+/// another one, where the values of the axes go from the last one to the first; a few of them with the name that the report had first.
+pub fn figures() -> Result<Value> {
+    let mut all = json!({});
+    let mut paths = fs::read_dir(RESULTS)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|kind| kind == "json"));
+    for path in paths {
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let results: Value =
+            serde_json::from_str(&text).with_context(|| format!("{} has no results of a study", path.display()))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        enter(&mut all, &name, &results);
+    }
+    let handlers = all["broadcast1024"]["8"]["hosts"].clone();
+    all["broadcast_8b_1024"] = json!({ "handler_over_host": handlers });
+    Ok(all)
+}
+
+/// Enters the ratios of a study, and the most seconds and megabytes that a case took.
+fn enter(all: &mut Value, name: &str, results: &Value) {
+    let cases = results["cases"].as_array().into_iter().flatten();
+    let (mut seconds, mut megabytes) = (0.0_f64, 0.0_f64);
+    for case in cases {
+        seconds = seconds.max(case["seconds"].as_f64().unwrap_or(0.0));
+        megabytes = megabytes.max(case["peak_mb"].as_f64().unwrap_or(0.0));
+        let Some(ratio) = case["ratio"].as_f64() else { continue };
+        let mut place = &mut all[name];
+        for value in case["settings"].as_object().into_iter().flat_map(|settings| settings.values().rev()) {
+            place = &mut place[value.as_str().unwrap_or_default().replace('.', "_")];
+        }
+        *place = ratio.into();
+    }
+    all[format!("{name}_seconds")] = seconds.into();
+    all[format!("{name}_mb")] = megabytes.into();
 }
 
 /// Names of the studies with cases.
@@ -79,7 +117,17 @@ fn filled(page: &str, name: &str, table: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::filled;
+    use super::{enter, filled};
+    use serde_json::json;
+
+    #[test]
+    fn figures_are_named_by_values_from_the_last_axis_to_the_first() {
+        let case = |arm: &str, seconds: f64, ratio: f64| json!({"settings": {"arm": arm, "gbps": "0.5"}, "seconds": seconds, "peak_mb": 24.0, "ratio": ratio});
+        let mut all = json!({});
+        enter(&mut all, "s", &json!({"cases": [case("rvma", 2.0, 1.0), case("write_imm", 3.0, 1.25)]}));
+        let wanted = json!({"s": {"0_5": {"rvma": 1.0, "write_imm": 1.25}}, "s_seconds": 3.0, "s_mb": 24.0});
+        assert_eq!(all, wanted);
+    }
 
     #[test]
     fn a_table_stands_between_its_marks() {

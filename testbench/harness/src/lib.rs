@@ -66,6 +66,7 @@
 extern crate spindle_testing;
 
 mod cache;
+mod commit;
 mod compile;
 mod ffi;
 pub mod linked;
@@ -73,6 +74,7 @@ mod lint;
 mod lock;
 mod model;
 pub mod native;
+pub mod palette;
 pub mod ports;
 mod progress;
 mod record;
@@ -92,6 +94,7 @@ mod wave_file;
 mod wave_header;
 mod wave_save;
 
+pub use commit::present_commit;
 pub use ffi::Face;
 pub use lint::{lint, Warning};
 pub use model::{Library, Model, Port, PortDirection, PortInfo};

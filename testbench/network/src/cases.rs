@@ -24,6 +24,7 @@ use crate::run::{Outcome, Speed};
 use crate::study::Study;
 use anyhow::{bail, ensure, Context, Result};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -301,6 +302,12 @@ impl Cases {
     }
 }
 
+/// The order of values of an axis: numbers by their size, others by their letters.
+pub fn by_number(a: &str, b: &str) -> Ordering {
+    let number = |value: &str| value.parse::<f64>().unwrap_or(f64::INFINITY);
+    number(a).total_cmp(&number(b)).then_with(|| a.cmp(b))
+}
+
 /// A case by its settings.
 pub fn title(settings: &Settings) -> String {
     settings.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(" ")
@@ -314,9 +321,8 @@ impl Collected {
         let axes: Vec<&String> = first.case.settings.keys().collect();
         let Some((across, along)) = axes.split_last() else { return String::new() };
         let mut columns: Vec<&String> = self.cases.iter().map(|row| &row.case.settings[*across]).collect();
-        columns.sort_unstable();
+        columns.sort_unstable_by(|a, b| by_number(a, b));
         columns.dedup();
-        columns.sort_by_key(|value| value.parse::<u64>().unwrap_or(0));
         let mut rows: Vec<(Vec<&String>, Vec<String>)> = Vec::new();
         for row in &self.cases {
             let head: Vec<&String> = along.iter().map(|axis| &row.case.settings[*axis]).collect();
@@ -350,6 +356,7 @@ impl Collected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::draw;
 
     const STUDY: &str = "[topology]\nkind = 'star'\nnodes = 4\n[nodes]\nkind = 'model'\n[program]\nkind = 'motif'\npattern = 'sweep'\n\
                          grid = [2, 2]\nbytes = 100\n[sweep.arm.rvma]\n'program.arm' = 'rvma'\n[sweep.arm.write_imm]\n\
@@ -440,9 +447,17 @@ mod tests {
                 "docs/scale.md lacks this table of {name}:\n{}",
                 collected.table()
             );
+            let plot = std::fs::read_to_string(results.with_extension("svg")).unwrap();
+            assert!(
+                plot == draw(&collected).unwrap(),
+                "the plot of {name} is another one; run `cargo xtask studies --tables`"
+            );
             found += 1;
         }
-        let results = std::fs::read_dir(root.join("docs/studies")).unwrap().count();
+        let results = std::fs::read_dir(root.join("docs/studies")).unwrap();
+        let results =
+            results.filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|kind| kind == "json"));
+        let results = results.count();
         assert!(found == results && found > 0, "{found} of {results} results belong to a study");
     }
 

@@ -19,6 +19,7 @@
 //! | [`motif`] | patterns of messages, for NICs and models |
 //! | [`model`] | a node with the measured times of a NIC |
 //! | [`calibration`] | measures these times, and compares models with NICs |
+//! | [`cases`], [`plot`] | studies with cases, their tables and plots |
 //! | [`abi`] | the C ABI of engine and endpoint |
 //!
 //! # Time
@@ -44,6 +45,7 @@ pub mod engine;
 pub mod model;
 pub mod motif;
 pub mod noise;
+pub mod plot;
 pub mod programs;
 pub mod rtl;
 pub mod run;

@@ -4,8 +4,10 @@ use anyhow::{anyhow, Context, Result};
 use clap::Parser;
 use serde_json::json;
 use spindle_cli::fate_file::fate_path;
+use spindle_harness::present_commit;
 use spindle_network::cases::{title, Cases};
 use spindle_network::engine::Ranks;
+use spindle_network::plot;
 use spindle_network::run::{self, Options, Outcome, Speed, Unfinished, REACHED};
 use spindle_network::served::remove_sockets;
 use spindle_network::study::{Nodes, Study};
@@ -42,6 +44,9 @@ struct Arguments {
     /// Print the table of results that were collected from this study.
     #[arg(long, value_name = "RESULTS.json")]
     table: Option<PathBuf>,
+    /// Draw results that were collected from this study.
+    #[arg(long, value_names = ["RESULTS.json", "PLOT.svg"], num_args = 2)]
+    plot: Vec<PathBuf>,
     /// Check the study, and simulate nothing.
     #[arg(long)]
     check: bool,
@@ -109,7 +114,9 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
     if let Some(cases) = Cases::read(&arguments.study).map_err(same)? {
         return run_cases(arguments, rank, &cases);
     }
-    if arguments.case.is_some() || arguments.list || arguments.collect.is_some() || arguments.table.is_some() {
+    let of_cases =
+        [&arguments.collect, &arguments.table].iter().any(|path| path.is_some()) || !arguments.plot.is_empty();
+    if arguments.case.is_some() || arguments.list || of_cases {
         let words = format!("{} has no table `[sweep]`, so it has no cases", arguments.study.display());
         return Err(same(anyhow!(words)));
     }
@@ -135,7 +142,9 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
 fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<(), Failure> {
     let same = |error| Failure { error, same: true };
     let all = cases.settings();
-    if arguments.case.is_none() && arguments.collect.is_none() && arguments.table.is_none() {
+    let results =
+        [&arguments.collect, &arguments.table].iter().any(|path| path.is_some()) || !arguments.plot.is_empty();
+    if arguments.case.is_none() && !results {
         cases.studies().map_err(same)?;
     }
     if arguments.check || arguments.list {
@@ -149,13 +158,18 @@ fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<
         print!("{}", cases.collected(path).map_err(same)?.table());
         return Ok(());
     }
+    if let [results, path] = &arguments.plot[..] {
+        let drawn = plot::draw(&cases.collected(results).map_err(same)?).map_err(same)?;
+        let written = std::fs::write(path, drawn);
+        return written.map_err(|error| same(anyhow!("cannot write the plot to {}: {error}", path.display())));
+    }
     let folder = arguments
         .out
         .as_ref()
         .with_context(|| format!("{} has {} cases; name a folder for their results with --out", cases.name, all.len()));
     let folder = folder.map_err(same)?;
     if let Some(path) = &arguments.collect {
-        let collected = cases.collect(folder, commit()).map_err(same)?;
+        let collected = cases.collect(folder, present_commit(8).map_err(same)?).map_err(same)?;
         let text = serde_json::to_string_pretty(&collected).map_err(|error| same(error.into()))? + "\n";
         let written = std::fs::write(path, text);
         written.map_err(|error| same(anyhow!("cannot write the results to {}: {error}", path.display())))?;
@@ -210,15 +224,6 @@ fn run_case(arguments: &Arguments, number: usize) -> Result<()> {
         "case {number} has failed; finished cases are kept, and the same command goes on"
     );
     Ok(())
-}
-
-/// The commit of the checkout, short.
-fn commit() -> String {
-    let output = std::process::Command::new("git").args(["rev-parse", "--short=8", "HEAD"]).output();
-    match output {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().into(),
-        _ => "unknown".into(),
-    }
 }
 
 /// Runs a study, or checks it; its result on the first rank.

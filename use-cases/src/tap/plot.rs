@@ -1,9 +1,10 @@
 //! The plot of what clients measured.
 
 use super::Results;
-use crate::plot::{COLOURS, GRID, SIZE, TEXT};
+use crate::plot::SIZE;
 use anyhow::{ensure, Result};
 use plotters::prelude::*;
+use spindle_harness::palette::{COLOURS, GRID, TEXT};
 
 /// Pixels of a client.
 const ROW: u32 = 44;

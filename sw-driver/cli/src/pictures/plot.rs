@@ -5,6 +5,7 @@ use super::Recording;
 use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use spindle_harness::palette::{GRID, TEXT};
 use std::io::Write;
 
 /// Size of the plot of one stage, in pixels.
@@ -18,8 +19,6 @@ const BARS: u64 = 40;
 /// Points of a distribution, at most.
 const POINTS: usize = 400;
 
-const TEXT: RGBColor = RGBColor(31, 41, 55);
-const GRID: RGBColor = RGBColor(226, 232, 240);
 const BAR: RGBColor = RGBColor(147, 184, 240);
 const LINE: RGBColor = RGBColor(190, 80, 10);
 

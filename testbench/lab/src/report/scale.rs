@@ -4,7 +4,7 @@ use super::measure::Figure;
 use anyhow::{ensure, Context, Result};
 use serde_json::Value;
 use spindle_contract::params::Config;
-use spindle_harness::Source;
+use spindle_harness::{present_commit, Source};
 use spindle_network::calibration::{measure, worst, Check, HOST_LATENCY};
 use spindle_network::model::{parameters, Calibration};
 use std::path::{Path, PathBuf};
@@ -130,19 +130,9 @@ pub fn times() -> Result<Vec<Figure>> {
     ])
 }
 
-/// The commit of the source.
-fn commit() -> Result<String> {
-    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().context("cannot run git")?;
-    ensure!(
-        output.status.success(),
-        "a calibration names the commit at which it was measured; run the report in a clone of the project"
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).trim().into())
-}
-
 /// Measures the parameters of the calibrated model, and enters them in `file`, if there is one.
 pub fn calibration(source: &Source, config: &Config, file: Option<&Path>) -> Result<Vec<Figure>> {
-    let measured = measure(source, config, &commit()?)?;
+    let measured = measure(source, config, &present_commit(40)?)?;
     let value = serde_json::to_value(&measured)?;
     if let Some(path) = file {
         let cannot = || format!("{} is no calibration; name another file", path.display());

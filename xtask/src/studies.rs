@@ -122,7 +122,10 @@ mod tests {
 
     #[test]
     fn figures_are_named_by_values_from_the_last_axis_to_the_first() {
-        let case = |arm: &str, seconds: f64, ratio: f64| json!({"settings": {"arm": arm, "gbps": "0.5"}, "seconds": seconds, "peak_mb": 24.0, "ratio": ratio});
+        let case = |arm: &str, seconds: f64, ratio: f64| {
+            let settings = json!({"arm": arm, "gbps": "0.5"});
+            json!({"settings": settings, "seconds": seconds, "peak_mb": 24.0, "ratio": ratio})
+        };
         let mut all = json!({});
         enter(&mut all, "s", &json!({"cases": [case("rvma", 2.0, 1.0), case("write_imm", 3.0, 1.25)]}));
         let wanted = json!({"s": {"0_5": {"rvma": 1.0, "write_imm": 1.25}}, "s_seconds": 3.0, "s_mb": 24.0});

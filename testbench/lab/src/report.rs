@@ -34,7 +34,7 @@ use std::time::Instant;
 
 /// Bounds on the Verilog of the Alveo configuration, and on the seconds that it takes to make it.
 const MOST_MODULES: usize = 200;
-const MOST_BYTES: usize = 1_300_000;
+const MOST_BYTES: usize = 1_450_000;
 const MOST_SECONDS: f64 = 5.0;
 /// Cycles per put, and per frame of 64 bytes, of the command ring.
 const MOST_RING: f64 = 8.0;

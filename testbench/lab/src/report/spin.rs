@@ -329,7 +329,8 @@ fn latency(session: &mut Session) -> Result<Vec<Figure>> {
 
 /// Two contexts with weights 1 and 3, each offered more than it can have: by how much their shares differ from 1 : 3.
 fn fairness(session: &mut Session) -> Result<Vec<Figure>> {
-    const FRAMES: usize = 6000;
+    // Long against the quanta of both, 16,384 cycles of 16 HPUs.
+    const FRAMES: usize = 24_000;
     let quota = session.config.live_messages / 4;
     for (weight, port) in [(1, 1000), (3, 2000)] {
         let options = ContextOptions { weight, message_quota: quota as u16, ..ContextOptions::default() };

@@ -286,6 +286,8 @@ fn passed_on(tasks: &[Task]) -> BTreeMap<(u32, Channel, u32), Vec<u32>> {
 /// The model of a node.
 pub struct Model {
     node: u32,
+    /// Node of the network that the motif counts as its first one.
+    first: u32,
     post: Post,
     parameters: Arc<Parameters>,
     start: u64,
@@ -336,6 +338,7 @@ impl Model {
         let tasks = motif.tasks(node as usize);
         Model {
             node,
+            first: 0,
             post: motif.post,
             parameters,
             start: motif.start,
@@ -365,6 +368,11 @@ impl Model {
             due: BTreeSet::new(),
             ack_last: None,
         }
+    }
+
+    /// The same in a network in which the motif's first node is this one.
+    pub fn after(self, first: u32) -> Self {
+        Model { first, ..self }
     }
 
     /// The next cycle in which the host does something: it hands a message over, ends its work, or sees something.
@@ -517,7 +525,7 @@ impl Model {
         self.link_free = last + 1;
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let flow = self.node ^ to << 16;
-        self.port.send(Frame { cycle: last, peer: Some(to), flow, length, bytes, marked: false, hops: 0 });
+        self.port.send(Frame { cycle: last, peer: Some(self.first + to), flow, length, bytes, marked: false, hops: 0 });
         last
     }
 

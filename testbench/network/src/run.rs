@@ -106,12 +106,14 @@ pub struct Speed {
 pub static REACHED: AtomicU64 = AtomicU64::new(0);
 
 /// Names of a program's results, in the order of [`Report::values`].
-fn value_names(nodes: &Nodes) -> &'static [&'static str] {
-    match nodes {
+fn value_names(study: &Study, node: usize) -> &'static [&'static str] {
+    const OF_MOTIF: &[&str] = &["messages", "last_message_cycle"];
+    match &study.nodes {
+        _ if study.background.as_ref().is_some_and(|models| models.first as usize <= node) => OF_MOTIF,
         Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
         Nodes::Served { .. } => &["clients"],
         Nodes::StandIns(_) => &["asked", "answered", "repeated"],
-        Nodes::Motif { .. } => &["messages", "last_message_cycle"],
+        Nodes::Motif { .. } => OF_MOTIF,
     }
 }
 
@@ -126,7 +128,8 @@ pub fn check(study: &Study, options: &Options, ranks: u32) -> Result<()> {
         for (i, (node, path)) in wanted.iter().enumerate() {
             ensure!((*node as usize) < count, "{what} of node {node}, and there are {count} nodes, from 0 on");
             ensure!(
-                !matches!(study.nodes, Nodes::StandIns(_) | Nodes::Motif { models: Some(_), .. }),
+                !matches!(study.nodes, Nodes::StandIns(_) | Nodes::Motif { models: Some(_), .. })
+                    && study.background.as_ref().is_none_or(|models| *node < models.first),
                 "{}: a stand-in or a model has no waves and no fates; use kind = \"nic\" or kind = \"served\"",
                 path.display()
             );
@@ -163,7 +166,7 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
         Ok(Setting {
             config: *config,
             source: source.clone().context("a NIC without its Verilog")?,
-            nodes: study.topology.nodes.len(),
+            nodes: study.background.as_ref().map_or(study.topology.nodes.len(), |models| models.first as usize),
             host_latency,
             wave: file_of(&options.waves, node),
             fates: file_of(&options.fates, node),
@@ -172,6 +175,10 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
     };
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
         let named = || format!("node {node}");
+        if let Some(models) = study.background.as_ref().filter(|models| models.first <= node) {
+            let model = Model::new(node - models.first, &models.motif, models.parameters.clone());
+            return Ok(Box::new(model.after(models.first)));
+        }
         Ok(match &study.nodes {
             Nodes::Nics { config, puts, host_latency } => {
                 let setting = setting(node, config, *host_latency)?;
@@ -274,16 +281,15 @@ fn unfinished(study: &Study, reports: &[Report], cycles: u64) -> String {
 }
 
 fn outcome(study: &Study, cycles: u64, frames: Counts, reports: &[Report]) -> Outcome {
-    let names = value_names(&study.nodes);
     let hex = |digest: u64| format!("{digest:016x}");
     let digest = reports.iter().fold(EMPTY_DIGEST, |digest, report| digest_with(digest, &report.digest.to_le_bytes()));
-    let node = |report: &Report| Node {
+    let node = |(number, report): (usize, &Report)| Node {
         end_cycle: report.done.unwrap_or_default(),
         digest: hex(report.digest),
         frames: report.received,
         bytes: report.bytes,
         marked: report.marked,
-        values: names.iter().copied().zip(report.values).collect(),
+        values: value_names(study, number).iter().copied().zip(report.values).collect(),
     };
     Outcome {
         version: env!("CARGO_PKG_VERSION"),
@@ -294,6 +300,6 @@ fn outcome(study: &Study, cycles: u64, frames: Counts, reports: &[Report]) -> Ou
         window_cycles: study.physics.window,
         frames,
         digest: hex(digest),
-        nodes: reports.iter().map(node).collect(),
+        nodes: reports.iter().enumerate().map(node).collect(),
     }
 }

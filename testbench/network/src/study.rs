@@ -31,10 +31,23 @@ pub struct Study {
     pub physics: Physics,
     /// What the nodes are.
     pub nodes: Nodes,
+    /// Models on the nodes after those.
+    pub background: Option<Background>,
     /// Pauses of hosts.
     pub noise: Option<Noise>,
     /// Cycles after which programs that have not ended are given up.
     pub cycles: u64,
+}
+
+/// Models beside Verilated NICs, on the last nodes of the topology: they send to each other, and load the network.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// The node of the first one.
+    pub first: u32,
+    /// What their hosts do; nodes are counted from the first one on.
+    pub motif: Arc<Motif>,
+    /// Times of the models.
+    pub parameters: Arc<Parameters>,
 }
 
 /// What the nodes of a study are.
@@ -83,6 +96,7 @@ struct File {
     switches: Switches,
     nodes: NodeTable,
     program: Option<Spanned<ProgramTable>>,
+    background: Option<Spanned<BackgroundTable>>,
     noise: Option<NoiseTable>,
     congestion: Option<Spanned<CongestionTable>>,
     #[serde(default)]
@@ -261,6 +275,15 @@ struct NoiseTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct BackgroundTable {
+    count: Spanned<u64>,
+    pattern: Spanned<Pattern>,
+    messages: Spanned<u64>,
+    bytes: Spanned<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct CongestionTable {
     shrink: Option<u8>,
     least: Option<u16>,
@@ -343,9 +366,20 @@ fn study(name: &str, text: &str, file: &File) -> Result<Study, Wrong> {
     let shape = shape(&file.topology)?;
     let kind_span = file.topology.kind.span();
     let topology = Topology::new(&shape).map_err(|error| Wrong(kind_span.clone(), format!("{error:#}")))?;
-    let count = topology.nodes.len();
+    let all = topology.nodes.len();
+    let beside = match &file.background {
+        Some(table) => bounded(&table.get_ref().count, 2, all as u64 - 1, "models in the background")? as usize,
+        None => 0,
+    };
+    let count = all - beside;
     if let Some(wanted) = file.nodes.count.as_ref().filter(|wanted| *wanted.get_ref() != count) {
-        let words = format!("{} nodes, but the topology has {count}; change one of them", wanted.get_ref());
+        let words = match beside {
+            0 => format!("{} nodes, but the topology has {count}; change one of them", wanted.get_ref()),
+            _ => format!(
+                "{} nodes beside {beside} models in the background, but the topology has {all}; change one of them",
+                wanted.get_ref()
+            ),
+        };
         return Err(Wrong(wanted.span(), words));
     }
     if count < 2 {
@@ -359,8 +393,9 @@ fn study(name: &str, text: &str, file: &File) -> Result<Study, Wrong> {
     let noise = file.noise.as_ref().map(|table| noise(table, file.run.seed)).transpose()?;
     let place = |span: Range<usize>| format!("{name}:{}", line(text, span.start));
     let nodes = nodes(file, config, count, noise, &place)?;
+    let background = file.background.as_ref().map(|table| background(table, &nodes, count)).transpose()?;
     let cycles = bounded(&file.run.cycles, 1, MOST_CYCLES, "cycles of a run")?;
-    Ok(Study { name: name.into(), topology, physics, nodes, noise, cycles })
+    Ok(Study { name: name.into(), topology, physics, nodes, background, noise, cycles })
 }
 
 /// A key that the kind of the table needs.
@@ -662,6 +697,32 @@ fn nodes(
         seed: run.seed,
         noise,
     }))
+}
+
+/// Models after so many NICs, which begin when these do.
+fn background(table: &Spanned<BackgroundTable>, nodes: &Nodes, count: usize) -> Result<Background, Wrong> {
+    let BackgroundTable { count: models, pattern, messages, bytes } = table.get_ref();
+    let (config, start) = match nodes {
+        Nodes::Nics { config, puts, .. } => (config, puts.start),
+        Nodes::Motif { config, motif, models: None, .. } => (config, motif.start),
+        Nodes::Motif { .. } | Nodes::Served { .. } | Nodes::StandIns(_) => {
+            let words = "`[background]` is for a network of `nic`; leave the table out";
+            return Err(Wrong(table.span(), words.into()));
+        }
+    };
+    let pattern_name = *pattern.get_ref();
+    if !matches!(pattern_name, Pattern::Ring | Pattern::Half | Pattern::Incast | Pattern::AllToAll) {
+        let words = "models in the background send in a `ring`, `half`, `incast` or `all_to_all`; choose one of these";
+        return Err(Wrong(pattern.span(), words.into()));
+    }
+    let models = *models.get_ref() as usize;
+    let sent = bounded(messages, 1, 1 << 20, "messages of a model")?;
+    not_too_many(sent * models as u64, messages.span())?;
+    let bytes = bounded(bytes, 1, MOST_BYTES, "bytes of a message")?;
+    let mut motif = Motif::new(pattern_name, models, sent as u32, bytes, Post::Ring, config);
+    motif.start = start;
+    let parameters = parameters(config.name).map_err(|error| Wrong(table.span(), format!("{error:#}")))?;
+    Ok(Background { first: count as u32, motif: Arc::new(motif), parameters: Arc::new(parameters) })
 }
 
 /// Messages that each node sends.
@@ -1003,6 +1064,12 @@ mod tests {
         refused("'sim'", "'simm'", "a.toml:8: there is no configuration `simm`");
         refused("pattern = 'ring'\n", "", "a.toml:11: a program of puts needs `pattern`");
         refused("messages = 2", "messages = 0", "a.toml:13: 0 messages");
+        let beside = |count: u32, pattern: &str| {
+            format!("kind = 'nic'\ncount = 2\n[background]\ncount = {count}\npattern = '{pattern}'\nmessages = 1\nbytes = 8")
+        };
+        refused("kind = 'nic'", &beside(3, "ring"), "a.toml:8: 2 nodes beside 3 models in the background, but the topology has 4");
+        refused("kind = 'nic'", &beside(4, "ring"), "a.toml:10: 4 models in the background; choose 2 to 3");
+        refused("kind = 'nic'", &beside(2, "sweep"), "a.toml:11: models in the background send in a `ring`");
         refused("messages = 2", "messages = 2\nturns = 65", "a.toml:14: 65 turns of puts");
         refused("bytes = 4096", "bytes = 'many'", "a.toml:14: invalid type");
         refused("[program]", "[cables]\nloss = 1.5\n[program]", "a.toml:11: a share of 1.5");

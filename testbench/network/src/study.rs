@@ -1065,11 +1065,14 @@ mod tests {
         refused("pattern = 'ring'\n", "", "a.toml:11: a program of puts needs `pattern`");
         refused("messages = 2", "messages = 0", "a.toml:13: 0 messages");
         let beside = |count: u32, pattern: &str| {
-            format!("kind = 'nic'\ncount = 2\n[background]\ncount = {count}\npattern = '{pattern}'\nmessages = 1\nbytes = 8")
+            format!(
+                "count = 2\n[background]\ncount = {count}\npattern = '{pattern}'\nmessages = 1\nbytes = 8\n[program]"
+            )
         };
-        refused("kind = 'nic'", &beside(3, "ring"), "a.toml:8: 2 nodes beside 3 models in the background, but the topology has 4");
-        refused("kind = 'nic'", &beside(4, "ring"), "a.toml:10: 4 models in the background; choose 2 to 3");
-        refused("kind = 'nic'", &beside(2, "sweep"), "a.toml:11: models in the background send in a `ring`");
+        let words = "a.toml:10: 2 nodes beside 3 models in the background, but the topology has 4";
+        refused("[program]", &beside(3, "ring"), words);
+        refused("[program]", &beside(4, "ring"), "a.toml:12: 4 models in the background; choose 2 to 3");
+        refused("[program]", &beside(2, "sweep"), "a.toml:13: models in the background send in a `ring`");
         refused("messages = 2", "messages = 2\nturns = 65", "a.toml:14: 65 turns of puts");
         refused("bytes = 4096", "bytes = 'many'", "a.toml:14: invalid type");
         refused("[program]", "[cables]\nloss = 1.5\n[program]", "a.toml:11: a share of 1.5");

@@ -75,19 +75,19 @@ fn nics_among_models_are_the_same_on_1_2_and_4_ranks() {
     }
     let with = |shape: &str, background: &str| {
         format!(
-            "[topology]\nkind = 'torus'\nshape = {shape}\nnodes = 2\n\
+            "[topology]\nkind = 'torus'\nshape = {shape}\nnodes = 4\n\
              [switches]\nrouting = 'adaptive'\nqueue_bytes = 1000000\n\
              [nodes]\nkind = 'nic'\ncount = 8\nconfig = 'sim'\n{background}\
-             [program]\nkind = 'puts'\npattern = 'half'\nmessages = 1\nbytes = 20000\nstart = 6500\n"
+             [program]\nkind = 'puts'\npattern = 'half'\nmessages = 1\nbytes = 60000\nstart = 6500\n"
         )
     };
-    let beside = "[background]\ncount = 24\npattern = 'half'\nmessages = 8\nbytes = 8192\n";
-    let result = same(&with("[4, 4]", beside), &[2, 4]);
+    let beside = "[background]\ncount = 24\npattern = 'all_to_all'\nmessages = 23\nbytes = 8192\n";
+    let result = same(&with("[8]", beside), &[2, 4]);
     let nodes = result["nodes"].as_array().unwrap();
     let messages = |node: &Value| node["messages"].as_u64().unwrap();
-    assert_eq!(nodes.iter().map(messages).collect::<Vec<_>>(), [vec![1; 8], vec![8; 24]].concat());
-    // The models take some of the cables from the NICs.
-    let (alone, _) = study(&with("[4]", ""), 1, &[]).unwrap();
+    assert_eq!(nodes.iter().map(messages).collect::<Vec<_>>(), [vec![1; 8], vec![23; 24]].concat());
+    // Models on both sides of the NICs' switches send past them, over the NICs' cable.
+    let (alone, _) = study(&with("[2]", ""), 1, &[]).unwrap();
     let mean = |result: &Value| -> u64 {
         result["nodes"].as_array().unwrap().iter().filter_map(|node| node["mean_cycles"].as_u64()).sum::<u64>() / 8
     };

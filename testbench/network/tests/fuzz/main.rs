@@ -113,7 +113,14 @@ fn parse(text: &str) -> anyhow::Result<Vec<Study>> {
 
 /// What a run relies on.
 fn check(study: &Study) {
-    let nodes = study.topology.nodes.len();
+    let all = study.topology.nodes.len();
+    let nodes = study.background.as_ref().map_or(all, |models| models.first as usize);
+    if let Some(models) = &study.background {
+        assert_eq!(models.motif.nodes(), all - nodes);
+        assert!(
+            models.motif.nodes() >= 2 && matches!(study.nodes, Nodes::Nics { .. } | Nodes::Motif { models: None, .. })
+        );
+    }
     assert!(nodes >= 2 && study.cycles > 0);
     let physics = &study.physics;
     assert!(physics.window >= 1 && physics.window as i64 * physics.cycle <= physics.cable);

@@ -111,6 +111,7 @@ fn value_names(nodes: &Nodes) -> &'static [&'static str] {
         Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
         Nodes::Served { .. } => &["clients"],
         Nodes::StandIns(_) => &["asked", "answered", "repeated"],
+        Nodes::Motif { models: Some(_), .. } => &["messages", "last_message_cycle", "repeated", "timeouts"],
         Nodes::Motif { .. } => &["messages", "last_message_cycle"],
     }
 }
@@ -183,7 +184,9 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
             }
             Nodes::StandIns(options) => Box::new(StandIn::new(node, *options)),
             Nodes::Motif { motif, models: Some(parameters), .. } => {
-                Box::new(Model::new(node, motif, parameters.clone()))
+                let physics = &study.physics;
+                let transport = motif.transport(physics.loss > 0.0 || physics.corruption > 0.0);
+                Box::new(Model::new(node, motif, parameters.clone(), transport))
             }
             Nodes::Motif { config, motif, host_latency, .. } => {
                 let setting = setting(node, config, *host_latency)?;

@@ -13,7 +13,7 @@
 
 use crate::endpoint::{digest_with, Endpoint, Frame, Log, Port, Report, EMPTY_DIGEST, VALUES};
 use crate::motif::{Channel, Motif, Need, Post, Schedule, Task};
-use crate::transport::{Ack, Destination, Record, Source, Todo, Transport, UNIT};
+use crate::transport::{Ack, Destination, Record, Source, Todo, Transport, SCAN_STEP, UNIT};
 use anyhow::{bail, Context, Result};
 use serde::{Deserialize, Serialize};
 use spindle_contract::params::SEGMENT_BYTES;
@@ -39,6 +39,11 @@ const COUNTS_MARKS: u32 = 1 << 16;
 const WINDOW_CYCLES: f64 = 2.0;
 const SEGMENT_CYCLES: f64 = 7.0;
 const AGAIN_CYCLES: f64 = 5.0;
+/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that it frees and a put that it ends
+/// (docs/transport.md).
+const ACK_CYCLES: u64 = 6;
+const RECORD_CYCLES: u64 = 2;
+const END_CYCLES: u64 = 2;
 /// Cycles that an acknowledgement takes from its first beat to the sender; a timer is in the sender.
 const INGRESS_CYCLES: f64 = 20.0;
 /// Bytes of an acknowledgement on the wire.
@@ -336,6 +341,8 @@ pub struct Model {
     windows: BTreeMap<u32, Window>,
     /// When the timers of nodes are over.
     timers: BTreeSet<(u64, u32)>,
+    /// Cycles by which the sender looks at timers later, since it had other work.
+    slip: u64,
     /// Frames that were sent again, and timeouts.
     repeated: u64,
     timeouts: u64,
@@ -386,6 +393,7 @@ impl Model {
             under_way: BTreeMap::new(),
             windows: BTreeMap::new(),
             timers: BTreeSet::new(),
+            slip: 0,
             repeated: 0,
             timeouts: 0,
             sender_free: 0.0,
@@ -515,13 +523,17 @@ impl Model {
         }
         let (bytes, last) = Self::segment(&put);
         let record = Record::new(put.number, put.bytes, bytes, put.channel);
-        let (psn, few) = destination.issue(record, now / UNIT, transport);
+        let begins = self.through(&put).max(now as f64 + self.parameters.restart);
+        let at = if put.left == 0 { self.of_sender(begins) } else { now };
+        let transport = &self.transport;
+        let destination = &mut window(&mut self.windows, put.to, transport).destination;
+        let (psn, few) = destination.issue(record, at / UNIT, transport);
         let of_put = self.under_way.entry(put.number).or_default();
         of_put.frames += 1;
         of_put.issued = last;
         let mut ready = 0;
         if put.left == 0 {
-            self.sender_free = self.through(&put).max(now as f64 + self.parameters.restart);
+            self.sender_free = begins;
             ready = self.sender_free.round() as u64;
         } else if self.transport.congestion.is_some() {
             // It may have waited for the window.
@@ -534,6 +546,11 @@ impl Model {
             true => drop(self.puts.pop_front()),
             false => self.puts[0].left += bytes,
         }
+    }
+
+    /// Cycle in which the sender does what has a frame's last beat leave in cycle `leaves`.
+    fn of_sender(&self, leaves: f64) -> u64 {
+        (leaves - self.parameters.restart + INGRESS_CYCLES).max(0.0) as u64
     }
 
     /// Cycle of the last beat of a frame whose bytes are fetched now.
@@ -553,7 +570,7 @@ impl Model {
     /// Sets the timer of a node anew.
     fn time(&mut self, node: u32) {
         let Some(window) = self.windows.get_mut(&node) else { return };
-        let expires = window.destination.expires(node);
+        let expires = window.destination.expires(node, self.slip);
         if expires == window.expires {
             return;
         }
@@ -580,6 +597,12 @@ impl Model {
     fn expire(&mut self, now: u64) -> Result<()> {
         let Some((_, to)) = self.timers.first().copied() else { return Ok(()) };
         let Some(window) = self.windows.get_mut(&to) else { return Ok(()) };
+        // The sender may have had other work since the timer was set.
+        let expires = window.destination.expires(to, self.slip);
+        if expires.is_some_and(|cycle| cycle > now) {
+            self.time(to);
+            return Ok(());
+        }
         let Some(Todo { again, .. }) = window.destination.expire(now / UNIT, &self.transport) else {
             bail!(
                 "node {} has sent to node {to} again after {} timeouts in a row, and gives it up; give cables less loss, or outputs more \
@@ -651,8 +674,12 @@ impl Model {
 
     /// An acknowledgement of a node has come, with its first beat in this cycle.
     fn acknowledged(&mut self, from: u32, ack: &Ack, cycle: u64) {
+        let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
+        let at = self.of_sender(begins);
         let window = window(&mut self.windows, from, &self.transport);
-        let Todo { freed, settled, again } = window.destination.acknowledge(ack, cycle / UNIT, &self.transport);
+        let Todo { freed, settled, again } = window.destination.acknowledge(ack, at / UNIT, &self.transport);
+        let mut cost = self.parameters.ack_cost.at(freed);
+        let mut ends = 0;
         for task in settled {
             let Some(put) = self.under_way.get_mut(&task) else { continue };
             put.frames -= 1;
@@ -660,16 +687,19 @@ impl Model {
                 continue;
             }
             self.under_way.remove(&task);
+            ends += 1;
             if self.schedule.waits_for_ack(task) {
                 let seen = cycle + self.parameters.over.round() as u64;
                 self.visible.push(Reverse((seen, Sight::Acked(task))));
             }
         }
-        let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
-        self.sender_free = begins + self.parameters.ack_cost.at(freed);
+        // Timers wait for the work on an acknowledgement, and one look at a time is kept.
+        let busy = ACK_CYCLES + RECORD_CYCLES * u64::from(freed) + END_CYCLES * ends;
+        self.slip += busy.saturating_sub(SCAN_STEP);
         if self.transport.congestion.is_some() {
-            self.sender_free += WINDOW_CYCLES;
+            cost += WINDOW_CYCLES;
         }
+        self.sender_free = begins + cost;
         self.again(from, &again);
         self.time(from);
         self.held = false;

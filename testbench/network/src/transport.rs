@@ -23,7 +23,7 @@ const BURST: usize = 16;
 const DOUBLINGS: u32 = 3;
 /// Cycles from one look at a destination's timer to the next, and from one destination to the next; cycle of the first look after reset.
 const SCAN: u64 = 4096;
-const SCAN_STEP: u64 = 16;
+pub const SCAN_STEP: u64 = 16;
 const SCAN_BEGIN: u64 = 1024;
 /// A segment, in units of a window.
 const SEGMENT: i64 = 16;
@@ -380,13 +380,14 @@ impl Destination {
     }
 
     /// Cycle in which the NIC finds that this node has not answered in time; none if nothing is under way. `node` is its number: the NIC
-    /// looks at one destination after another.
-    pub fn expires(&self, node: u32) -> Option<u64> {
+    /// looks at one destination after another, and `slip` cycles later where it had other work when a look was due.
+    pub fn expires(&self, node: u32, slip: u64) -> Option<u64> {
         if self.records.is_empty() {
             return None;
         }
-        let (deadline, phase) = (self.deadline * UNIT, SCAN_BEGIN + u64::from(node % 256) * SCAN_STEP);
-        Some(phase + deadline.saturating_sub(phase).next_multiple_of(SCAN))
+        let (deadline, phase) = (self.deadline * UNIT, SCAN_BEGIN + u64::from(node % 256) * SCAN_STEP + slip);
+        let after = (phase % SCAN + SCAN - deadline % SCAN) % SCAN;
+        Some(deadline + after)
     }
 
     /// The node has not answered in time: what is sent again; none if it is given up.
@@ -564,7 +565,7 @@ mod tests {
         assert_eq!(numbers(&destination.acknowledge(&shown, 132, &transport)), [0, 3]);
         // Those that the bitmap has settled are not settled once more.
         assert_eq!(destination.acknowledge(&ack(6, 0, 0), 140, &transport).settled.len(), 3);
-        assert_eq!(destination.expires(1), None);
+        assert_eq!(destination.expires(1, 0), None);
     }
 
     #[test]
@@ -575,7 +576,7 @@ mod tests {
         destination.acknowledge(&ack(0, 0b10, 0), 1001, &transport);
         let mut now = 1001;
         for doubled in [1, 1, 2, 4, 8] {
-            let cycle = destination.expires(0).unwrap();
+            let cycle = destination.expires(0, 0).unwrap();
             // From a deadline on, the sender looks every 4,096 cycles.
             let deadline = (now + doubled * 128) * UNIT;
             assert!((deadline..deadline + 4096).contains(&cycle) && cycle % 4096 == 1024, "{doubled}: {cycle}");

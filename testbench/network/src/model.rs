@@ -341,6 +341,8 @@ pub struct Model {
     windows: BTreeMap<u32, Window>,
     /// When the timers of nodes are over.
     timers: BTreeSet<(u64, u32)>,
+    /// Cycle in which the sender took the last segment.
+    sent_at: u64,
     /// Cycles by which the sender looks at timers later, since it had other work.
     slip: u64,
     /// Frames that were sent again, and timeouts.
@@ -394,6 +396,7 @@ impl Model {
             windows: BTreeMap::new(),
             timers: BTreeSet::new(),
             slip: 0,
+            sent_at: 0,
             repeated: 0,
             timeouts: 0,
             sender_free: 0.0,
@@ -524,7 +527,9 @@ impl Model {
         let (bytes, last) = Self::segment(&put);
         let record = Record::new(put.number, put.bytes, bytes, put.channel);
         let begins = self.through(&put).max(now as f64 + self.parameters.restart);
-        let at = if put.left == 0 { self.of_sender(begins) } else { now };
+        // The sender takes its cycles for each segment, also while the link is slower.
+        let at = if put.left == 0 { self.of_sender(begins) } else { now.max(self.sent_at + SEGMENT_CYCLES as u64) };
+        self.sent_at = at;
         let transport = &self.transport;
         let destination = &mut window(&mut self.windows, put.to, transport).destination;
         let (psn, few) = destination.issue(record, at / UNIT, transport);

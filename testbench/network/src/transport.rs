@@ -23,6 +23,7 @@ const BURST: usize = 16;
 const DOUBLINGS: u32 = 3;
 /// Cycles from one look at a destination's timer to the next, and from one destination to the next; cycle of the first look after reset.
 const SCAN: u64 = 4096;
+/// Cycles from one look at a timer to that at the next destination's.
 pub const SCAN_STEP: u64 = 16;
 const SCAN_BEGIN: u64 = 1024;
 /// A segment, in units of a window.
@@ -287,8 +288,7 @@ impl Destination {
     /// Whether a new frame may be sent.
     pub fn has_room(&self, transport: &Transport) -> bool {
         let Path { credit, lost, .. } = self.path;
-        self.records.len() < PSN_WINDOW as usize
-            && (transport.congestion.is_none() || self.path.room() || (credit && lost == 0))
+        self.records.len() < PSN_WINDOW && (transport.congestion.is_none() || self.path.room() || (credit && lost == 0))
     }
 
     /// A new frame is sent at this time: its number, and whether it is to ask for an acknowledgement because few others would.

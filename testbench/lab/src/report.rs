@@ -209,6 +209,10 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
         progress("a network of eight NICs on 1 and 2 ranks");
         report.enter(scale::TIMES, scale::times());
     }
+    if arguments.wants(scale::INCAST) {
+        progress("an incast of 255 models");
+        report.enter(scale::INCAST, scale::incast());
+    }
     if arguments.wants(hpu::CYCLES) || arguments.wants(hpu::CPI) || arguments.wants(&["hpu.bench"]) {
         progress("the handler processor alone");
         processor(&mut report, &config, arguments.bench.as_deref());
@@ -259,6 +263,10 @@ pub fn report(arguments: &ReportArguments) -> Result<()> {
     });
     for (keys, check) in scale::MODEL_ERRORS {
         on_networks(keys, "models against NICs", &|source| scale::model_error(source, &config, keys[0], check));
+    }
+    for (keys, loss) in scale::LOSSY_ERRORS {
+        let name = format!("models against NICs on cables that lose {loss} of the frames");
+        on_networks(keys, &name, &|source| scale::lossy_error(source, &config, keys, loss));
     }
 
     println!("{}", table(["figure", "value", "how it was measured"], report.rows.clone(), false));

@@ -4,9 +4,9 @@
 //! The first NIC puts, the second one receives; a cable joins them. The cycle of a frame's last beat is the cycle of its first beat at
 //! the other end, less the cable, so nothing inside a NIC is looked at.
 
-use crate::endpoint::{Endpoint, Frame, Report};
+use crate::endpoint::{digest_with, Endpoint, Frame, Report, EMPTY_DIGEST};
 use crate::engine::{Network, Physics, Ranks};
-use crate::model::{Line, Lines, Model, Parameters, PassOn, PostTimes, ACK_BYTES};
+use crate::model::{self, Line, Lines, Model, Parameters, PassOn, PostTimes, ACK_BYTES};
 use crate::motif::{Motif, Post, Put, Seen, Task};
 use crate::programs::{Pattern, ACK_EVERY};
 use crate::rtl::{Rtl, Setting};
@@ -17,6 +17,7 @@ use spindle_contract::params::{Config, BEAT_BYTES, SEGMENT_BYTES};
 use spindle_contract::wire::{spindle, HEADER_BYTES};
 use spindle_harness::Source;
 use spindle_sim::Arrival;
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 use std::sync::{Arc, Mutex};
 
@@ -114,6 +115,94 @@ impl Endpoint for Tap {
     fn finish(&mut self) -> Result<()> {
         self.endpoint.finish()
     }
+}
+
+/// Which frames are lost: drawn by source, destination, and number among the acknowledgements, or sequence number and how often it was
+/// sent, so that NICs and models lose the same ones though they send in other cycles.
+#[derive(Clone, Copy)]
+struct Losses {
+    /// Share of the frames on each of the two cables to another node.
+    share: f64,
+    seed: u64,
+}
+
+impl Losses {
+    /// A number from 0 to 1 for a frame.
+    fn draw(&self, name: [u32; 4]) -> f64 {
+        // Of FNV the last byte reaches no high bit, so it stands for nothing.
+        let bytes = name.iter().flat_map(|word| word.to_be_bytes()).chain(self.seed.to_be_bytes()).chain([0; 8]);
+        let digest = digest_with(EMPTY_DIGEST, &bytes.collect::<Vec<u8>>());
+        (digest >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// An endpoint of which some frames are lost.
+struct Losing<E> {
+    endpoint: E,
+    node: u32,
+    losses: Losses,
+    /// Sequence number of a frame; none of an acknowledgement.
+    psn: fn(&Frame) -> Option<u32>,
+    acks: BTreeMap<u32, u32>,
+    sent: BTreeMap<(u32, u32), u32>,
+}
+
+impl<E: Endpoint> Losing<E> {
+    fn new(endpoint: E, node: u32, losses: Losses, psn: fn(&Frame) -> Option<u32>) -> Self {
+        Losing { endpoint, node, losses, psn, acks: BTreeMap::new(), sent: BTreeMap::new() }
+    }
+
+    fn loses(&mut self, frame: &Frame) -> bool {
+        let Some(to) = frame.peer else { return false };
+        let name = match (self.psn)(frame) {
+            None => {
+                let number = self.acks.entry(to).or_default();
+                *number += 1;
+                [self.node, to, u32::MAX, *number]
+            }
+            Some(psn) => {
+                let times = self.sent.entry((to, psn)).or_default();
+                *times += 1;
+                [self.node, to, psn, *times]
+            }
+        };
+        let share = self.losses.share;
+        self.losses.draw(name) < 2.0 * share - share * share
+    }
+}
+
+impl<E: Endpoint> Endpoint for Losing<E> {
+    fn step(&mut self, until: u64) -> Result<u64> {
+        self.endpoint.step(until)
+    }
+
+    fn inject(&mut self, frame: Frame) -> Result<()> {
+        self.endpoint.inject(frame)
+    }
+
+    fn take(&mut self) -> Option<Frame> {
+        loop {
+            let frame = self.endpoint.take()?;
+            if !self.loses(&frame) {
+                return Some(frame);
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        self.endpoint.report()
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.endpoint.finish()
+    }
+}
+
+/// Sequence number of a frame of a NIC; none of an acknowledgement.
+fn nic_psn(frame: &Frame) -> Option<u32> {
+    const PSN: usize = spindle::START + spindle::PSN;
+    let psn = frame.bytes.get(PSN..).and_then(|rest| rest.first_chunk()).map(|psn| u32::from_be_bytes(*psn));
+    psn.filter(|_| frame.length != ACK_BYTES)
 }
 
 /// What the host of a node has seen, and the frames that its NIC has sent.
@@ -588,18 +677,87 @@ pub fn worst(
     Ok((farthest.context("no motif")?, count))
 }
 
+/// Cycles from the start of a motif, or of its last part, to the last record.
+fn cycles(motif: &Motif, reports: &[Report]) -> u64 {
+    reports.iter().map(|report| report.values[1]).max().unwrap_or(0) - motif.start - motif.last_part()
+}
+
+/// The reports of models with a motif.
+fn run_models(motif: &Motif, parameters: &Parameters, physics: Physics) -> Result<Vec<Report>> {
+    let parameters = Arc::new(parameters.clone());
+    let transport = motif.transport(physics.loss > 0.0 || physics.corruption > 0.0);
+    run(motif, &star(motif), physics, |node| Ok(Box::new(Model::new(node, motif, parameters.clone(), transport))))
+}
+
 /// Compares models with NICs on one switch.
 ///
 /// # Errors
 /// As of [`measure`].
 pub fn compare(source: &Source, config: &Config, parameters: &Parameters, motif: &Motif) -> Result<Compared> {
-    let shape = star(motif);
-    let begin = motif.start + motif.last_part();
-    let cycles = |reports: &[Report]| reports.iter().map(|report| report.values[1]).max().unwrap_or(0) - begin;
-    let (nics, _) = run_nics(source, config, motif, &shape, physics())?;
+    let (nics, _) = run_nics(source, config, motif, &star(motif), physics())?;
+    let models = run_models(motif, parameters, physics())?;
+    let [nics, models] = [nics, models].map(|reports| cycles(motif, &reports));
+    Ok(Compared { nodes: motif.nodes(), what: motif.to_string(), nics, models })
+}
+
+/// Motifs for so many nodes on which models are compared with NICs while cables lose frames.
+pub fn lossy_motifs(nodes: usize, config: &Config) -> Vec<Motif> {
+    let of = |pattern, messages, bytes| Motif::new(pattern, nodes, messages, bytes, Post::Ring, config);
+    let mut all = vec![
+        of(Pattern::PingPong, 4, 16_384),
+        of(Pattern::Ring, 48, 256),
+        of(Pattern::Ring, 2, 65_536),
+        of(Pattern::Incast, 1, 32_768),
+    ];
+    all.extend(
+        [Check::Halo, Check::Sweep, Check::Allreduce].iter().flat_map(|check| motifs(*check, nodes, config, true)),
+    );
+    all
+}
+
+/// Compares models with NICs on one switch whose cables lose this share of the frames, by the means over seeds. Both lose the same frames,
+/// as long as they send the same ones.
+///
+/// # Errors
+/// As of [`measure`].
+pub fn compare_at_loss(
+    source: &Source,
+    config: &Config,
+    parameters: &Parameters,
+    motif: &Motif,
+    loss: f64,
+    seeds: u64,
+) -> Result<Compared> {
+    let shared = Arc::new(motif.clone());
     let parameters = Arc::new(parameters.clone());
-    let model = |node: u32| -> Result<Box<dyn Endpoint>> { Ok(Box::new(Model::new(node, motif, parameters.clone()))) };
-    let models = run(motif, &shape, physics(), model)?;
-    let what = motif.to_string();
-    Ok(Compared { nodes: motif.nodes(), what, nics: cycles(&nics), models: cycles(&models) })
+    let setting = Setting {
+        config: *config,
+        source: source.clone(),
+        nodes: motif.nodes(),
+        host_latency: (HOST_LATENCY, HOST_LATENCY),
+        wave: None,
+        fates: None,
+        noise: None,
+    };
+    let (mut nics, mut models) = (0, 0);
+    for seed in 1..=seeds {
+        let losses = Losses { share: loss, seed };
+        let seen = motif.seen();
+        let nic = |node: u32| -> Result<Box<dyn Endpoint>> {
+            let nic = Rtl::new(node as usize, &setting, shared.program(&seen))?;
+            Ok(Box::new(Losing::new(nic, node, losses, nic_psn)))
+        };
+        let of_nics = cycles(motif, &run(motif, &star(motif), physics(), nic)?);
+        let transport = motif.transport(true);
+        let model = |node: u32| -> Result<Box<dyn Endpoint>> {
+            let model = Model::new(node, motif, parameters.clone(), transport);
+            Ok(Box::new(Losing::new(model, node, losses, model::psn)))
+        };
+        let of_models = cycles(motif, &run(motif, &star(motif), physics(), model)?);
+        log::debug!("{motif} on {} nodes, loss {loss}, seed {seed}: {of_nics}, {of_models}", motif.nodes());
+        nics += of_nics;
+        models += of_models;
+    }
+    let mean = |sum: u64| sum.checked_div(seeds).unwrap_or(0);
+    Ok(Compared { nodes: motif.nodes(), what: motif.to_string(), nics: mean(nics), models: mean(models) })
 }

@@ -53,4 +53,5 @@ pub mod served;
 pub mod stand_in;
 pub mod study;
 pub mod topology;
+pub mod transport;
 pub mod workload;

@@ -4,21 +4,20 @@
 //! |---|---|
 //! | host | does its tasks one after another, and sees records in the cycle of their visibility, unless it works just then |
 //! | command queue | puts wait in their order, any number of them |
-//! | sender | a put or an acknowledgement at a time; at most 64 puts and, to a node, 1,024 frames that are not acknowledged |
+//! | sender | a put or an acknowledgement at a time; at most 64 puts and, to a node, 1,024 frames that are not acknowledged, and no more than its congestion window; frames that do not come are [sent again](crate::transport) |
 //! | link | one output for frames of puts, of 1,408 bytes of payload at most, and for acknowledgements; a beat a cycle |
 //! | receiver | one input, a beat a cycle; a record when all frames of a message have come, some time after the last one |
 //! | responder | one acknowledgement at a time; one for all that a node has sent and that is placed by then |
 //!
-//! Absent: loss. No frame is sent again, so a run in which a frame is lost does not end. Not modelled either: refusals, tables that are
-//! full, gets. Of handlers there is one that passes messages of one frame on.
+//! Not modelled: refusals, tables that are full, gets. Of handlers there is one that passes messages of one frame on.
 
-use crate::endpoint::{Endpoint, Frame, Log, Port, Report, VALUES};
+use crate::endpoint::{digest_with, Endpoint, Frame, Log, Port, Report, EMPTY_DIGEST, VALUES};
 use crate::motif::{Channel, Motif, Need, Post, Schedule, Task};
-use crate::programs::ACK_EVERY;
-use anyhow::{Context, Result};
+use crate::transport::{Ack, Destination, Record, Source, Todo, Transport, SCAN_STEP, UNIT};
+use anyhow::{bail, Context, Result};
 use serde::{Deserialize, Serialize};
 use spindle_contract::params::SEGMENT_BYTES;
-use spindle_contract::wire::{HEADER_BYTES, PSN_WINDOW};
+use spindle_contract::wire::HEADER_BYTES;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -29,11 +28,24 @@ const MOST_PUTS: usize = 64;
 const BETWEEN: usize = 36;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
 const OWN: usize = 24;
-/// A segment of a put, the last one, which is acknowledged, and an acknowledgement; with the channel from bit 8 on.
+/// A segment of a put, one that asks for an acknowledgement, as the last one does, and an acknowledgement; with the channel from bit 8
+/// on, and a bit of segments whose marks are counted.
 const SEGMENT: u32 = 0;
-const LAST: u32 = 1;
+const ASKS: u32 = 1;
 const ACK: u32 = 2;
 const CHANNEL: u32 = 8;
+const COUNTS_MARKS: u32 = 1 << 16;
+/// Cycles of the sender: for an acknowledgement more with congestion windows; for a segment; for a record that is looked at and sent again.
+const WINDOW_CYCLES: f64 = 2.0;
+const SEGMENT_CYCLES: f64 = 7.0;
+const AGAIN_CYCLES: f64 = 5.0;
+/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that it frees and a put that it ends
+/// (docs/transport.md).
+const ACK_CYCLES: u64 = 6;
+const RECORD_CYCLES: u64 = 2;
+const END_CYCLES: u64 = 2;
+/// Cycles that an acknowledgement takes from its first beat to the sender; a timer is in the sender.
+const INGRESS_CYCLES: f64 = 20.0;
 /// Bytes of an acknowledgement on the wire.
 pub const ACK_BYTES: u32 = HEADER_BYTES as u32;
 
@@ -243,33 +255,49 @@ struct Segment {
     words: [u32; OWN / 4],
 }
 
-/// What the sender has on its way to a node.
+/// A put that is under way.
 #[derive(Default)]
+struct Open {
+    /// Frames that have left and are not known to have come.
+    frames: u32,
+    /// All frames have left.
+    issued: bool,
+}
+
+/// What the sender has on its way to a node.
 struct Window {
-    sent: u32,
-    acknowledged: u32,
-    /// Numbers of frames with which puts end, and the puts' tasks.
-    ends: VecDeque<(u32, u32)>,
+    destination: Destination,
+    /// Cycle in which the NIC finds that the node has not answered in time, if it does not answer before.
+    expires: Option<u64>,
 }
 
 /// What has come from a node.
 #[derive(Default)]
-struct Source {
-    /// Frames that have been acknowledged.
-    acknowledged: u32,
-    /// Frames that have not: the cycle from which on an acknowledgement may cover each, and whether it wants one.
-    pending: VecDeque<(u64, bool)>,
-    /// Frames that have come with all before them, and the cycle from which on an acknowledgement may cover these.
-    complete: u32,
-    covered: u64,
-    /// Those that have come before others: by number, as `pending`.
-    early: BTreeMap<u32, (u64, bool)>,
+struct Peer {
+    numbers: Source,
     /// An acknowledgement is due.
     queued: bool,
     /// Bytes of messages that are not complete, by number.
     messages: BTreeMap<u32, u32>,
     /// Messages that are complete, by channel, where handlers pass messages on.
     complete_messages: BTreeMap<Channel, u32>,
+}
+
+/// The window of a node.
+fn window<'a>(windows: &'a mut BTreeMap<u32, Window>, node: u32, transport: &Transport) -> &'a mut Window {
+    windows.entry(node).or_insert_with(|| Window { destination: Destination::new(transport), expires: None })
+}
+
+/// The check of a model's own header.
+fn check(bytes: &[u8]) -> [u8; 4] {
+    (digest_with(EMPTY_DIGEST, bytes) as u32).to_le_bytes()
+}
+
+/// Sequence number of a model's frame; none of an acknowledgement.
+pub fn psn(frame: &Frame) -> Option<u32> {
+    let (words, _) = frame.bytes.as_chunks::<4>();
+    let psn = words.get(OWN / 4 - 1).map(|psn| u32::from_le_bytes(*psn));
+    psn.filter(|_| frame.length != ACK_BYTES)
 }
 
 /// The tasks of handlers, by the message that each passes on.
@@ -290,6 +318,7 @@ pub struct Model {
     first: u32,
     post: Post,
     parameters: Arc<Parameters>,
+    transport: Transport,
     start: u64,
     expected: usize,
     port: Port,
@@ -309,8 +338,18 @@ pub struct Model {
     last_record: u64,
     // The sender.
     puts: VecDeque<Put>,
-    under_way: usize,
+    /// Puts under way, by their tasks.
+    under_way: BTreeMap<u32, Open>,
     windows: BTreeMap<u32, Window>,
+    /// When the timers of nodes are over.
+    timers: BTreeSet<(u64, u32)>,
+    /// Cycle in which the sender took the last segment.
+    sent_at: u64,
+    /// Cycles by which the sender looks at timers later, since it had other work.
+    slip: u64,
+    /// Frames that were sent again, and timeouts.
+    repeated: u64,
+    timeouts: u64,
     /// When the sender is free, as the cycle of the last beat of a frame that it then begins.
     sender_free: f64,
     /// Frames between sender and link.
@@ -322,7 +361,7 @@ pub struct Model {
     /// Cycle from which on the link is free.
     link_free: u64,
     // The receiver.
-    sources: BTreeMap<u32, Source>,
+    sources: BTreeMap<u32, Peer>,
     /// Cycle from which on the next beat of a frame can enter.
     port_free: u64,
     /// Cycle in which the receiver is through with all messages that have come.
@@ -333,14 +372,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a node.
-    pub fn new(node: u32, motif: &Motif, parameters: Arc<Parameters>) -> Self {
+    /// The model of a node that sends by these rules.
+    pub fn new(node: u32, motif: &Motif, parameters: Arc<Parameters>, transport: Transport) -> Self {
         let tasks = motif.tasks(node as usize);
         Model {
             node,
             first: 0,
             post: motif.post,
             parameters,
+            transport,
             start: motif.start,
             expected: motif.gets(node as usize),
             port: Port::default(),
@@ -355,8 +395,13 @@ impl Model {
             came: 0,
             last_record: 0,
             puts: VecDeque::new(),
-            under_way: 0,
+            under_way: BTreeMap::new(),
             windows: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            slip: 0,
+            sent_at: 0,
+            repeated: 0,
+            timeouts: 0,
             sender_free: 0.0,
             between: VecDeque::new(),
             data_last: None,
@@ -466,7 +511,7 @@ impl Model {
 
     /// The next cycle in which the sender takes a frame of a put, if no acknowledgement comes before.
     fn sender_next(&self) -> u64 {
-        let full = self.between.len() == BETWEEN;
+        let full = self.between.len() >= BETWEEN;
         let Some(put) = self.puts.front().filter(|_| !self.held && !full) else { return u64::MAX };
         // The frames of one put follow each other faster than the link takes them.
         let first = put.left == 0;
@@ -479,32 +524,111 @@ impl Model {
 
     fn sender(&mut self, now: u64) {
         let Some(put) = self.puts.front().copied() else { return };
-        let window = self.windows.entry(put.to).or_default();
-        let under_way = window.sent - window.acknowledged;
-        let open = under_way < PSN_WINDOW as u32 && !(put.fence && put.left == 0 && under_way > 0);
-        if !open || (put.left == 0 && self.under_way == MOST_PUTS) {
+        let transport = &self.transport;
+        let destination = &mut window(&mut self.windows, put.to, transport).destination;
+        let waits = put.fence && put.left == 0 && destination.under_way() > 0;
+        let open = destination.has_room(transport) && !waits;
+        if !open || (put.left == 0 && self.under_way.len() == MOST_PUTS) {
             self.held = true;
             return;
         }
         let (bytes, last) = Self::segment(&put);
-        let psn = window.sent;
-        window.sent += 1;
-        if last {
-            window.ends.push_back((window.sent, put.number));
-        }
+        let record = Record::new(put.number, put.bytes, bytes, put.channel);
+        let begins = self.through(&put).max(now as f64 + self.parameters.restart);
+        // The sender takes its cycles for each segment, also while the link is slower.
+        let at = if put.left == 0 { self.of_sender(begins) } else { now.max(self.sent_at + SEGMENT_CYCLES as u64) };
+        self.sent_at = at;
+        let transport = &self.transport;
+        let destination = &mut window(&mut self.windows, put.to, transport).destination;
+        let (psn, few) = destination.issue(record, at / UNIT, transport);
+        let of_put = self.under_way.entry(put.number).or_default();
+        of_put.frames += 1;
+        of_put.issued = last;
         let mut ready = 0;
         if put.left == 0 {
-            self.under_way += 1;
-            self.sender_free = self.through(&put).max(now as f64 + self.parameters.restart);
+            self.sender_free = begins;
             ready = self.sender_free.round() as u64;
+        } else if self.transport.congestion.is_some() {
+            // It may have waited for the window.
+            self.sender_free = (self.sender_free + SEGMENT_CYCLES).max(now as f64 + self.parameters.restart);
+            ready = self.leaves(bytes);
         }
-        let kind = if last { LAST } else { SEGMENT } | u32::from(put.channel) << CHANNEL;
-        let words = [self.node, kind, put.number, bytes, put.bytes, psn];
-        self.between.push_back(Segment { to: put.to, bytes, ready, words });
+        self.between.push_back(self.frame(put.to, psn, &record, last || few, ready));
+        self.time(put.to);
         match last {
             true => drop(self.puts.pop_front()),
             false => self.puts[0].left += bytes,
         }
+    }
+
+    /// Cycle in which the sender does what has a frame's last beat leave in cycle `leaves`.
+    fn of_sender(&self, leaves: f64) -> u64 {
+        (leaves - self.parameters.restart + INGRESS_CYCLES).max(0.0) as u64
+    }
+
+    /// Cycle of the last beat of a frame whose bytes are fetched now.
+    fn leaves(&self, bytes: u32) -> u64 {
+        (self.sender_free + self.parameters.ring.first.one.each * f64::from(bytes)).round() as u64
+    }
+
+    /// A frame of a put for the link.
+    fn frame(&self, to: u32, psn: u32, record: &Record, asks: bool, ready: u64) -> Segment {
+        let kind = if asks { ASKS } else { SEGMENT } | u32::from(record.channel) << CHANNEL;
+        let counts = if self.transport.congestion.is_some() { COUNTS_MARKS } else { 0 };
+        let bytes = u32::from(record.bytes);
+        let words = [self.node, kind | counts, record.put, bytes, record.message, psn];
+        Segment { to, bytes, ready, words }
+    }
+
+    /// Sets the timer of a node anew.
+    fn time(&mut self, node: u32) {
+        let Some(window) = self.windows.get_mut(&node) else { return };
+        let expires = window.destination.expires(node, self.slip);
+        if expires == window.expires {
+            return;
+        }
+        if let Some(before) = window.expires {
+            self.timers.remove(&(before, node));
+        }
+        if let Some(expires) = expires {
+            self.timers.insert((expires, node));
+        }
+        window.expires = expires;
+    }
+
+    /// Puts frames before the link that are sent again.
+    fn again(&mut self, to: u32, again: &[(u32, Record)]) {
+        self.repeated += again.len() as u64;
+        for (psn, record) in again {
+            self.sender_free += AGAIN_CYCLES;
+            let ready = self.leaves(record.bytes.into());
+            self.between.push_back(self.frame(to, *psn, record, true, ready));
+        }
+    }
+
+    /// A node has not answered in time.
+    fn expire(&mut self, now: u64) -> Result<()> {
+        let Some((_, to)) = self.timers.first().copied() else { return Ok(()) };
+        let Some(window) = self.windows.get_mut(&to) else { return Ok(()) };
+        // The sender may have had other work since the timer was set.
+        let expires = window.destination.expires(to, self.slip);
+        if expires.is_some_and(|cycle| cycle > now) {
+            self.time(to);
+            return Ok(());
+        }
+        let Some(Todo { again, .. }) = window.destination.expire(now / UNIT, &self.transport) else {
+            bail!(
+                "node {} has sent to node {to} again after {} timeouts in a row, and gives it up; give cables less loss, or outputs more \
+                 room",
+                self.node,
+                self.transport.retries
+            );
+        };
+        self.timeouts += 1;
+        self.sender_free = self.sender_free.max(now as f64 + self.parameters.restart - INGRESS_CYCLES);
+        self.again(to, &again);
+        self.time(to);
+        Ok(())
     }
 
     /// Cycle of the first beat of the next frame of a put on the link.
@@ -523,7 +647,10 @@ impl Model {
     fn leave(&mut self, now: u64, to: u32, length: u32, words: [u32; OWN / 4]) -> u64 {
         let last = now.max(self.link_free) + self.parameters.beats(length) - 1;
         self.link_free = last + 1;
-        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        if self.transport.selective {
+            bytes.extend(check(&bytes));
+        }
         let flow = self.node ^ to << 16;
         self.port.send(Frame { cycle: last, peer: Some(self.first + to), flow, length, bytes, marked: false, hops: 0 });
         last
@@ -538,27 +665,57 @@ impl Model {
 
     fn ack(&mut self, now: u64) {
         let Some((_, to)) = self.due.pop_first() else { return };
-        let source = self.sources.entry(to).or_default();
-        let covers = now + self.parameters.beats(ACK_BYTES) - 1;
-        while source.pending.front().is_some_and(|(from, _)| *from <= covers) {
-            source.pending.pop_front();
-            source.acknowledged += 1;
-        }
-        source.queued = false;
-        let words = [self.node, ACK, source.acknowledged, 0, 0, 0];
+        let peer = self.sources.entry(to).or_default();
+        peer.queued = false;
+        let Ack { expected, bitmap, marks } = peer.numbers.ack(now + self.parameters.beats(ACK_BYTES) - 1);
+        let words = [self.node, ACK, expected, bitmap as u32, (bitmap >> 32) as u32, marks.into()];
         self.ack_last = Some(self.leave(now, to, ACK_BYTES, words));
         self.want_ack(to);
     }
 
     /// Has an acknowledgement sent to a node if one is wanted.
     fn want_ack(&mut self, to: u32) {
-        let source = self.sources.entry(to).or_default();
-        let wanted =
-            source.pending.iter().enumerate().find(|(i, (_, wants))| *wants || i + 1 == usize::from(ACK_EVERY));
-        if let (Some((_, (at, _))), false) = (wanted, source.queued) {
-            source.queued = true;
-            self.due.insert((*at, to));
+        let peer = self.sources.entry(to).or_default();
+        if peer.queued {
+            return;
         }
+        if let Some(at) = peer.numbers.wants() {
+            peer.queued = true;
+            self.due.insert((at, to));
+        }
+    }
+
+    /// An acknowledgement of a node has come, with its first beat in this cycle.
+    fn acknowledged(&mut self, from: u32, ack: &Ack, cycle: u64) {
+        let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
+        let at = self.of_sender(begins);
+        let window = window(&mut self.windows, from, &self.transport);
+        let Todo { freed, settled, again } = window.destination.acknowledge(ack, at / UNIT, &self.transport);
+        let mut cost = self.parameters.ack_cost.at(freed);
+        let mut ends = 0;
+        for task in settled {
+            let Some(put) = self.under_way.get_mut(&task) else { continue };
+            put.frames -= 1;
+            if put.frames > 0 || !put.issued {
+                continue;
+            }
+            self.under_way.remove(&task);
+            ends += 1;
+            if self.schedule.waits_for_ack(task) {
+                let seen = cycle + self.parameters.over.round() as u64;
+                self.visible.push(Reverse((seen, Sight::Acked(task))));
+            }
+        }
+        // Timers wait for the work on an acknowledgement, and one look at a time is kept.
+        let busy = ACK_CYCLES + RECORD_CYCLES * u64::from(freed) + END_CYCLES * ends;
+        self.slip += busy.saturating_sub(SCAN_STEP);
+        if self.transport.congestion.is_some() {
+            cost += WINDOW_CYCLES;
+        }
+        self.sender_free = begins + cost;
+        self.again(from, &again);
+        self.time(from);
+        self.held = false;
     }
 
     fn receive(&mut self, frame: &Frame) {
@@ -566,39 +723,31 @@ impl Model {
         // Its beats enter after those of the frame before it.
         let cycle = frame.cycle.max(self.port_free);
         self.port_free = cycle + self.parameters.beats(frame.length);
-        let (words, _) = frame.bytes.as_chunks::<4>();
+        let Some((own, rest)) = frame.bytes.split_first_chunk::<OWN>() else { return };
+        // A frame that a cable has changed is lost.
+        if self.transport.selective && *rest != check(own) {
+            return;
+        }
+        let (words, _) = own.as_chunks::<4>();
         let Ok([from, kind, number, bytes, message, psn]) = <[[u8; 4]; OWN / 4]>::try_from(words) else { return };
         let [from, kind, number, bytes, message, psn] =
             [from, kind, number, bytes, message, psn].map(u32::from_le_bytes);
         if kind == ACK {
-            let window = self.windows.entry(from).or_default();
-            let frames = number.saturating_sub(window.acknowledged);
-            window.acknowledged = window.acknowledged.max(number);
-            while let Some((_, task)) = window.ends.pop_front_if(|(end, _)| *end <= window.acknowledged) {
-                self.under_way -= 1;
-                if self.schedule.waits_for_ack(task) {
-                    let seen = cycle + self.parameters.over.round() as u64;
-                    self.visible.push(Reverse((seen, Sight::Acked(task))));
-                }
-            }
-            let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
-            self.sender_free = begins + self.parameters.ack_cost.at(frames);
-            self.held = false;
+            let ack = Ack { expected: number, bitmap: u64::from(bytes) | u64::from(message) << 32, marks: psn as u8 };
+            self.acknowledged(from, &ack, cycle);
             return;
         }
-        let source = self.sources.entry(from).or_default();
-        let got = source.messages.entry(number).or_default();
-        *got += bytes;
+        let peer = self.sources.entry(from).or_default();
         let covered = cycle + self.parameters.ack.of(message).at(bytes).round() as u64;
-        source.early.insert(psn, (covered, kind & 0xFF == LAST));
-        // Paths differ, so frames overtake each other; an acknowledgement covers all up to the first one that is missing.
-        while let Some((covered, wants)) = source.early.remove(&source.complete) {
-            source.complete += 1;
-            source.covered = source.covered.max(covered);
-            source.pending.push_back((source.covered, wants));
+        let marked = frame.marked && kind & COUNTS_MARKS != 0;
+        if !peer.numbers.comes(psn, covered, kind & 0xFF == ASKS, marked, &self.transport) {
+            self.want_ack(from);
+            return;
         }
+        let got = peer.messages.entry(number).or_default();
+        *got += bytes;
         if *got == message {
-            source.messages.remove(&number);
+            peer.messages.remove(&number);
             let Parameters { record, message_gap, message_room, .. } = &*self.parameters;
             self.messages_done = self.messages_done.max(cycle as f64) + message_gap;
             let late = (self.messages_done - cycle as f64 - message_gap * message_room).max(0.0);
@@ -615,7 +764,8 @@ impl Model {
     /// The next cycle in which it does something.
     fn next(&self) -> u64 {
         let comes = self.port.comes();
-        comes.min(self.host_next()).min(self.sender_next()).min(self.ack_next()).min(self.link_next())
+        let expires = self.timers.first().map_or(u64::MAX, |(cycle, _)| *cycle);
+        comes.min(self.host_next()).min(self.sender_next()).min(self.ack_next()).min(self.link_next()).min(expires)
     }
 }
 
@@ -635,6 +785,9 @@ impl Endpoint for Model {
             }
             if self.ack_next() <= at {
                 self.ack(at);
+            }
+            if self.timers.first().is_some_and(|(cycle, _)| *cycle <= at) {
+                self.expire(at)?;
             }
             if self.sender_next() <= at {
                 self.sender(at);
@@ -658,7 +811,7 @@ impl Endpoint for Model {
     fn report(&self) -> Report {
         let all = self.came == self.expected && self.schedule.is_over() && self.working.is_none() && self.handled == 0;
         let mut values = [0; VALUES];
-        values[..2].copy_from_slice(&[self.came as u64, self.last_record]);
+        values.copy_from_slice(&[self.came as u64, self.last_record, self.repeated, self.timeouts]);
         self.log.report(all.then_some(self.host_free.max(self.last_record)), values)
     }
 }

@@ -1,12 +1,17 @@
 //! Motifs: what hosts do and send, as lists of tasks that wait for messages. The same list drives a Verilated NIC's host and a model of
 //! both, so that the times of the two can be compared.
 
-use crate::programs::{collect, data, set_up, window_address, Awaited, Pattern, CLEARED, KEY, PROCESS, SETTLED};
+use crate::programs::{
+    collect, data, obey_marks, set_up, window_address, Awaited, Pattern, CLEARED, KEY, PROCESS, SETTLED,
+};
 use crate::rtl::{self, Host, Program};
+use crate::transport::Transport;
 use crate::workload::Workload;
 use anyhow::{bail, ensure, Context, Result};
 use serde::Deserialize;
+use spindle::congestion::Congestion;
 use spindle::events::EventKind;
+use spindle::reliable::Reliability;
 use spindle::rule_table::{Action, Delivery, Message};
 use spindle::{ContextOptions, HostMemory, Kind, Target};
 use spindle_contract::params::{Config, SEGMENT_BYTES};
@@ -153,6 +158,10 @@ pub struct Motif {
     gets: Vec<u32>,
     /// Hosts look for acknowledgements though no task waits for one.
     pub watched: bool,
+    /// How the NICs obey marks, if they do.
+    pub congestion: Option<Congestion>,
+    /// Times after which NICs send again; none: those of [`programs`](crate::programs).
+    pub reliability: Option<Reliability>,
 }
 
 /// What a host with its NIC saw.
@@ -217,7 +226,8 @@ impl Motif {
     }
 
     fn from(from: From, nodes: usize, post: Post, config: &Config) -> Motif {
-        let mut motif = Motif { from, post, start: 0, gets: vec![0; nodes], watched: false };
+        let mut motif =
+            Motif { from, post, start: 0, gets: vec![0; nodes], watched: false, congestion: None, reliability: None };
         for node in 0..nodes {
             let puts: Vec<u32> = motif.tasks(node).iter().filter_map(|task| Some(task.put?.to)).collect();
             puts.into_iter().for_each(|to| motif.gets[to as usize] += 1);
@@ -292,6 +302,11 @@ impl Motif {
         (0..self.nodes()).map(last).max().unwrap_or(0)
     }
 
+    /// How models send. `lossy`: cables lose or change frames.
+    pub fn transport(&self, lossy: bool) -> Transport {
+        Transport::new(self.congestion, self.reliability, lossy)
+    }
+
     /// What the hosts are to note.
     pub fn seen(&self) -> AllSeen {
         Arc::new(Mutex::new(vec![Seen::default(); self.nodes()]))
@@ -322,6 +337,10 @@ impl Motif {
             true => pass_on(host, &tasks)?,
         };
         set_up(&mut host.device, host.number, host.nodes, action)?;
+        obey_marks(&mut host.device, self.congestion)?;
+        if self.reliability.is_some() {
+            host.device.set_reliability(self.reliability)?;
+        }
         let mut waiting = Vec::new();
         let mut channels = BTreeMap::new();
         for (from, k, put) in self.expected(host.number) {

@@ -1,7 +1,7 @@
 //! Plots of collected studies: the last axis across, a line for each value of the first one, and a panel for each choice of the others.
 
 use crate::cases::{by_number, Collected};
-use anyhow::{ensure, Result};
+use anyhow::{bail, Result};
 use plotters::coord::combinators::IntoLogRange;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::coord::Shift;
@@ -23,18 +23,21 @@ struct Panel<'a> {
 /// The plot as SVG: ratios, or cycles where the study compares nothing.
 ///
 /// # Errors
-/// There is no case, or the study has fewer than two axes.
+/// There is no case.
 pub fn draw(collected: &Collected) -> Result<String> {
     let axes: Vec<&String> = collected.cases.iter().take(1).flat_map(|row| row.case.settings.keys()).collect();
-    ensure!(axes.len() >= 2, "{} has {} axes; a plot wants two at least", collected.study, axes.len());
-    let (first, across, others) = (axes[0], axes[axes.len() - 1], &axes[1..axes.len() - 1]);
+    let (first, others, across) = match &axes[..] {
+        [] => bail!("{} has no case to draw", collected.study),
+        [across] => (None, &[][..], *across),
+        [first, others @ .., across] => (Some(first.as_str()), others, *across),
+    };
     let values = |axis: &str| -> Vec<&str> {
         let mut all: Vec<&str> = collected.cases.iter().map(|row| row.case.settings[axis].as_str()).collect();
         all.sort_unstable_by(|a, b| by_number(a, b));
         all.dedup();
         all
     };
-    let (names, places) = (values(first), values(across));
+    let (names, places) = (first.map_or(vec![""], values), values(across));
     let compares = collected.cases.iter().all(|row| row.ratio.is_some());
     let mut titles: Vec<Vec<&str>> = vec![vec![]];
     for axis in others {
@@ -99,7 +102,7 @@ pub fn draw(collected: &Collected) -> Result<String> {
 /// The points of a line: the place of each value across, and its ratio or its cycles.
 fn line(
     collected: &Collected,
-    (first, name): (&str, &str),
+    (first, name): (Option<&str>, &str),
     (others, chosen): (&[&String], &[&str]),
     (across, places): (&str, &[&str]),
 ) -> Vec<(i32, f64)> {
@@ -107,7 +110,7 @@ fn line(
     for (at, place) in places.iter().enumerate() {
         let found = collected.cases.iter().find(|row| {
             let settings = &row.case.settings;
-            settings[first] == name
+            first.is_none_or(|first| settings[first] == name)
                 && settings[across] == **place
                 && others.iter().zip(chosen).all(|(axis, value)| settings[*axis] == **value)
         });

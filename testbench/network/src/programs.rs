@@ -27,6 +27,16 @@ pub(crate) const KEY: u32 = 0x5EED;
 /// Paths of one network differ by little; a lost segment is sent again soon.
 const RELIABILITY: Reliability = Reliability { timeout: 128, hole_time: 16, retries: 15, incarnation: 0 };
 
+/// The times of NICs that obey marks, or do not.
+pub(crate) fn reliability(congestion: Option<Congestion>) -> Reliability {
+    match congestion {
+        // A round trip through a full output is longer than the time of the others: what was sent again is not to be sent a third time
+        // before its acknowledgement can be there.
+        Some(_) => Reliability { hole_time: 2 * RELIABILITY.hole_time, ..RELIABILITY },
+        None => RELIABILITY,
+    }
+}
+
 /// Who sends to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -106,13 +116,8 @@ impl Puts {
 
     fn run(&self, host: &mut Host) -> Result<[u64; VALUES]> {
         set_up(&mut host.device, host.number, host.nodes, Action::Mailbox)?;
-        host.device.set_congestion_control(self.congestion)?;
         host.device.set_put_turns(self.turns)?;
-        if self.congestion.is_some() {
-            // A round trip through a full output is longer than the time of the others: what was sent again is not to be sent a third
-            // time before its acknowledgement can be there.
-            host.device.set_reliability(Some(Reliability { hole_time: 2 * RELIABILITY.hole_time, ..RELIABILITY }))?;
-        }
+        obey_marks(&mut host.device, self.congestion)?;
         let mut waiting = Vec::new();
         for (from, k) in self.expected(host.number, host.nodes) {
             let window = host.device.init_window(PROCESS, window_address(from, k), KEY, self.bytes as u32)?;
@@ -219,6 +224,18 @@ pub fn set_up<B: Bar, M: HostMemory>(
     device.set_responses(Some(Responses { ack_every: ACK_EVERY, ..Responses::default() }))?;
     device.set_reliability(Some(RELIABILITY))?;
     device.add_rule(&"spindle".parse()?, action)?;
+    Ok(())
+}
+
+/// Has a NIC that sends reliably obey marks, with the times of those that do; none: it does not.
+///
+/// # Errors
+/// The NIC refuses.
+pub fn obey_marks<B: Bar, M: HostMemory>(device: &mut Device<B, M>, congestion: Option<Congestion>) -> Result<()> {
+    device.set_congestion_control(congestion)?;
+    if congestion.is_some() {
+        device.set_reliability(Some(reliability(congestion)))?;
+    }
     Ok(())
 }
 

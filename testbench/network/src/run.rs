@@ -3,6 +3,7 @@
 use crate::endpoint::{digest_with, Endpoint, Report, EMPTY_DIGEST};
 use crate::engine::{Counts, Network, Ranks, NANOSECOND};
 use crate::model::Model;
+use crate::motif::Motif;
 use crate::rtl::{Rtl, Setting};
 use crate::stand_in::StandIn;
 use crate::study::{Nodes, Study};
@@ -107,13 +108,14 @@ pub static REACHED: AtomicU64 = AtomicU64::new(0);
 
 /// Names of a program's results, in the order of [`Report::values`].
 fn value_names(study: &Study, node: usize) -> &'static [&'static str] {
-    const OF_MOTIF: &[&str] = &["messages", "last_message_cycle"];
+    const OF_MODELS: &[&str] = &["messages", "last_message_cycle", "repeated", "timeouts"];
     match &study.nodes {
-        _ if study.background.as_ref().is_some_and(|models| models.first as usize <= node) => OF_MOTIF,
+        _ if study.background.as_ref().is_some_and(|models| models.first as usize <= node) => OF_MODELS,
         Nodes::Nics { .. } => &["messages", "last_message_cycle", "mean_cycles", "most_cycles"],
         Nodes::Served { .. } => &["clients"],
         Nodes::StandIns(_) => &["asked", "answered", "repeated"],
-        Nodes::Motif { .. } => OF_MOTIF,
+        Nodes::Motif { models: Some(_), .. } => OF_MODELS,
+        Nodes::Motif { .. } => &["messages", "last_message_cycle"],
     }
 }
 
@@ -173,10 +175,12 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
             noise: study.noise,
         })
     };
+    let transport = |motif: &Motif| motif.transport(study.physics.loss > 0.0 || study.physics.corruption > 0.0);
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
         let named = || format!("node {node}");
         if let Some(models) = study.background.as_ref().filter(|models| models.first <= node) {
-            let model = Model::new(node - models.first, &models.motif, models.parameters.clone());
+            let model =
+                Model::new(node - models.first, &models.motif, models.parameters.clone(), transport(&models.motif));
             return Ok(Box::new(model.after(models.first)));
         }
         Ok(match &study.nodes {
@@ -190,7 +194,7 @@ pub fn run(study: &Study, options: &Options, ranks: Ranks) -> Result<(Outcome, S
             }
             Nodes::StandIns(options) => Box::new(StandIn::new(node, *options)),
             Nodes::Motif { motif, models: Some(parameters), .. } => {
-                Box::new(Model::new(node, motif, parameters.clone()))
+                Box::new(Model::new(node, motif, parameters.clone(), transport(motif)))
             }
             Nodes::Motif { config, motif, host_latency, .. } => {
                 let setting = setting(node, config, *host_latency)?;

@@ -4,7 +4,7 @@ use crate::engine::{Physics, Routing, NANOSECOND};
 use crate::model::{parameters, Parameters};
 use crate::motif::{Motif, Post};
 use crate::noise::Noise;
-use crate::programs::{Pattern, Puts};
+use crate::programs::{self, Pattern, Puts};
 use crate::rtl;
 use crate::served::{Serving, Time, NODE};
 use crate::stand_in;
@@ -13,7 +13,7 @@ use crate::workload::{Application, Arm, Workload};
 use anyhow::{bail, Context, Result};
 use serde::Deserialize;
 use spindle::congestion::Congestion;
-use spindle::reliable::MOST_PUT_TURNS;
+use spindle::reliable::{Reliability, MOST_PUT_TURNS};
 use spindle_contract::params::{Config, BEAT_BYTES, SEGMENT_BYTES};
 use std::ops::Range;
 use std::path::Path;
@@ -99,6 +99,7 @@ struct File {
     background: Option<Spanned<BackgroundTable>>,
     noise: Option<NoiseTable>,
     congestion: Option<Spanned<CongestionTable>>,
+    reliability: Option<Spanned<ReliabilityTable>>,
     #[serde(default)]
     run: RunTable,
 }
@@ -292,6 +293,13 @@ struct CongestionTable {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReliabilityTable {
+    timeout: Option<Spanned<u64>>,
+    hole_time: Option<Spanned<u64>>,
+}
+
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RunTable {
     seed: u64,
@@ -393,7 +401,7 @@ fn study(name: &str, text: &str, file: &File) -> Result<Study, Wrong> {
     let noise = file.noise.as_ref().map(|table| noise(table, file.run.seed)).transpose()?;
     let place = |span: Range<usize>| format!("{name}:{}", line(text, span.start));
     let nodes = nodes(file, config, count, noise, &place)?;
-    let background = file.background.as_ref().map(|table| background(table, &nodes, count)).transpose()?;
+    let background = file.background.as_ref().map(|table| background(file, table, &nodes, count)).transpose()?;
     let cycles = bounded(&file.run.cycles, 1, MOST_CYCLES, "cycles of a run")?;
     Ok(Study { name: name.into(), topology, physics, nodes, background, noise, cycles })
 }
@@ -586,6 +594,19 @@ fn congestion(table: &Spanned<CongestionTable>) -> Result<Congestion, Wrong> {
     Ok(congestion)
 }
 
+/// When NICs send again.
+fn reliability(table: &ReliabilityTable, usual: Reliability) -> Result<Reliability, Wrong> {
+    let time = |value: &Option<Spanned<u64>>, usual: u16, most: u64| {
+        let units = value.as_ref().map_or(Ok(usual.into()), |value| bounded(value, 1, most, "units of 64 cycles"))?;
+        Ok(units as u16)
+    };
+    Ok(Reliability {
+        timeout: time(&table.timeout, usual.timeout, MOST_TIMEOUT)?,
+        hole_time: time(&table.hole_time, usual.hole_time, MOST_HOLE_TIME)?,
+        ..usual
+    })
+}
+
 fn nodes(
     file: &File,
     config: Config,
@@ -595,9 +616,14 @@ fn nodes(
 ) -> Result<Nodes, Wrong> {
     let File { nodes, program, run, .. } = file;
     let kind = *nodes.kind.get_ref();
-    if let (Some(table), true) = (&file.congestion, kind != NodeKind::Nic) {
-        let words =
-            "`[congestion]` is for NICs whose programs the study has; leave the table out, or choose `kind = \"nic\"`";
+    if let (Some(table), NodeKind::Served | NodeKind::StandIn) = (&file.congestion, kind) {
+        let words = "`[congestion]` is for NICs whose programs the study has, and for models; leave the table out, or choose `kind = \
+                     \"nic\"` or `kind = \"model\"`";
+        return Err(Wrong(table.span(), words.into()));
+    }
+    let is_motif = program.as_ref().is_some_and(|program| *program.get_ref().kind.get_ref() == ProgramKind::Motif);
+    if let (Some(table), false) = (&file.reliability, is_motif) {
+        let words = "`[reliability]` is for programs of kind `motif`; leave the table out";
         return Err(Wrong(table.span(), words.into()));
     }
     if kind == NodeKind::Served {
@@ -700,7 +726,7 @@ fn nodes(
 }
 
 /// Models after so many NICs, which begin when these do.
-fn background(table: &Spanned<BackgroundTable>, nodes: &Nodes, count: usize) -> Result<Background, Wrong> {
+fn background(file: &File, table: &Spanned<BackgroundTable>, nodes: &Nodes, count: usize) -> Result<Background, Wrong> {
     let BackgroundTable { count: models, pattern, messages, bytes } = table.get_ref();
     let (config, start) = match nodes {
         Nodes::Nics { config, puts, .. } => (config, puts.start),
@@ -721,6 +747,7 @@ fn background(table: &Spanned<BackgroundTable>, nodes: &Nodes, count: usize) -> 
     let bytes = bounded(bytes, 1, MOST_BYTES, "bytes of a message")?;
     let mut motif = Motif::new(pattern_name, models, sent as u32, bytes, Post::Ring, config);
     motif.start = start;
+    motif.congestion = file.congestion.as_ref().map(congestion).transpose()?;
     let parameters = parameters(config.name).map_err(|error| Wrong(table.span(), format!("{error:#}")))?;
     Ok(Background { first: count as u32, motif: Arc::new(motif), parameters: Arc::new(parameters) })
 }
@@ -742,22 +769,10 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
     unused(&program.turns, "turns", what)?;
     let pattern = *needed(&program.pattern, "pattern", program.kind.span(), what)?;
     let bytes = bounded(&program.bytes, 1, MOST_BYTES, "bytes of a message")?;
-    if let Some(table) = &file.congestion {
-        let words =
-            "the NICs of a motif do not obey marks; leave `[congestion]` out, or choose a program of kind `puts`";
-        return Err(Wrong(table.span(), words.into()));
-    }
     let post = program.post.as_ref().map_or(Post::Ring, |post| *post.get_ref());
     let (mut models, mut host_latency) = (None, (0, 0));
     if *nodes.kind.get_ref() == NodeKind::Model {
         unused(&nodes.host_cycles, "host_cycles", "a `model`, which has the measured ones")?;
-        for (share, what) in [(&file.cables.loss, "loss"), (&file.cables.corruption, "corruption")] {
-            if *share.get_ref() > 0.0 {
-                let words =
-                    format!("a `model` sends no frame again, so it bears no {what}; leave the key out or use `nic`");
-                return Err(Wrong(share.span(), words));
-            }
-        }
         if file.noise.is_some() {
             let words = "hosts of a `model` do not pause; leave `[noise]` out or use `nic`";
             return Err(Wrong(nodes.kind.span(), words.into()));
@@ -773,7 +788,7 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
         unused(&nodes.gbps, "gbps", "a `nic`, which has the rate of its stream")?;
         host_latency = nics(nodes, count)?;
     }
-    let motif = match application(program, pattern, bytes, count)? {
+    let mut motif = match application(program, pattern, bytes, count)? {
         Some(application) => {
             unused(&program.messages, "messages", "an application")?;
             let workload = workload(file, program, application, &config)?;
@@ -796,6 +811,9 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
             Motif::new(pattern, count, messages as u32, bytes, post, &config)
         }
     };
+    motif.congestion = file.congestion.as_ref().map(congestion).transpose()?;
+    let usual = programs::reliability(motif.congestion);
+    motif.reliability = file.reliability.as_ref().map(|table| reliability(table.get_ref(), usual)).transpose()?;
     Ok(Nodes::Motif { config: Box::new(config), motif: Arc::new(motif), host_latency, models })
 }
 
@@ -925,6 +943,9 @@ fn workload(file: &File, program: &ProgramTable, application: Application, confi
 const MOST_MESSAGES: u64 = 10_000_000;
 /// Most bytes of a message.
 const MOST_BYTES: u32 = 1 << 24;
+/// Longest times after which a NIC sends again, in units of 64 cycles: those of its driver.
+const MOST_TIMEOUT: u64 = 4095;
+const MOST_HOLE_TIME: u64 = 32_767;
 /// Most cycles of a run: their femtoseconds fit into 63 bits.
 const MOST_CYCLES: u64 = 1_000_000_000_000;
 /// Cycle in which hosts begin to send, unless the study names another.
@@ -1041,6 +1062,54 @@ mod tests {
         refused("nodes = 3", "nodes = 300", "a.toml:6: 300 NICs");
         refused("'served'", "'nic'", "a.toml:7: `sockets` means nothing");
         refused("'served'\nsockets = '/run/cards'", "'nic'", "a.toml:6: a `nic` that puts needs `[program]`");
+    }
+
+    #[test]
+    fn models_and_nics_of_a_motif_bear_loss_and_obey_marks() {
+        let text =
+            "[topology]\nkind = 'star'\nnodes = 3\n[cables]\nloss = 0.1\ncorruption = 0.1\n[nodes]\nkind = 'model'\n\
+                    [program]\nkind = 'motif'\npattern = 'ring'\nmessages = 1\nbytes = 8\n";
+        let motif = |more: &str, kind: &str| {
+            let text = format!("{text}{more}").replace("'model'", kind);
+            let Nodes::Motif { motif, .. } = Study::parse("a.toml", &text).unwrap().nodes else { panic!("{text}") };
+            (motif.congestion, motif.reliability.map(|times| (times.timeout, times.hole_time)), motif.transport(true))
+        };
+        for kind in ["'model'", "'nic'"] {
+            let (congestion, times, transport) = motif("", kind);
+            assert_eq!((congestion, times, transport.timeout, transport.hole_time), (None, None, 128, 16));
+            let (congestion, times, transport) = motif("[congestion]\nfirst = 5\n", kind);
+            assert_eq!(congestion, Some(Congestion { first: 5, ..Congestion::default() }));
+            // A round trip through a full output is longer.
+            assert_eq!((times, transport.timeout, transport.hole_time), (None, 128, 32));
+            let (_, times, transport) = motif("[congestion]\n[reliability]\ntimeout = 512\n", kind);
+            assert_eq!((times, transport.timeout, transport.hole_time), (Some((512, 32)), 512, 32));
+        }
+        let refused = |from: &str, to: &str, wanted: &str| {
+            assert!(text.contains(from), "{from}");
+            let error = format!("{:#}", Study::parse("a.toml", &text.replacen(from, to, 1)).unwrap_err());
+            assert!(error.starts_with(wanted) && !error.contains('\n'), "{error}");
+        };
+        refused(
+            "[nodes]",
+            "[reliability]\ntimeout = 4096\n[nodes]",
+            "a.toml:8: 4096 units of 64 cycles; choose 1 to 4095",
+        );
+        refused(
+            "[nodes]",
+            "[reliability]\nhole_time = 0\n[nodes]",
+            "a.toml:8: 0 units of 64 cycles; choose 1 to 32767",
+        );
+        refused("[nodes]", "[congestion]\nleast = 0\n[nodes]", "a.toml:7: windows of 0, 32");
+        refused(
+            "kind = 'model'",
+            "kind = 'served'\n[congestion]",
+            "a.toml:9: `[congestion]` is for NICs whose programs",
+        );
+        refused(
+            "kind = 'model'\n[program]\nkind = 'motif'",
+            "kind = 'nic'\n[reliability]\ntimeout = 9\n[program]\nkind = 'puts'",
+            "a.toml:9: `[reliability]` is for programs of kind `motif`",
+        );
     }
 
     #[test]

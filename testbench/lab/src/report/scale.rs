@@ -5,7 +5,8 @@ use anyhow::{ensure, Context, Result};
 use serde_json::Value;
 use spindle_contract::params::Config;
 use spindle_harness::{present_commit, Source};
-use spindle_network::calibration::{measure, worst, Check, HOST_LATENCY};
+use spindle_network::calibration::{compare_at_loss, lossy_motifs, measure, worst, Check, Compared, HOST_LATENCY};
+use spindle_network::cases::Cases;
 use spindle_network::model::{parameters, Calibration};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,6 +29,20 @@ pub const MODEL_ERRORS: [(&[&str], Check); 8] = [
     (&["scale.model_error.broadcast"], Check::Broadcast),
     (&["scale.model_error.allreduce"], Check::Allreduce),
 ];
+/// How far it is from NICs while each cable loses this share of the frames: in the mean over motifs, and in the worst one.
+pub const LOSSY_ERRORS: [(&[&str], f64); 2] = [
+    (&["scale.model_error_at_loss.0_1.mean", "scale.model_error_at_loss.0_1.worst"], 0.001),
+    (&["scale.model_error_at_loss.1.mean", "scale.model_error_at_loss.1.worst"], 0.01),
+];
+/// Nodes of these networks, and seeds of each motif.
+const LOSSY_NODES: [usize; 2] = [4, 8];
+const SEEDS: u64 = 6;
+/// Goodput of an incast of 255 models, by the share of the frames that cables lose.
+pub const INCAST: &[&str] = &["scale.incast.0", "scale.incast.0_1", "scale.incast.1"];
+/// The study, and its payload in the cycles of a line of 128 Gb/s: 255 messages of 1 MiB, 64 bytes a cycle.
+const INCAST_STUDY: &str = include_str!("../../../network/studies/incast256.toml");
+const INCAST_CYCLES: f64 = (255u64 << 20) as f64 / 64.0;
+
 /// Nodes of the networks on which models and NICs are compared. In a ping-pong and in rows of puts to the next node, more nodes show
 /// nothing new.
 fn compared(check: Check) -> &'static [usize] {
@@ -155,4 +170,51 @@ pub fn model_error(source: &Source, config: &Config, key: &'static str, check: C
     let (farthest, count) = worst(source, config, &parameters(config.name)?, check, nodes, false)?;
     let how = format!("worst of {count} runs on {nodes:?} nodes at one switch, without loss: {farthest}");
     Ok(vec![Figure::new(key, farthest.error(), how)])
+}
+
+/// How far models are from NICs in the mean over seeds, while cables lose frames: the mean and the worst of all motifs.
+pub fn lossy_error(source: &Source, config: &Config, keys: &[&'static str], loss: f64) -> Result<Vec<Figure>> {
+    let parameters = parameters(config.name)?;
+    let motifs = || LOSSY_NODES.iter().flat_map(|nodes| lossy_motifs(*nodes, config));
+    let all = motifs().map(|motif| {
+        let compared = compare_at_loss(source, config, &parameters, &motif, loss, SEEDS)?;
+        log::debug!("loss {loss}: {compared}, {:.4}", compared.error());
+        Ok(compared)
+    });
+    let all = all.collect::<Result<Vec<Compared>>>()?;
+    let farthest = all.iter().max_by(|a, b| a.error().total_cmp(&b.error())).context("no motif")?;
+    let mean = all.iter().map(Compared::error).sum::<f64>() / all.len() as f64;
+    let how = format!(
+        "{} motifs on {LOSSY_NODES:?} nodes at one switch, loss {loss} on each cable, means over {SEEDS} seeds",
+        all.len()
+    );
+    Ok(vec![
+        Figure::new(keys[0], mean, format!("mean of {how}")),
+        Figure::new(keys[1], farthest.error(), format!("worst of {how}: {farthest}")),
+    ])
+}
+
+/// Goodput of an incast of 255 models through switches that mark, as a share of the line's rate.
+pub fn incast() -> Result<Vec<Figure>> {
+    let cases = Cases::parse("incast256.toml", INCAST_STUDY)?.context("the incast has no cases")?;
+    let folder = tempfile::tempdir().context("cannot make a folder for a study")?;
+    let (file, out) = (folder.path().join("incast256.toml"), folder.path().join("out"));
+    std::fs::write(&file, INCAST_STUDY).context("cannot write a study")?;
+    let mut command = Command::new(program()?);
+    let output = command.arg(&file).arg("--quiet").arg("--out").arg(&out).stdin(Stdio::null()).output();
+    let output = output.context("cannot run a network; `cargo xtask setup` installs what networks need")?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "the incast failed: {}", errors.trim_end());
+    let figure = |key: &'static str| {
+        let loss = key.rsplit('.').next().unwrap_or_default();
+        let settings = [("loss".to_string(), loss.to_string())].into();
+        let case =
+            cases.result(&out, &settings)?.with_context(|| format!("the incast has no result for loss {loss}"))?;
+        let how = format!(
+            "255 models put 1 MiB each to one, share of 128 Gb/s: {} cycles, {} frames dropped and {} lost",
+            case.cycles, case.frames.dropped, case.frames.lost
+        );
+        Ok(Figure::new(key, INCAST_CYCLES / case.cycles as f64, how))
+    };
+    INCAST.iter().map(|key| figure(key)).collect()
 }

@@ -26,6 +26,9 @@ use std::sync::Arc;
 const MOST_PUTS: usize = 64;
 /// Frames that lie between the sender and the link at most (docs/transport.md).
 const BETWEEN: usize = 36;
+/// Beats of payload between the sender and the link at most: what the NIC's read buffer holds without UltraRAM, 128 beats, and four frames
+/// of 22 that stand before the buffer and after it. They tell how long a frame has been on its way when it is lost.
+const READ_BEATS: u64 = 128 + 4 * 22;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
 const OWN: usize = 24;
 /// A segment of a put, one that asks for an acknowledgement, as the last one does, and an acknowledgement; with the channel from bit 8
@@ -354,6 +357,8 @@ pub struct Model {
     sender_free: f64,
     /// Frames between sender and link.
     between: VecDeque<Segment>,
+    /// Beats of their payload.
+    beats_between: u64,
     /// Last beat of the last frame of a put.
     data_last: Option<u64>,
     /// The first put waits for an acknowledgement.
@@ -404,6 +409,7 @@ impl Model {
             timeouts: 0,
             sender_free: 0.0,
             between: VecDeque::new(),
+            beats_between: 0,
             data_last: None,
             held: false,
             link_free: 0,
@@ -511,7 +517,7 @@ impl Model {
 
     /// The next cycle in which the sender takes a frame of a put, if no acknowledgement comes before.
     fn sender_next(&self) -> u64 {
-        let full = self.between.len() >= BETWEEN;
+        let full = self.between.len() >= BETWEEN || self.transport.selective && self.beats_between > READ_BEATS;
         let Some(put) = self.puts.front().filter(|_| !self.held && !full) else { return u64::MAX };
         // The frames of one put follow each other faster than the link takes them.
         let first = put.left == 0;
@@ -553,7 +559,7 @@ impl Model {
             self.sender_free = (self.sender_free + SEGMENT_CYCLES).max(now as f64 + self.parameters.restart);
             ready = self.leaves(bytes);
         }
-        self.between.push_back(self.frame(put.to, psn, &record, last || few, ready));
+        self.enter(self.frame(put.to, psn, &record, last || few, ready));
         self.time(put.to);
         match last {
             true => drop(self.puts.pop_front()),
@@ -580,6 +586,12 @@ impl Model {
         Segment { to, bytes, ready, words }
     }
 
+    /// Puts a frame before the link.
+    fn enter(&mut self, segment: Segment) {
+        self.beats_between += self.parameters.beats(segment.bytes);
+        self.between.push_back(segment);
+    }
+
     /// Sets the timer of a node anew.
     fn time(&mut self, node: u32) {
         let Some(window) = self.windows.get_mut(&node) else { return };
@@ -602,7 +614,7 @@ impl Model {
         for (psn, record) in again {
             self.sender_free += AGAIN_CYCLES;
             let ready = self.leaves(record.bytes.into());
-            self.between.push_back(self.frame(to, *psn, record, true, ready));
+            self.enter(self.frame(to, *psn, record, true, ready));
         }
     }
 
@@ -640,6 +652,7 @@ impl Model {
 
     fn link(&mut self, now: u64) {
         let Some(Segment { to, bytes, words, .. }) = self.between.pop_front() else { return };
+        self.beats_between -= self.parameters.beats(bytes);
         self.data_last = Some(self.leave(now, to, HEADER_BYTES as u32 + bytes, words));
     }
 

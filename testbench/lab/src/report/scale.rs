@@ -206,8 +206,8 @@ pub fn incast() -> Result<Vec<Figure>> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "the incast failed: {}", errors.trim_end());
     let figure = |key: &'static str| {
-        let loss = key.rsplit('.').next().unwrap_or_default();
-        let settings = [("loss".to_string(), loss.to_string())].into();
+        let loss = key.rsplit('.').next().unwrap_or_default().replace('_', ".");
+        let settings = [("loss".to_string(), loss.clone())].into();
         let case =
             cases.result(&out, &settings)?.with_context(|| format!("the incast has no result for loss {loss}"))?;
         let how = format!(

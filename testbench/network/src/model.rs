@@ -4,7 +4,7 @@
 //! |---|---|
 //! | host | does its tasks one after another, and sees records in the cycle of their visibility, unless it works just then |
 //! | command queue | puts wait in their order, any number of them |
-//! | sender | a put or an acknowledgement at a time; at most 64 puts and, to a node, 1,024 frames that are not acknowledged, and no more than its congestion window; frames that do not come are [sent again](crate::transport) |
+//! | sender | a put or an acknowledgement at a time, at most 64 puts; [windows](crate::transport), and frames that are sent again |
 //! | link | one output for frames of puts, of 1,408 bytes of payload at most, and for acknowledgements; a beat a cycle |
 //! | receiver | one input, a beat a cycle; a record when all frames of a message have come, some time after the last one |
 //! | responder | one acknowledgement at a time; one for all that a node has sent and that is placed by then |
@@ -27,7 +27,7 @@ const MOST_PUTS: usize = 64;
 /// Frames that lie between the sender and the link at most (docs/transport.md).
 const BETWEEN: usize = 36;
 /// Beats of payload between the sender and the link at most: what the NIC's read buffer holds without UltraRAM, 128 beats, and four frames
-/// of 22 that stand before the buffer and after it. They tell how long a frame has been on its way when it is lost.
+/// of 22 that stand before the buffer and after it. The age of a lost frame depends on them.
 const READ_BEATS: u64 = 128 + 4 * 22;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
 const OWN: usize = 24;

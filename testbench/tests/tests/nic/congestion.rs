@@ -195,7 +195,7 @@ fn messages_to_one_node_share_its_line() {
     let line = 400 * FRAME_CYCLES;
     assert!(one[1] > line && one[2] > 2 * line && one[3] > 2 * line, "one after another: {one:?}");
     // 36 frames are on their way between the sender and the link.
-    let before = 40 * FRAME_CYCLES + 2 * WIRE.latency as u64 + 700;
+    let before = 40 * FRAME_CYCLES + 2 * WIRE.latency + 700;
     assert!(eight[1] < before && eight[3] < before, "{eight:?}: a short message waits for {before} cycles at most");
     assert!(eight[0] > 2 * line - 60 * FRAME_CYCLES && eight[2] > 2 * line, "{eight:?}: shares of the line");
     assert!(eight[2].abs_diff(eight[0]) < 60 * FRAME_CYCLES, "{eight:?}: equal shares");

@@ -372,6 +372,10 @@ impl Destination {
             self.retries = 0;
             self.deadline = now + transport.timeout;
         }
+        // Of thousands of nodes few send at a time.
+        if self.records.is_empty() {
+            self.records = VecDeque::new();
+        }
         if let Some(congestion) = &transport.congestion {
             let next = self.next();
             self.path.adapt(&news, self.base, next, congestion);
@@ -502,6 +506,9 @@ impl Source {
             while self.accepted_early.remove(&self.accepted) {
                 self.accepted += 1;
             }
+        }
+        if self.reports.is_empty() {
+            self.reports = VecDeque::new();
         }
         let shown = self.accepted_early.range(..self.accepted.saturating_add(64));
         let bitmap = shown.fold(0, |bitmap, number| bitmap | 1 << (number - self.accepted));

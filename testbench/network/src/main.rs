@@ -67,6 +67,9 @@ fn fates_of_node(text: &str) -> Result<(u32, PathBuf), String> {
     Ok((node, path))
 }
 
+/// Time in which the first rank says what is wrong with a study on all ranks.
+const FIRST: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// This rank has said what went wrong.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
@@ -86,8 +89,11 @@ fn main() -> ExitCode {
     }
     let Err(Failure { error, same }) = run(&arguments, rank) else { return ExitCode::SUCCESS };
     match rank {
-        // Open MPI and Slurm name the others, too.
-        Some(rank) if same && rank > 0 => {}
+        // Open MPI and Slurm name the others, too. They end all ranks when the first one has failed, so the rank with the words is first.
+        Some(rank) if same && rank > 0 => {
+            FAILED.store(true, Ordering::Relaxed);
+            std::thread::sleep(FIRST);
+        }
         Some(rank) if !same => {
             eprintln!("spindle network: rank {rank}, after cycle {}: {error:#}", REACHED.load(Ordering::Relaxed))
         }

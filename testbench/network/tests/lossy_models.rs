@@ -118,8 +118,8 @@ fn a_hole_is_repaired_by_a_bitmap_and_without_a_timeout() {
     if !there() {
         return;
     }
-    // A hole shows when it is 16 units of 64 cycles old: the message is longer than that. What is sent again waits for ten frames before the
-    // link, so its acknowledgement comes before it is that old once more.
+    // A hole shows when it is 16 units of 64 cycles old: the message is longer than that. What is sent again waits for ten frames before
+    // the link, so its acknowledgement comes before it is that old once more.
     for transport in [lossy(), Transport::new(Some(Congestion::default()), None, false)] {
         let loses = |node, sent| node == 0 && sent == Sent::Data(3);
         let [ended, later] = two(&[300_000], transport, 40_000, loses);

@@ -75,21 +75,21 @@ fn nics_among_models_are_the_same_on_1_2_and_4_ranks() {
     }
     let with = |shape: &str, background: &str| {
         format!(
-            "[topology]\nkind = 'torus'\nshape = {shape}\nnodes = 4\n\
+            "[topology]\nkind = 'torus'\nshape = {shape}\nnodes = 2\n\
              [switches]\nrouting = 'adaptive'\nqueue_bytes = 1000000\n\
-             [nodes]\nkind = 'nic'\ncount = 8\nconfig = 'sim'\n{background}\
-             [program]\nkind = 'puts'\npattern = 'half'\nmessages = 1\nbytes = 60000\nstart = 6500\n"
+             [nodes]\nkind = 'nic'\ncount = 4\nconfig = 'sim'\n{background}\
+             [program]\nkind = 'puts'\npattern = 'half'\nmessages = 1\nbytes = 40000\nstart = 6500\n"
         )
     };
-    let beside = "[background]\ncount = 24\npattern = 'all_to_all'\nmessages = 23\nbytes = 8192\n";
+    let beside = "[background]\ncount = 12\npattern = 'all_to_all'\nmessages = 11\nbytes = 16384\n";
     let result = same(&with("[8]", beside), &[2, 4]);
     let nodes = result["nodes"].as_array().unwrap();
     let messages = |node: &Value| node["messages"].as_u64().unwrap();
-    assert_eq!(nodes.iter().map(messages).collect::<Vec<_>>(), [vec![1; 8], vec![23; 24]].concat());
+    assert_eq!(nodes.iter().map(messages).collect::<Vec<_>>(), [vec![1; 4], vec![11; 12]].concat());
     // Models on both sides of the NICs' switches send past them, over the NICs' cable.
     let (alone, _) = study(&with("[2]", ""), 1, &[]).unwrap();
     let mean = |result: &Value| -> u64 {
-        result["nodes"].as_array().unwrap().iter().filter_map(|node| node["mean_cycles"].as_u64()).sum::<u64>() / 8
+        result["nodes"].as_array().unwrap().iter().filter_map(|node| node["mean_cycles"].as_u64()).sum::<u64>() / 4
     };
     let (loaded, idle) = (mean(&result), mean(&alone));
     assert!(loaded > idle + 100, "{loaded} cycles among models, {idle} without");

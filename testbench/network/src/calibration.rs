@@ -208,17 +208,9 @@ fn nic_psn(frame: &Frame) -> Option<u32> {
 /// What the host of a node has seen, and the frames that its NIC has sent.
 type Watched = (Seen, Vec<Left>);
 
-fn run_nics(
-    source: &Source,
-    config: &Config,
-    motif: &Motif,
-    shape: &Shape,
-    physics: Physics,
-) -> Result<(Vec<Report>, Vec<Watched>)> {
-    let motif = Arc::new(motif.clone());
-    let seen = motif.seen();
-    let sent: Vec<Sent> = (0..motif.nodes()).map(|_| Sent::default()).collect();
-    let setting = Setting {
+/// A NIC of a motif, whose host memory answers after the time of the measurements.
+fn setting(source: &Source, config: &Config, motif: &Motif) -> Setting {
+    Setting {
         config: *config,
         source: source.clone(),
         nodes: motif.nodes(),
@@ -226,7 +218,20 @@ fn run_nics(
         wave: None,
         fates: None,
         noise: None,
-    };
+    }
+}
+
+fn run_nics(
+    source: &Source,
+    config: &Config,
+    motif: &Motif,
+    shape: &Shape,
+    physics: Physics,
+) -> Result<(Vec<Report>, Vec<Watched>)> {
+    let setting = setting(source, config, motif);
+    let motif = Arc::new(motif.clone());
+    let seen = motif.seen();
+    let sent: Vec<Sent> = (0..motif.nodes()).map(|_| Sent::default()).collect();
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
         let endpoint = Rtl::new(node as usize, &setting, motif.program(&seen))?;
         Ok(Box::new(Tap { endpoint, sent: sent[node as usize].clone() }))
@@ -730,15 +735,7 @@ pub fn compare_at_loss(
 ) -> Result<Compared> {
     let shared = Arc::new(motif.clone());
     let parameters = Arc::new(parameters.clone());
-    let setting = Setting {
-        config: *config,
-        source: source.clone(),
-        nodes: motif.nodes(),
-        host_latency: (HOST_LATENCY, HOST_LATENCY),
-        wave: None,
-        fates: None,
-        noise: None,
-    };
+    let setting = setting(source, config, motif);
     let (mut nics, mut models) = (0, 0);
     for seed in 1..=seeds {
         let losses = Losses { share: loss, seed };

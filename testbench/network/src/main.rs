@@ -55,6 +55,13 @@ struct Arguments {
     quiet: bool,
 }
 
+impl Arguments {
+    /// Results of cases that have been run are collected or shown.
+    fn wants_results(&self) -> bool {
+        self.collect.is_some() || self.table.is_some() || !self.plot.is_empty()
+    }
+}
+
 fn file_of_node(text: &str) -> Result<(u32, PathBuf), String> {
     let parts = text.split_once('=').and_then(|(node, file)| Some((node.parse().ok()?, file)));
     let (node, file) = parts.filter(|(_, file)| !file.is_empty()).ok_or("write the node's number, `=` and a file")?;
@@ -120,9 +127,7 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
     if let Some(cases) = Cases::read(&arguments.study).map_err(same)? {
         return run_cases(arguments, rank, &cases);
     }
-    let of_cases =
-        [&arguments.collect, &arguments.table].iter().any(|path| path.is_some()) || !arguments.plot.is_empty();
-    if arguments.case.is_some() || arguments.list || of_cases {
+    if arguments.case.is_some() || arguments.list || arguments.wants_results() {
         let words = format!("{} has no table `[sweep]`, so it has no cases", arguments.study.display());
         return Err(same(anyhow!(words)));
     }
@@ -148,9 +153,7 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
 fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<(), Failure> {
     let same = |error| Failure { error, same: true };
     let all = cases.settings();
-    let results =
-        [&arguments.collect, &arguments.table].iter().any(|path| path.is_some()) || !arguments.plot.is_empty();
-    if arguments.case.is_none() && !results {
+    if arguments.case.is_none() && !arguments.wants_results() {
         cases.studies().map_err(same)?;
     }
     if arguments.check || arguments.list {

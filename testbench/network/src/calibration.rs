@@ -6,7 +6,7 @@
 
 use crate::endpoint::{digest_with, Endpoint, Frame, Report, EMPTY_DIGEST};
 use crate::engine::{Network, Physics, Ranks};
-use crate::model::{self, Line, Lines, Model, Parameters, PassOn, PostTimes, ACK_BYTES};
+use crate::model::{self, Line, Lines, Model, Parameters, PassOn, PostTimes, Sum, ACK_BYTES};
 use crate::motif::{Motif, Post, Put, Seen, Task};
 use crate::programs::{Pattern, ACK_EVERY};
 use crate::rtl::{Rtl, Setting};
@@ -32,8 +32,9 @@ const LONG_CABLE: u64 = 600;
 /// Senders of messages of 8 bytes to one node, by which that node's NIC has more to do than it can, and how many each of them sends.
 const SENDERS: usize = 7;
 const LOADS: [u32; 2] = [8, 16];
-/// Cycles between broadcasts by handlers: more than one takes on 16 nodes.
+/// Cycles between broadcasts by handlers, and between allreduces: more than one takes on 16 nodes.
 const BETWEEN: u64 = 2000;
+const BETWEEN_SUMS: u64 = 2500;
 /// Messages after which every processor has run a handler.
 const WARM: usize = 32;
 /// Cycles within which all of a message is over, and more of them for each byte.
@@ -437,6 +438,60 @@ fn pass_on(source: &Source, config: &Config) -> Result<PassOn> {
     Ok(PassOn { first, gap: mean(measured.map(|(_, (_, left))| left[1] - left[0])) })
 }
 
+/// Lengths of the vectors that are measured, cycles from one to the next of those that come one by one, and how many come at once.
+const VECTORS: [u32; 4] = [8, 256, 768, 1408];
+const ONE_BY_ONE: u64 = 400;
+const AT_ONCE: [usize; 2] = [3, SENDERS];
+/// Cycles from a sum to the vectors of the next one, at least.
+const ADDED: u64 = 800;
+
+/// Vectors that a handler has added: their length, the first beats of the first and of the last one, and the last beat of the sum.
+struct Added {
+    bytes: u32,
+    first: u64,
+    last: u64,
+    sum: u64,
+}
+
+/// Vectors of a number of senders, which begin so many cycles after each other, and are added by the handler of one more node.
+fn added(source: &Source, config: &Config, senders: usize, each: u64) -> Result<Vec<Added>> {
+    let warm = WARM.div_ceil(senders);
+    let lengths: Vec<u32> = std::iter::repeat_n(VECTORS[0], warm).chain(VECTORS).collect();
+    let motif = Motif::sums(senders, each, &lengths, ADDED, config);
+    let (_, seen) = run_nics(source, config, &motif, &star(&motif), physics())?;
+    let (own, sent) = &seen[senders];
+    let data = own.arrivals.iter().filter(|frame| frame.bytes != ACK_BYTES as usize);
+    let came: Vec<u64> = data.map(|frame| frame.cycle).collect();
+    let left: Vec<u64> = sent.iter().filter(|frame| !frame.is_ack()).map(|frame| frame.cycle).collect();
+    // After the last sum a message ends the motif.
+    ensure!(
+        came.len() == senders * lengths.len() + 1 && left.len() == lengths.len(),
+        "{} messages came and {} sums left, instead of {senders} times {} with one more, and as many",
+        came.len(),
+        left.len(),
+        lengths.len()
+    );
+    let of = |((bytes, came), sum): ((&u32, &[u64]), &u64)| {
+        let [first, .., last] = *came else { return None };
+        Some(Added { bytes: *bytes, first, last, sum: *sum })
+    };
+    Ok(lengths.iter().zip(came.chunks(senders)).zip(&left).skip(warm).filter_map(of).collect())
+}
+
+/// The times of a handler that adds: of vectors that come one by one, and of as many at once as the link brings.
+fn sum(source: &Source, config: &Config) -> Result<Sum> {
+    let alone = added(source, config, 2, ONE_BY_ONE)?;
+    let first = line(alone.iter().map(|added| (added.bytes, (added.sum - added.last) as f64)));
+    let [few, many] = AT_ONCE.map(|senders| added(source, config, senders, 0));
+    let busy: Vec<(Added, Added)> = few?.into_iter().zip(many?).collect();
+    // From the first vector to the sum, less what a vector takes alone: the time of the cluster for all, less those for which it has room.
+    let whole = |added: &Added| (added.sum - added.first) as f64 - first.at(added.bytes);
+    let more = (AT_ONCE[1] - AT_ONCE[0]) as f64;
+    let gap = line(busy.iter().map(|(few, many)| (few.bytes, (whole(many) - whole(few)) / more)));
+    let room = busy.iter().map(|(_, many)| AT_ONCE[1] as f64 - whole(many) / gap.at(many.bytes));
+    Ok(Sum { first, gap, room: round(room.sum::<f64>() / busy.len() as f64) })
+}
+
 /// To a thousandth.
 fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
@@ -505,6 +560,7 @@ pub fn measure(source: &Source, config: &Config, commit: &str) -> Result<Paramet
         over: mean(over.into_iter()),
         restart: round(first as f64 - ack_cost.at(freed.frames) - put_gap),
         pass_on: pass_on(source, config)?,
+        sum: sum(source, config)?,
         message_gap,
         message_room,
     })
@@ -527,8 +583,10 @@ pub enum Check {
     Sweep,
     /// A binomial broadcast by hosts.
     Broadcast,
-    /// Allreduce, by recursive doubling and by a ring.
+    /// Allreduce, by recursive doubling, by a ring, and by handlers.
     Allreduce,
+    /// A message of each node to every other one.
+    AllToAll,
 }
 
 /// Motifs for so many nodes; fewer and shorter ones if `small`.
@@ -592,12 +650,27 @@ pub fn motifs(check: Check, nodes: usize, config: &Config, small: bool) -> Vec<M
             ])
         }
         Check::Allreduce => {
-            let nodes = nodes as u32;
+            let count = nodes as u32;
             let of = |application| Workload::new(application, Arm::Rvma);
+            let mut all: Vec<Motif> = apply(&[
+                of(Application::Doubling { nodes: count, bytes: 1024 }),
+                of(Application::Doubling { nodes: count, bytes: 8 }),
+                of(Application::ReductionRing { nodes: count, bytes: 16_384 }),
+            ]);
+            let (lasts, warm): (&[u32], usize) = if small { (&[8], WARM / 4) } else { (&[8, 1024], WARM) };
+            all.extend(lasts.iter().filter_map(|bytes| {
+                let lengths: Vec<u32> = std::iter::repeat_n(ONE[0], warm).chain([*bytes]).collect();
+                Motif::handler_allreduce(nodes, &lengths, if nodes < 8 { 2 } else { 4 }, BETWEEN_SUMS, config).ok()
+            }));
+            all
+        }
+        Check::AllToAll => {
+            let of = |bytes, arm| Workload::new(Application::AllToAll { nodes: nodes as u32, bytes }, arm);
             apply(&[
-                of(Application::Doubling { nodes, bytes: 1024 }),
-                of(Application::Doubling { nodes, bytes: 8 }),
-                of(Application::ReductionRing { nodes, bytes: 16_384 }),
+                of(1024, Arm::Rvma),
+                of(16_384, Arm::Rvma),
+                of(4096, Arm::WriteHostFenceSend),
+                of(4096, Arm::RendezvousBlocking),
             ])
         }
     }
@@ -612,7 +685,7 @@ fn collected<const N: usize>(sides: impl Iterator<Item = u32>) -> [u32; N] {
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 8] = [
+    pub const ALL: [Check; 9] = [
         Check::PingPong,
         Check::Rate,
         Check::Long,
@@ -621,6 +694,7 @@ impl Check {
         Check::Sweep,
         Check::Broadcast,
         Check::Allreduce,
+        Check::AllToAll,
     ];
 }
 
@@ -714,9 +788,9 @@ pub fn lossy_motifs(nodes: usize, config: &Config) -> Vec<Motif> {
         of(Pattern::Ring, 2, 65_536),
         of(Pattern::Incast, 1, 32_768),
     ];
-    all.extend(
-        [Check::Halo, Check::Sweep, Check::Allreduce].iter().flat_map(|check| motifs(*check, nodes, config, true)),
-    );
+    // What handlers add and put on is sent once: a motif of theirs does not end when a sum is lost.
+    let first = |check: &Check| motifs(*check, nodes, config, true).into_iter().next();
+    all.extend([Check::Halo, Check::Sweep, Check::Allreduce].iter().filter_map(first));
     all
 }
 

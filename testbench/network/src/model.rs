@@ -9,10 +9,11 @@
 //! | receiver | one input, a beat a cycle; a record when all frames of a message have come, some time after the last one |
 //! | responder | one acknowledgement at a time; one for all that a node has sent and that is placed by then |
 //!
-//! Not modelled: refusals, tables that are full, gets. Of handlers there is one that passes messages of one frame on.
+//! Not modelled: refusals, tables that are full, gets. Of handlers there are one that passes messages of one frame on, and one that adds
+//! them.
 
 use crate::endpoint::{digest_with, Endpoint, Frame, Log, Port, Report, EMPTY_DIGEST, VALUES};
-use crate::motif::{Channel, Motif, Need, Post, Schedule, Task};
+use crate::motif::{Channel, Motif, Need, Post, Schedule, Task, VECTORS};
 use crate::transport::{Ack, Destination, Record, Source, Todo, Transport, SCAN_STEP, UNIT};
 use anyhow::{bail, Context, Result};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,7 @@ use spindle_contract::params::SEGMENT_BYTES;
 use spindle_contract::wire::HEADER_BYTES;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Puts that the sender has under way at most (docs/transport.md).
@@ -31,21 +33,23 @@ const BETWEEN: usize = 36;
 const READ_BEATS: u64 = 128 + 4 * 22;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
 const OWN: usize = 24;
-/// A segment of a put, one that asks for an acknowledgement, as the last one does, and an acknowledgement; with the channel from bit 8
-/// on, and a bit of segments whose marks are counted.
+/// A segment of a put, one that asks for an acknowledgement, as the last one does, an acknowledgement, and a message of one segment that is
+/// sent once and never acknowledged; with the channel from bit 8 on, and a bit of segments whose marks are counted.
 const SEGMENT: u32 = 0;
 const ASKS: u32 = 1;
 const ACK: u32 = 2;
+const ONCE: u32 = 3;
 const CHANNEL: u32 = 8;
 const COUNTS_MARKS: u32 = 1 << 16;
 /// Cycles of the sender: for an acknowledgement more with congestion windows; for a segment; for a record that is looked at and sent again.
 const WINDOW_CYCLES: f64 = 2.0;
 const SEGMENT_CYCLES: f64 = 7.0;
 const AGAIN_CYCLES: f64 = 5.0;
-/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that it frees and a put that it ends
-/// (docs/transport.md).
+/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that is looked at, one that is sent again, and
+/// a put that ends (docs/transport.md).
 const ACK_CYCLES: u64 = 6;
 const RECORD_CYCLES: u64 = 2;
+const REPEAT_CYCLES: u64 = 3;
 const END_CYCLES: u64 = 2;
 /// Cycles that an acknowledgement takes from its first beat to the sender; a timer is in the sender.
 const INGRESS_CYCLES: f64 = 20.0;
@@ -122,6 +126,17 @@ pub struct PassOn {
     pub gap: f64,
 }
 
+/// The times of a handler that adds vectors in one cluster, on processors that have run it before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    /// From the first beat of the last vector to the last beat of the sum's frame, over their bytes.
+    pub first: Line,
+    /// From vector to vector that come faster than the cluster adds, over their bytes.
+    pub gap: Line,
+    /// Vectors for which the cluster has handlers until sums are late.
+    pub room: f64,
+}
+
 /// What was measured of a NIC, in its cycles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
@@ -154,6 +169,8 @@ pub struct Parameters {
     pub restart: f64,
     /// A handler that passes a message of one frame on.
     pub pass_on: PassOn,
+    /// A handler that adds messages of one frame.
+    pub sum: Sum,
     /// Of the receiver for a message: what it does when it comes and when it is complete.
     pub message_gap: f64,
     /// Messages that the receiver can have before it until their records are late.
@@ -166,7 +183,7 @@ impl Parameters {
         let line = |line: Line| Line { each: line.each / width, ..line };
         let lines = |lines: Lines| Lines { one: line(lines.one), many: line(lines.many) };
         let times = |times: PostTimes| PostTimes { first: lines(times.first), ..times };
-        let Parameters { doorbell, ring, segment_gap, record, ack, beat_bytes, pass_on, .. } = self.clone();
+        let Parameters { doorbell, ring, segment_gap, record, ack, beat_bytes, pass_on, sum, .. } = self.clone();
         // A frame without payload, too, is as many beats as its header.
         let segment_gap = Line { base: segment_gap.base / width, ..line(segment_gap) };
         Parameters {
@@ -177,6 +194,7 @@ impl Parameters {
             ack: lines(ack),
             beat_bytes: beat_bytes * width,
             pass_on: PassOn { first: line(pass_on.first), ..pass_on },
+            sum: Sum { first: line(sum.first), gap: line(sum.gap), ..sum },
             ..self.clone()
         }
     }
@@ -219,11 +237,30 @@ pub fn parameters(config: &str) -> Result<Parameters> {
     })
 }
 
-/// What a host still does.
+/// What a host still does. There are millions of them in a large network.
 #[derive(Clone, Copy)]
 struct Step {
     work: u32,
-    put: Option<crate::motif::Put>,
+    put: Option<Message>,
+}
+
+/// A message of a step.
+#[derive(Clone, Copy)]
+struct Message {
+    to: u32,
+    bytes: u32,
+    channel: Channel,
+    fence: bool,
+}
+
+impl Step {
+    fn of(task: &Task) -> Step {
+        let message = |put: crate::motif::Put| {
+            let crate::motif::Put { to, bytes, channel, fence, mailbox: _ } = put;
+            Message { to, bytes, channel, fence }
+        };
+        Step { work: task.work, put: task.put.map(message) }
+    }
 }
 
 /// Something that a host can see.
@@ -303,15 +340,26 @@ pub fn psn(frame: &Frame) -> Option<u32> {
     psn.filter(|_| frame.length != ACK_BYTES)
 }
 
-/// The tasks of handlers, by the message that each passes on.
-fn passed_on(tasks: &[Task]) -> BTreeMap<(u32, Channel, u32), Vec<u32>> {
+/// A message of a node: its sender, its channel, and its number there, from 1 on.
+type Name = (u32, Channel, u32);
+
+/// The tasks of handlers that pass messages on, or of those that add them, by each message that they need.
+fn handled(tasks: &[Task], adds: bool) -> BTreeMap<Name, Vec<u32>> {
     let mut all: BTreeMap<_, Vec<u32>> = BTreeMap::new();
-    for (k, task) in tasks.iter().enumerate().filter(|(_, task)| task.handler) {
-        if let [Need::Got { from, channel, messages }] = task.needs[..] {
-            all.entry((from, channel, messages)).or_default().push(k as u32);
+    for (k, task) in tasks.iter().enumerate().filter(|(_, task)| task.handler && task.adds() == adds) {
+        for need in &task.needs {
+            if let Need::Got { from, channel, messages } = *need {
+                all.entry((from, channel, messages)).or_default().push(k as u32);
+            }
         }
     }
     all
+}
+
+/// How many vectors each task of a handler adds.
+fn vectors(tasks: &[Task]) -> BTreeMap<u32, u32> {
+    let adds = tasks.iter().enumerate().filter(|(_, task)| task.adds());
+    adds.map(|(k, task)| (k as u32, task.needs.len() as u32)).collect()
 }
 
 /// The model of a node.
@@ -333,12 +381,20 @@ pub struct Model {
     /// The task at which the host is at work.
     working: Option<u32>,
     visible: BinaryHeap<Reverse<(u64, Sight)>>,
-    /// Messages that handlers pass on: sender, channel and number of a message, from 1 on, and the tasks of its puts.
-    passed_on: BTreeMap<(u32, Channel, u32), Vec<u32>>,
+    /// Messages that handlers pass on, and the tasks of their puts.
+    passed_on: BTreeMap<Name, Vec<u32>>,
+    /// Vectors that a handler adds, and the task of the sum's put.
+    added: BTreeMap<Name, Vec<u32>>,
+    /// Vectors that each of these tasks still needs.
+    vectors: BTreeMap<u32, u32>,
+    /// Cycle in which the handlers are through with all vectors that have come.
+    added_until: f64,
     /// Tasks of handlers that have not been done.
     handled: usize,
     came: usize,
     last_record: u64,
+    /// Sums that wait for the link.
+    sums: VecDeque<Segment>,
     // The sender.
     puts: VecDeque<Put>,
     /// Puts under way, by their tasks.
@@ -348,7 +404,9 @@ pub struct Model {
     timers: BTreeSet<(u64, u32)>,
     /// Cycle in which the sender took the last segment.
     sent_at: u64,
-    /// Cycles by which the sender looks at timers later, since it had other work.
+    /// The cycles in which the sender last worked on acknowledgements that followed each other.
+    busy: Range<u64>,
+    /// Cycles by which the sender looks at timers later, since it had this work.
     slip: u64,
     /// Frames that were sent again, and timeouts.
     repeated: u64,
@@ -391,11 +449,15 @@ impl Model {
             port: Port::default(),
             log: Log::default(),
             host_free: motif.start,
-            steps: tasks.iter().map(|task| Step { work: task.work, put: task.put }).collect(),
+            steps: tasks.iter().map(Step::of).collect(),
             schedule: Schedule::new(&tasks),
             working: None,
             visible: BinaryHeap::new(),
-            passed_on: passed_on(&tasks),
+            passed_on: handled(&tasks, false),
+            added: handled(&tasks, true),
+            vectors: vectors(&tasks),
+            added_until: 0.0,
+            sums: VecDeque::new(),
             handled: tasks.iter().filter(|task| task.handler).count(),
             came: 0,
             last_record: 0,
@@ -403,6 +465,7 @@ impl Model {
             under_way: BTreeMap::new(),
             windows: BTreeMap::new(),
             timers: BTreeSet::new(),
+            busy: 0..0,
             slip: 0,
             sent_at: 0,
             repeated: 0,
@@ -448,21 +511,37 @@ impl Model {
         true
     }
 
-    fn put(&mut self, task: u32, put: crate::motif::Put, first: u64) {
-        let crate::motif::Put { to, bytes, channel, fence, .. } = put;
+    fn put(&mut self, task: u32, message: Message, first: u64) {
+        let Message { to, bytes, channel, fence } = message;
         self.puts.push_back(Put { to, number: task, bytes, channel, fence, left: 0, first });
     }
 
-    /// A message of a node has come with the frame whose first beat came in this cycle: handlers pass it on.
-    fn pass_on(&mut self, from: u32, channel: Channel, cycle: u64) {
-        let PassOn { first, gap } = self.parameters.pass_on;
-        let Some(source) = self.sources.get_mut(&from) else { return };
-        let number = source.complete_messages.entry(channel).or_default();
+    /// A message of a node has come with the frame whose first beat came in this cycle: handlers pass it on, or add it.
+    fn handle(&mut self, from: u32, channel: Channel, cycle: u64) {
+        let number = self.sources.entry(from).or_default().complete_messages.entry(channel).or_default();
         *number += 1;
-        for (k, task) in self.passed_on.remove(&(from, channel, *number)).into_iter().flatten().enumerate() {
+        let name = (from, channel, *number);
+        let PassOn { first, gap } = self.parameters.pass_on;
+        for (k, task) in self.passed_on.remove(&name).into_iter().flatten().enumerate() {
             let Some(put) = self.steps[task as usize].put else { continue };
             self.put(task, put, cycle + (first.at(put.bytes) + gap * k as f64).round() as u64);
             self.handled -= 1;
+        }
+        let Sum { first, gap, room } = self.parameters.sum;
+        for task in self.added.remove(&name).into_iter().flatten() {
+            let (Some(put), Some(left)) = (self.steps[task as usize].put, self.vectors.get_mut(&task)) else {
+                continue;
+            };
+            self.added_until = self.added_until.max(cycle as f64) + gap.at(put.bytes);
+            *left -= 1;
+            if *left > 0 {
+                continue;
+            }
+            self.handled -= 1;
+            let late = (self.added_until - cycle as f64 - gap.at(put.bytes) * room).max(0.0);
+            let ready = cycle + (first.at(put.bytes) + late).round() as u64;
+            let words = [self.node, ONCE | u32::from(put.channel) << CHANNEL, task, put.bytes, put.bytes, 0];
+            self.sums.push_back(Segment { to: put.to, bytes: put.bytes, ready, words });
         }
     }
 
@@ -650,6 +729,17 @@ impl Model {
         last.max(*ready).saturating_sub(self.parameters.beats(HEADER_BYTES as u32 + bytes) - 1)
     }
 
+    /// Cycle of the first beat of the next sum on the link.
+    fn sum_next(&self) -> u64 {
+        let Some(Segment { bytes, ready, .. }) = self.sums.front() else { return u64::MAX };
+        ready.saturating_sub(self.parameters.beats(HEADER_BYTES as u32 + bytes) - 1)
+    }
+
+    fn sum(&mut self, now: u64) {
+        let Some(Segment { to, bytes, words, .. }) = self.sums.pop_front() else { return };
+        self.leave(now, to, HEADER_BYTES as u32 + bytes, words);
+    }
+
     fn link(&mut self, now: u64) {
         let Some(Segment { to, bytes, words, .. }) = self.between.pop_front() else { return };
         self.beats_between -= self.parameters.beats(bytes);
@@ -703,8 +793,8 @@ impl Model {
         let begins = self.sender_free.max(cycle as f64 + self.parameters.restart);
         let at = self.of_sender(begins);
         let window = window(&mut self.windows, from, &self.transport);
-        let Todo { freed, settled, again } = window.destination.acknowledge(ack, at / UNIT, &self.transport);
-        let mut cost = self.parameters.ack_cost.at(freed);
+        let Todo { freed, looked, settled, again } = window.destination.acknowledge(ack, at / UNIT, &self.transport);
+        let mut cost = self.parameters.ack_cost.at(freed) + (RECORD_CYCLES * u64::from(looked)) as f64;
         let mut ends = 0;
         for task in settled {
             let Some(put) = self.under_way.get_mut(&task) else { continue };
@@ -719,9 +809,8 @@ impl Model {
                 self.visible.push(Reverse((seen, Sight::Acked(task))));
             }
         }
-        // Timers wait for the work on an acknowledgement, and one look at a time is kept.
-        let busy = ACK_CYCLES + RECORD_CYCLES * u64::from(freed) + END_CYCLES * ends;
-        self.slip += busy.saturating_sub(SCAN_STEP);
+        let records = RECORD_CYCLES * u64::from(freed + looked) + REPEAT_CYCLES * again.len() as u64;
+        self.work(at, ACK_CYCLES + records + END_CYCLES * ends);
         if self.transport.congestion.is_some() {
             cost += WINDOW_CYCLES;
         }
@@ -729,6 +818,18 @@ impl Model {
         self.again(from, &again);
         self.time(from);
         self.held = false;
+    }
+
+    /// The sender works on an acknowledgement that came to it in this cycle. It looks at timers after this one and all that wait by then, and
+    /// keeps one look that has become due meanwhile.
+    fn work(&mut self, at: u64, cycles: u64) {
+        let missed = |busy: &Range<u64>| (busy.end / SCAN_STEP - busy.start / SCAN_STEP).saturating_sub(1);
+        if at > self.busy.end {
+            self.busy = at..at;
+        }
+        let before = missed(&self.busy);
+        self.busy.end += cycles;
+        self.slip += SCAN_STEP * (missed(&self.busy) - before);
     }
 
     fn receive(&mut self, frame: &Frame) {
@@ -750,6 +851,10 @@ impl Model {
             self.acknowledged(from, &ack, cycle);
             return;
         }
+        if kind & 0xFF == ONCE {
+            self.complete(from, (kind >> CHANNEL) as Channel, (message, bytes), cycle);
+            return;
+        }
         let peer = self.sources.entry(from).or_default();
         let covered = cycle + self.parameters.ack.of(message).at(bytes).round() as u64;
         let marked = frame.marked && kind & COUNTS_MARKS != 0;
@@ -761,24 +866,31 @@ impl Model {
         *got += bytes;
         if *got == message {
             peer.messages.remove(&number);
-            let Parameters { record, message_gap, message_room, .. } = &*self.parameters;
-            self.messages_done = self.messages_done.max(cycle as f64) + message_gap;
-            let late = (self.messages_done - cycle as f64 - message_gap * message_room).max(0.0);
-            let visible = cycle + (record.of(message).at(bytes) + late).round() as u64;
-            let channel = (kind >> CHANNEL) as Channel;
-            self.visible.push(Reverse((visible, Sight::Message(from, channel))));
-            if self.handled > 0 {
-                self.pass_on(from, channel, cycle);
-            }
+            self.complete(from, (kind >> CHANNEL) as Channel, (message, bytes), cycle);
         }
         self.want_ack(from);
+    }
+
+    /// A message of this length is complete with a frame of so many bytes, whose first beat came in this cycle.
+    fn complete(&mut self, from: u32, channel: Channel, (message, bytes): (u32, u32), cycle: u64) {
+        let Parameters { record, message_gap, message_room, .. } = &*self.parameters;
+        self.messages_done = self.messages_done.max(cycle as f64) + message_gap;
+        let late = (self.messages_done - cycle as f64 - message_gap * message_room).max(0.0);
+        let visible = cycle + (record.of(message).at(bytes) + late).round() as u64;
+        if channel < VECTORS {
+            self.visible.push(Reverse((visible, Sight::Message(from, channel))));
+        }
+        if self.handled > 0 {
+            self.handle(from, channel, cycle);
+        }
     }
 
     /// The next cycle in which it does something.
     fn next(&self) -> u64 {
         let comes = self.port.comes();
         let expires = self.timers.first().map_or(u64::MAX, |(cycle, _)| *cycle);
-        comes.min(self.host_next()).min(self.sender_next()).min(self.ack_next()).min(self.link_next()).min(expires)
+        let sends = self.sender_next().min(self.ack_next()).min(self.sum_next()).min(self.link_next());
+        comes.min(self.host_next()).min(sends).min(expires)
     }
 }
 
@@ -801,6 +913,9 @@ impl Endpoint for Model {
             }
             if self.timers.first().is_some_and(|(cycle, _)| *cycle <= at) {
                 self.expire(at)?;
+            }
+            if self.sum_next() <= at {
+                self.sum(at);
             }
             if self.sender_next() <= at {
                 self.sender(at);

@@ -13,7 +13,7 @@ use spindle::congestion::Congestion;
 use spindle::events::EventKind;
 use spindle::reliable::Reliability;
 use spindle::rule_table::{Action, Delivery, Message};
-use spindle::{ContextOptions, HostMemory, Kind, Target};
+use spindle::{ContextId, ContextOptions, HostMemory, Kind, Target};
 use spindle_contract::params::{Config, SEGMENT_BYTES};
 use spindle_sdk::Sources;
 use spindle_sim::Arrival;
@@ -27,6 +27,8 @@ const SET_UP: u64 = 400;
 /// Cycles in which a host enters a node, at most, for nodes beyond [`FEW`].
 const NODE: u64 = 100;
 const FEW: usize = 8;
+/// Cycles in which a host installs the handler that adds, and the one that passes totals on, at most.
+const INSTALLED: u64 = 4000;
 /// Mailboxes from which on a NIC takes longer to clear its tables after reset, and a cycle in which it has: hosts of `alveo` were set up
 /// in cycle 34,229.
 const MANY_MAILBOXES: usize = 4096;
@@ -42,6 +44,19 @@ const ROUND: u64 = 5000;
 const MOST_CHILDREN: usize = 16;
 /// The handler that does.
 const PASS_ON: &str = include_str!("../handlers/pass_on.c");
+
+/// High word of the addresses whose messages a handler adds.
+const SUMS: u32 = 1 << 17;
+/// Bytes of an element of a vector.
+const WORD: usize = 4;
+/// Levels of a tree of sums at most: a vector of each one lies in the scratchpad of a cluster.
+const MOST_LEVELS: usize = 5;
+/// The channel of the vectors of level 0; that of level 1 is the next one.
+pub const VECTORS: Channel = 16;
+/// Cycles from one allreduce by handlers to the next: more than one takes on a thousand nodes.
+pub const SUM_ROUND: u64 = 20_000;
+/// The handler that adds.
+const SUM: &str = include_str!("../handlers/sum.c");
 
 /// What a message is for: a receiver counts those of each channel.
 pub type Channel = u8;
@@ -64,6 +79,30 @@ pub enum Need {
     Acked(u32),
 }
 
+/// Where a message goes, and what its bytes are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mailbox {
+    /// One of its own, with bytes of its sender and number.
+    #[default]
+    Own,
+    /// One of this number, the same at all nodes: handlers pass the first node's bytes on.
+    Shared(u32),
+    /// The handler that adds vectors of a round and a level: bytes of the sender and the round, or a sum. No host sees them.
+    Sum {
+        /// Number of the allreduce.
+        round: u32,
+        /// Level in the tree of sums.
+        level: u8,
+    },
+    /// The shared one of this round, with the sum of the vectors of so many nodes, from the first one on.
+    Total {
+        /// Number of the allreduce.
+        round: u32,
+        /// Nodes.
+        nodes: u16,
+    },
+}
+
 /// A message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Put {
@@ -75,24 +114,49 @@ pub struct Put {
     pub channel: Channel,
     /// The NIC keeps it until all that it has sent to the receiver is acknowledged. Models alone have that.
     pub fence: bool,
-    /// It goes to a mailbox of this number, the same at all nodes, and handlers pass it on; none: to one of its own.
-    pub mailbox: Option<u32>,
+    /// Where it goes.
+    pub mailbox: Mailbox,
 }
 
 impl Put {
     /// A message on channel 0, without a fence.
     pub fn new(to: u32, bytes: u32) -> Put {
-        Put { to, bytes, channel: 0, fence: false, mailbox: None }
+        Put { to, bytes, channel: 0, fence: false, mailbox: Mailbox::Own }
+    }
+
+    /// A handler takes it, and no host sees it.
+    fn is_added(&self) -> bool {
+        matches!(self.mailbox, Mailbox::Sum { .. })
     }
 
     /// Address of the mailbox of a node's task.
     fn address(&self, from: usize, task: usize) -> u64 {
-        self.mailbox.map_or_else(|| window_address(from, task), |number| SHARED | u64::from(number))
+        match self.mailbox {
+            Mailbox::Own => window_address(from, task),
+            Mailbox::Shared(number) | Mailbox::Total { round: number, .. } => SHARED | u64::from(number),
+            Mailbox::Sum { round, level } => u64::from(SUMS) << 32 | u64::from(round) << 8 | u64::from(level),
+        }
     }
 
-    /// Node and task whose bytes it has.
-    fn origin(&self, from: usize, task: usize) -> (usize, usize) {
-        self.mailbox.map_or((from, task), |number| (0, number as usize))
+    /// The bytes of a node's task.
+    fn contents(&self, from: usize, task: usize) -> Vec<u8> {
+        let bytes = self.bytes as usize;
+        match self.mailbox {
+            Mailbox::Own => data((from, task), bytes),
+            Mailbox::Shared(number) => data((0, number as usize), bytes),
+            Mailbox::Sum { round, .. } => data((from, round as usize), bytes),
+            Mailbox::Total { round, nodes } => {
+                let mut sums = vec![0_u32; bytes / WORD];
+                for node in 0..nodes {
+                    let vector = data((node.into(), round as usize), bytes);
+                    let (words, _) = vector.as_chunks::<WORD>();
+                    sums.iter_mut()
+                        .zip(words)
+                        .for_each(|(sum, word)| *sum = sum.wrapping_add(u32::from_le_bytes(*word)));
+                }
+                sums.iter().flat_map(|sum| sum.to_le_bytes()).collect()
+            }
+        }
     }
 }
 
@@ -103,8 +167,8 @@ pub struct Task {
     pub needs: Vec<Need>,
     /// It waits for no task before it, and none waits for it: an answer to a message, out of the program's order.
     pub aside: bool,
-    /// The NIC does it, by a handler: it needs one message, whose bytes it passes on to the mailbox of the same number. A handler passes
-    /// all messages on to the same nodes.
+    /// The NIC does it, by a handler. It needs one message, whose bytes it passes on to the mailbox of the same number, or several, which
+    /// it adds. A handler passes all messages on to the same nodes, and adds as many vectors of a level in every round.
     pub handler: bool,
     /// Cycle before which it is not begun, counted from the motif's start.
     pub at: u64,
@@ -118,6 +182,11 @@ impl Task {
     /// A message, as soon as the tasks before have been done.
     pub fn put(put: Put) -> Task {
         Task { put: Some(put), ..Task::default() }
+    }
+
+    /// A handler that adds.
+    pub fn adds(&self) -> bool {
+        self.handler && self.needs.len() > 1
     }
 
     /// The same task, when so many messages have come.
@@ -154,7 +223,7 @@ pub struct Motif {
     pub post: Post,
     /// Cycle in which all hosts are set up, and the motif starts.
     pub start: u64,
-    /// Messages that each node gets.
+    /// Messages that each node's host gets.
     gets: Vec<u32>,
     /// Hosts look for acknowledgements though no task waits for one.
     pub watched: bool,
@@ -187,6 +256,17 @@ fn children(node: usize, nodes: usize) -> impl Iterator<Item = usize> {
     steps.map(move |step| node + step).filter(move |child| *child < nodes)
 }
 
+/// A handler's task: it passes message `number` of a node on.
+fn passes_on(from: u32, number: usize, put: Put) -> Task {
+    let need = Need::Got { from, channel: 0, messages: number as u32 + 1 };
+    Task { needs: vec![need], handler: true, ..Task::put(put) }
+}
+
+/// The sum of the vectors of so many nodes, for a node.
+fn total(round: usize, nodes: u16, to: u32, bytes: u32) -> Put {
+    Put { mailbox: Mailbox::Total { round: round as u32, nodes }, ..Put::new(to, bytes) }
+}
+
 impl Motif {
     /// Nodes.
     pub fn nodes(&self) -> usize {
@@ -201,12 +281,12 @@ impl Motif {
         }
     }
 
-    /// Messages that a node gets.
+    /// Messages that a node's host gets.
     pub fn gets(&self, node: usize) -> usize {
         self.gets[node] as usize
     }
 
-    /// Messages that a node gets: sender, number of its task, the message.
+    /// Messages that a node's host gets: sender, number of its task, the message.
     pub fn expected(&self, to: usize) -> Vec<(usize, usize, Put)> {
         let of = |from: usize| -> Vec<(usize, usize, Put)> {
             let puts = self
@@ -215,7 +295,7 @@ impl Motif {
                 .enumerate()
                 .filter_map(|(k, task)| Some((from, k, task.put?)))
                 .collect::<Vec<_>>();
-            puts.into_iter().filter(|(_, _, put)| put.to as usize == to).collect()
+            puts.into_iter().filter(|(_, _, put)| put.to as usize == to && !put.is_added()).collect()
         };
         (0..self.nodes()).flat_map(of).collect()
     }
@@ -228,14 +308,19 @@ impl Motif {
     fn from(from: From, nodes: usize, post: Post, config: &Config) -> Motif {
         let mut motif =
             Motif { from, post, start: 0, gets: vec![0; nodes], watched: false, congestion: None, reliability: None };
+        let mut installed = 0;
         for node in 0..nodes {
-            let puts: Vec<u32> = motif.tasks(node).iter().filter_map(|task| Some(task.put?.to)).collect();
-            puts.into_iter().for_each(|to| motif.gets[to as usize] += 1);
+            let tasks = motif.tasks(node);
+            if tasks.iter().any(Task::adds) {
+                installed = INSTALLED;
+            }
+            let puts: Vec<Put> = tasks.iter().filter_map(|task| task.put).collect();
+            puts.iter().filter(|put| !put.is_added()).for_each(|put| motif.gets[put.to as usize] += 1);
         }
         let cleared = if config.mailboxes < MANY_MAILBOXES { CLEARED } else { MANY_CLEARED };
         let most = motif.gets.iter().max().copied().unwrap_or(0);
         let entered = nodes.min(rtl::MOST).saturating_sub(FEW) as u64;
-        motif.start = cleared + 1000 + NODE * entered + SET_UP * u64::from(most);
+        motif.start = cleared + 1000 + NODE * entered + SET_UP * u64::from(most) + installed;
         motif
     }
 
@@ -280,20 +365,117 @@ impl Motif {
     /// them to its children, and handlers pass them on.
     pub fn handler_broadcast(nodes: usize, lengths: &[u32], apart: u64, config: &Config) -> Motif {
         let of = |node: usize| -> Vec<Task> {
-            let parent = node & node.wrapping_sub(1);
-            let task = |number: usize, to: usize| {
-                let mailbox = Some(number as u32);
-                let put = Put { mailbox, ..Put::new(to as u32, lengths[number]) };
-                let need = Need::Got { from: parent as u32, channel: 0, messages: number as u32 + 1 };
-                match node {
-                    0 => Task { at: apart * number as u64, ..Task::put(put) },
-                    _ => Task { needs: vec![need], handler: true, ..Task::put(put) },
+            let from = (node > 0).then_some((node & node.wrapping_sub(1)) as u32);
+            let task = |number: usize, child: usize| {
+                let put = Put { mailbox: Mailbox::Shared(number as u32), ..Put::new(child as u32, lengths[number]) };
+                match from {
+                    None => Task { at: apart * number as u64, ..Task::put(put) },
+                    Some(from) => passes_on(from, number, put),
                 }
             };
             let all = (0..lengths.len()).flat_map(|number| children(node, nodes).map(move |child| (number, child)));
             all.map(|(number, child)| task(number, child)).collect()
         };
         Motif::of((0..nodes).map(of).collect(), Post::Ring, config)
+    }
+
+    /// Allreduce of vectors of these lengths, one after another after `apart` cycles: hosts put their vectors to the NICs of other nodes,
+    /// whose handlers add `fan_in` of them and put the sum to the next level. The last sum goes to node 0, and from there to all hosts as
+    /// in a [broadcast by handlers](Motif::handler_broadcast).
+    ///
+    /// Group G of level l, from 0 on, is added by node `fan_in^(l+1) G + l + 1`: no node puts to itself, since a switch sends no frame back.
+    ///
+    /// # Errors
+    /// The tree does not suit the nodes, or a vector is longer than a packet or has a part of an element.
+    pub fn handler_allreduce(
+        nodes: usize,
+        lengths: &[u32],
+        fan_in: usize,
+        apart: u64,
+        config: &Config,
+    ) -> Result<Motif> {
+        let count =
+            u16::try_from(nodes).with_context(|| format!("{nodes} nodes; handlers add for {} at most", u16::MAX))?;
+        let powers = nodes.is_power_of_two() && fan_in.is_power_of_two() && (2..nodes).contains(&fan_in);
+        ensure!(
+            powers,
+            "{nodes} nodes with a fan-in of {fan_in}; choose powers of two, at least 2, and more nodes than the fan-in"
+        );
+        let levels = nodes.ilog2().div_ceil(fan_in.ilog2()) as usize;
+        ensure!(
+            levels <= MOST_LEVELS,
+            "a tree of {levels} levels for {nodes} nodes; choose a fan-in with which there are {MOST_LEVELS} at most"
+        );
+        for bytes in lengths {
+            ensure!(
+                (*bytes as usize).is_multiple_of(WORD) && (1..=SEGMENT_BYTES).contains(&(*bytes as usize)),
+                "a vector of {bytes} bytes; handlers add one packet, whole elements of {WORD} bytes, of at most {SEGMENT_BYTES}"
+            );
+        }
+        // Groups of a level, and the node that adds one.
+        let groups = |level: usize| nodes.div_ceil(fan_in.pow(level as u32 + 1));
+        let adds = |level: usize, group: usize| fan_in.pow(level as u32 + 1) * group + level + 1;
+        // The nodes whose vectors a group adds.
+        let inputs = |level: usize, group: usize| -> Vec<u32> {
+            let all = fan_in * group..fan_in * (group + 1);
+            match level {
+                0 => all.map(|node| ((node + 2) % nodes) as u32).collect(),
+                _ => {
+                    all.filter(|below| *below < groups(level - 1)).map(|below| adds(level - 1, below) as u32).collect()
+                }
+            }
+        };
+        let vector = |to: usize, number: usize, level: usize| Put {
+            channel: VECTORS + level as Channel,
+            mailbox: Mailbox::Sum { round: number as u32, level: level as u8 },
+            ..Put::new(to as u32, lengths[number])
+        };
+        let mut tasks: Vec<Vec<Task>> = vec![vec![]; nodes];
+        for (number, bytes) in lengths.iter().enumerate() {
+            for (node, tasks) in tasks.iter_mut().enumerate() {
+                let group = (node + nodes - 2) % nodes / fan_in;
+                let put = vector(adds(0, group), number, 0);
+                tasks.push(Task { at: apart * number as u64, ..Task::put(put) });
+                let total = |to: usize| total(number, count, to as u32, *bytes);
+                let from = if node == 0 { levels } else { node & (node - 1) };
+                tasks.extend(children(node, nodes).map(|child| passes_on(from as u32, number, total(child))));
+            }
+            for level in 0..levels {
+                for group in 0..groups(level) {
+                    let channel = VECTORS + level as Channel;
+                    let need = |from| Need::Got { from, channel, messages: number as u32 + 1 };
+                    let put = match level + 1 {
+                        next if next == levels => total(number, count, 0, *bytes),
+                        next => vector(adds(next, group / fan_in), number, next),
+                    };
+                    let needs = inputs(level, group).into_iter().map(need).collect();
+                    tasks[adds(level, group)].push(Task { needs, handler: true, ..Task::put(put) });
+                }
+            }
+        }
+        Ok(Motif::of(tasks, Post::Ring, config))
+    }
+
+    /// Vectors of these lengths from a number of senders, one round after another after `apart` cycles, which the handler of one more node
+    /// adds; the sums go to node 0. A sender begins `each` cycles after the one before it.
+    pub fn sums(senders: usize, each: u64, lengths: &[u32], apart: u64, config: &Config) -> Motif {
+        let apart = apart + each * senders as u64;
+        let vector = |number: usize, from: usize| {
+            let mailbox = Mailbox::Sum { round: number as u32, level: 0 };
+            let put = Put { channel: VECTORS, mailbox, ..Put::new(senders as u32, lengths[number]) };
+            Task { at: apart * number as u64 + each * from as u64, ..Task::put(put) }
+        };
+        let mut tasks: Vec<Vec<Task>> =
+            (0..senders).map(|from| (0..lengths.len()).map(|number| vector(number, from)).collect()).collect();
+        let sum = |(number, bytes): (usize, &u32)| {
+            let need = |from| Need::Got { from, channel: VECTORS, messages: number as u32 + 1 };
+            let put = total(number, senders as u16, 0, *bytes);
+            Task { needs: (0..senders as u32).map(need).collect(), handler: true, ..Task::put(put) }
+        };
+        tasks.push(lengths.iter().enumerate().map(sum).collect());
+        // The host of the handler's node is there until all sums have left.
+        tasks[0].push(Task::put(Put::new(senders as u32, WORD as u32)).after(lengths.len() as u32));
+        Motif::of(tasks, Post::Ring, config)
     }
 
     /// The cycle from the motif's start on in which its last part begins: what comes before that is not of interest.
@@ -332,7 +514,10 @@ impl Motif {
             !tasks.iter().any(|task| task.put.is_some_and(|put| put.fence)),
             "a NIC has no fence for puts; choose another arm, or nodes of kind `model`"
         );
-        let action = match tasks.iter().any(|task| task.handler) {
+        if tasks.iter().any(Task::adds) {
+            install_sum(host, &tasks)?;
+        }
+        let action = match tasks.iter().any(|task| task.handler && !task.adds()) {
             false => Action::Mailbox,
             true => pass_on(host, &tasks)?,
         };
@@ -346,7 +531,7 @@ impl Motif {
         for (from, k, put) in self.expected(host.number) {
             let window = host.device.init_window(PROCESS, put.address(from, k), KEY, put.bytes)?;
             let posted = host.device.post_buffer(window, put.bytes)?;
-            let data = data(put.origin(from, k), put.bytes as usize);
+            let data = put.contents(from, k);
             waiting.push(Awaited { from, k, data, posted });
             channels.insert((from, k), put.channel);
         }
@@ -357,7 +542,7 @@ impl Motif {
                 continue;
             };
             let from = host.device.memory.alloc(put.bytes as usize, 64)?;
-            host.device.memory.write(from, &data(put.origin(host.number, k), put.bytes as usize))?;
+            host.device.memory.write(from, &put.contents(host.number, k))?;
             staged.push(from);
         }
         let places = tasks.len().next_power_of_two().max(2);
@@ -443,9 +628,30 @@ impl Display for Motif {
     }
 }
 
+/// Installs a handler of this name and text in a context whose variables have these values.
+fn install(
+    host: &mut Host,
+    (name, text): (&str, &str),
+    options: &ContextOptions,
+    variables: &[(&str, &[u32])],
+) -> Result<ContextId> {
+    let folder = tempfile::tempdir().context("cannot make a folder for a handler")?;
+    let file = folder.path().join(name);
+    std::fs::write(&file, text).context("cannot write a handler")?;
+    let handler = spindle_sdk::load(&Sources::one(&file)).with_context(|| format!("{name} cannot be compiled"))?;
+    let context = host.device.install(&handler.image, options)?;
+    for (name, values) in variables {
+        let variable = spindle_sdk::variables::variable(&handler.elf, &handler.image, name)?;
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        host.device.write_state(context, variable.offset, &bytes)?;
+    }
+    host.device.activate(context)?;
+    Ok(context)
+}
+
 /// Installs the handler that passes messages on to the nodes of these tasks, in their order; what to do with Spindle packets.
 fn pass_on(host: &mut Host, tasks: &[Task]) -> Result<Action> {
-    let puts = tasks.iter().filter(|task| task.handler).filter_map(|task| task.put);
+    let puts = tasks.iter().filter(|task| task.handler && !task.adds()).filter_map(|task| task.put);
     let mut nodes: Vec<u32> = Vec::new();
     for put in puts {
         ensure!(
@@ -458,25 +664,35 @@ fn pass_on(host: &mut Host, tasks: &[Task]) -> Result<Action> {
         }
     }
     ensure!(nodes.len() <= MOST_CHILDREN, "a handler passes a message on to {MOST_CHILDREN} nodes at most");
-    let folder = tempfile::tempdir().context("cannot make a folder for a handler")?;
-    let file = folder.path().join("pass_on.c");
-    std::fs::write(&file, PASS_ON).context("cannot write a handler")?;
-    let handler = spindle_sdk::load(&Sources::one(&file)).context("pass_on.c cannot be compiled")?;
-    let context = host.device.install(&handler.image, &ContextOptions::default())?;
-    let count = nodes.len() as u32;
-    for (name, values) in [("key", vec![KEY]), ("count", vec![count]), ("nodes", nodes)] {
-        let variable = spindle_sdk::variables::variable(&handler.elf, &handler.image, name)?;
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        host.device.write_state(context, variable.offset, &bytes)?;
-    }
-    host.device.activate(context)?;
+    let count = [nodes.len() as u32];
+    let variables: [(&str, &[u32]); 3] = [("key", &[KEY]), ("count", &count), ("nodes", &nodes)];
+    let context = install(host, ("pass_on.c", PASS_ON), &ContextOptions::default(), &variables)?;
     Ok(Action::Deliver(Delivery { context, message: Message::SpindleHeader, end: None, to_host: true }))
+}
+
+/// Installs the handler that adds the vectors of these tasks, and the rule that gives them to the handler. It runs in one cluster, whose
+/// scratchpad has the sums.
+fn install_sum(host: &mut Host, tasks: &[Task]) -> Result<()> {
+    let (mut inputs, mut nodes, mut highs) = ([0; MOST_LEVELS], [0; MOST_LEVELS], [0; MOST_LEVELS]);
+    for task in tasks.iter().filter(|task| task.adds()) {
+        let (Some(put), Some(Need::Got { channel, .. })) = (task.put, task.needs.first()) else { continue };
+        let level = usize::from(channel - VECTORS);
+        inputs[level] = task.needs.len() as u32;
+        nodes[level] = put.to;
+        highs[level] = (put.address(host.number, 0) >> 32) as u32;
+    }
+    let hpus = host.device.info().hpus;
+    let options = ContextOptions { core_mask: (1 << hpus) - 1, ..ContextOptions::default() };
+    let variables: [(&str, &[u32]); 4] = [("key", &[KEY]), ("inputs", &inputs), ("nodes", &nodes), ("highs", &highs)];
+    let context = install(host, ("sum.c", SUM), &options, &variables)?;
+    let rule = format!("spindle && spindle.addr_hi == {SUMS}");
+    host.device.add_rule(&rule.parse()?, Action::ContextPerMessage(context))?;
+    Ok(())
 }
 
 /// What a host's program still has to know of a task.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    at: u64,
     aside: bool,
     /// Needs that are not met.
     unmet: u8,
@@ -484,16 +700,20 @@ struct Open {
 }
 
 /// Which task a host does next: tasks in their order, and those aside as soon as they can be; of two, the one that comes first in the list.
+/// A network has thousands of schedules with hundreds of tasks each, so a task takes few bytes.
 #[derive(Debug)]
 pub struct Schedule {
     open: Vec<Open>,
+    /// Earliest cycles of tasks that have one.
+    later: BTreeMap<u32, u64>,
     /// The first task that is not aside and not taken.
     next: usize,
     /// Tasks aside whose needs are met.
     aside: BTreeSet<u32>,
     got: BTreeMap<(u32, Channel), Count>,
     any: Count,
-    acked: BTreeMap<u32, Vec<u32>>,
+    /// Tasks of puts whose acknowledgements are waited for, in their order, each with the task that waits.
+    acked: Vec<(u32, u32)>,
     left: usize,
 }
 
@@ -518,17 +738,18 @@ impl Schedule {
     pub fn new(tasks: &[Task]) -> Schedule {
         let mut schedule = Schedule {
             open: Vec::with_capacity(tasks.len()),
+            later: BTreeMap::new(),
             next: 0,
             aside: BTreeSet::new(),
             got: BTreeMap::new(),
             any: Count::default(),
-            acked: BTreeMap::new(),
+            acked: vec![],
             left: tasks.len(),
         };
         for (k, task) in tasks.iter().enumerate() {
             let k = k as u32;
             if task.handler {
-                schedule.open.push(Open { at: 0, aside: true, unmet: 0, taken: true });
+                schedule.open.push(Open { aside: true, unmet: 0, taken: true });
                 schedule.left -= 1;
                 continue;
             }
@@ -539,7 +760,7 @@ impl Schedule {
                         (schedule.got.entry((from, channel)).or_default(), messages)
                     }
                     Need::Acked(put) => {
-                        schedule.acked.entry(put).or_default().push(k);
+                        schedule.acked.push((put, k));
                         continue;
                     }
                 };
@@ -550,8 +771,13 @@ impl Schedule {
                 schedule.aside.insert(k);
             }
             let unmet = task.needs.len() as u8;
-            schedule.open.push(Open { at: task.at, aside: task.aside, unmet, taken: false });
+            schedule.open.push(Open { aside: task.aside, unmet, taken: false });
+            if task.at > 0 {
+                schedule.later.insert(k, task.at);
+            }
         }
+        schedule.acked.sort();
+        schedule.acked.shrink_to_fit();
         schedule.skip();
         schedule
     }
@@ -586,20 +812,23 @@ impl Schedule {
 
     /// The put of a task has been acknowledged.
     pub fn acked(&mut self, task: u32) {
-        for task in self.acked.remove(&task).into_iter().flatten() {
-            self.met(task);
+        let mut at = self.acked.partition_point(|(put, _)| *put < task);
+        while let Some((_, waits)) = self.acked.get(at).copied().filter(|(put, _)| *put == task) {
+            self.met(waits);
+            at += 1;
         }
     }
 
     /// A task waits for the acknowledgement of this one's put.
     pub fn waits_for_ack(&self, task: u32) -> bool {
-        self.acked.contains_key(&task)
+        self.acked.binary_search_by_key(&task, |(put, _)| *put).is_ok()
     }
 
     /// The task that can be done first, and its earliest cycle from the motif's start on.
     fn candidate(&self) -> Option<(u64, u32)> {
-        let ordered = self.open.get(self.next).filter(|open| open.unmet == 0).map(|open| (open.at, self.next as u32));
-        let aside = self.aside.first().map(|task| (self.open[*task as usize].at, *task));
+        let at = |task: u32| (self.later.get(&task).copied().unwrap_or(0), task);
+        let ordered = self.open.get(self.next).filter(|open| open.unmet == 0).map(|_| at(self.next as u32));
+        let aside = self.aside.first().map(|task| at(*task));
         ordered.into_iter().chain(aside).min()
     }
 
@@ -660,6 +889,72 @@ mod tests {
             assert!((1..nodes).all(|node| motif.gets(node) == 1), "{nodes}");
             let steps = u64::from(nodes.next_power_of_two().trailing_zeros());
             assert_eq!(ends.iter().flatten().max(), Some(&steps), "{nodes}");
+        }
+    }
+
+    #[test]
+    fn handlers_add_every_vector_once() {
+        for (nodes, fan_in) in [(4, 2), (8, 2), (16, 4), (32, 2), (64, 16), (1024, 8), (1024, 32)] {
+            let motif = Motif::handler_allreduce(nodes, &[8, 4], fan_in, 100, &Config::SIM).unwrap();
+            let tasks: Vec<Vec<Task>> = (0..nodes).map(|node| motif.tasks(node).into_owned()).collect();
+            let puts = || tasks.iter().enumerate().flat_map(|(from, tasks)| tasks.iter().map(move |task| (from, task)));
+            assert!(puts().all(|(from, task)| task.put.unwrap().to as usize != from), "{nodes}, {fan_in}");
+            // The vectors that are in the sum for which a handler's task needs them, by sender, channel and number.
+            let mut sums = BTreeMap::new();
+            for (from, task) in puts().filter(|(_, task)| !task.handler) {
+                let Put { channel, mailbox, .. } = task.put.unwrap();
+                let Mailbox::Sum { round, level: 0 } = mailbox else { panic!("{mailbox:?}") };
+                sums.insert((from as u32, channel, round + 1), 1);
+            }
+            let mut totals = vec![];
+            for level in 0..MOST_LEVELS {
+                let channel = VECTORS + level as Channel;
+                let of_level = |need: &Need| matches!(need, Need::Got { channel: other, .. } if *other == channel);
+                for (node, task) in puts().filter(|(_, task)| task.adds() && of_level(&task.needs[0])) {
+                    let vectors = task.needs.iter().map(|need| match need {
+                        Need::Got { from, channel, messages } => sums.remove(&(*from, *channel, *messages)).unwrap(),
+                        need => panic!("{need:?}"),
+                    });
+                    let vectors: usize = vectors.sum();
+                    let put = task.put.unwrap();
+                    match put.mailbox {
+                        Mailbox::Sum { round, .. } => drop(sums.insert((node as u32, put.channel, round + 1), vectors)),
+                        Mailbox::Total { round, .. } => totals.push((round, put.to, vectors)),
+                        mailbox => panic!("{mailbox:?}"),
+                    }
+                }
+            }
+            assert_eq!((sums.len(), totals), (0, vec![(0, 0, nodes), (1, 0, nodes)]), "{nodes}, {fan_in}");
+            assert!((0..nodes).all(|node| motif.gets(node) == 2), "{nodes}, {fan_in}");
+        }
+    }
+
+    #[test]
+    fn a_total_is_the_sum_of_the_vectors() {
+        let put = |mailbox| Put { mailbox, ..Put::new(0, 8) };
+        let vectors: Vec<Vec<u8>> =
+            (0..3).map(|node| put(Mailbox::Sum { round: 5, level: 0 }).contents(node, 9)).collect();
+        let word = |bytes: &[u8], at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+        let total = put(Mailbox::Total { round: 5, nodes: 3 }).contents(1, 2);
+        for at in [0, 4] {
+            let sum = vectors.iter().fold(0_u32, |sum, vector| sum.wrapping_add(word(vector, at)));
+            assert_eq!(word(&total, at), sum);
+        }
+        assert_ne!(vectors[0], vectors[1]);
+    }
+
+    #[test]
+    fn trees_of_sums_that_suit_no_handler_are_refused() {
+        for (nodes, bytes, fan_in, words) in [
+            (12, 8, 4, "choose powers of two"),
+            (16, 8, 3, "choose powers of two"),
+            (16, 8, 16, "more nodes than the fan-in"),
+            (64, 8, 2, "a tree of 6 levels for 64 nodes"),
+            (16, 6, 4, "a vector of 6 bytes"),
+            (16, 1412, 4, "a vector of 1412 bytes"),
+        ] {
+            let refused = Motif::handler_allreduce(nodes, &[bytes], fan_in, 100, &Config::SIM).unwrap_err().to_string();
+            assert!(refused.contains(words), "{refused}");
         }
     }
 

@@ -47,7 +47,7 @@ pub enum Pattern {
     Half,
     /// All nodes to the first one.
     Incast,
-    /// Each node to all others in turn.
+    /// Each node to all others in turn; as a motif without a number of messages, one to each with a protocol.
     AllToAll,
     /// Nodes in pairs, to and fro; a motif only.
     PingPong,
@@ -63,6 +63,8 @@ pub enum Pattern {
     Doubling,
     /// Allreduce by a ring.
     ReductionRing,
+    /// Allreduce by handlers.
+    HandlerAllreduce,
 }
 
 /// Messages of every node.
@@ -96,7 +98,8 @@ impl Pattern {
             Pattern::Incast => (from > 0).then_some(0),
             Pattern::AllToAll => Some((from + 1 + k % (nodes - 1)) % nodes),
             Pattern::PingPong | Pattern::Broadcast | Pattern::HandlerBroadcast => None,
-            Pattern::Sweep | Pattern::Halo | Pattern::Doubling | Pattern::ReductionRing => None,
+            Pattern::Sweep | Pattern::Halo => None,
+            Pattern::Doubling | Pattern::ReductionRing | Pattern::HandlerAllreduce => None,
         }
     }
 }

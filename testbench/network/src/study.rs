@@ -2,7 +2,7 @@
 
 use crate::engine::{Physics, Routing, NANOSECOND};
 use crate::model::{parameters, Parameters};
-use crate::motif::{Motif, Post};
+use crate::motif::{Motif, Post, SUM_ROUND};
 use crate::noise::Noise;
 use crate::programs::{self, Pattern, Puts};
 use crate::rtl;
@@ -241,6 +241,7 @@ struct ProgramTable {
     eager_bytes: Option<Spanned<u32>>,
     buffers: Option<Spanned<u32>>,
     restores_order: Option<Spanned<bool>>,
+    fan_in: Option<Spanned<u32>>,
 }
 
 impl ProgramTable {
@@ -672,6 +673,7 @@ fn nodes(
     }
     unused(&program.post, "post", what)?;
     unused(&nodes.gbps, "gbps", what)?;
+    unused(&program.fan_in, "fan_in", what)?;
     program.no_application(what)?;
     let messages = needed(&program.messages, "messages", program.kind.span(), "a program of puts or questions")?;
     if kind == NodeKind::Nic {
@@ -788,6 +790,9 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
         unused(&nodes.gbps, "gbps", "a `nic`, which has the rate of its stream")?;
         host_latency = nics(nodes, count)?;
     }
+    if pattern != Pattern::HandlerAllreduce {
+        unused(&program.fan_in, "fan_in", "this pattern")?;
+    }
     let mut motif = match application(program, pattern, bytes, count)? {
         Some(application) => {
             unused(&program.messages, "messages", "an application")?;
@@ -802,13 +807,20 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
             }
             let messages = messages_of_a_node(program, what)?;
             let span = program.pattern.as_ref().map_or(0..0, Spanned::span);
-            not_too_many(messages * count as u64, span)?;
+            not_too_many(messages * count as u64, span.clone())?;
             if pattern == Pattern::HandlerBroadcast && bytes as usize > SEGMENT_BYTES {
                 let words =
                     format!("{bytes} bytes; handlers pass on messages of one packet, of at most {SEGMENT_BYTES}");
                 return Err(Wrong(program.bytes.span(), words));
             }
-            Motif::new(pattern, count, messages as u32, bytes, post, &config)
+            if pattern == Pattern::HandlerAllreduce {
+                let fan_in = program.fan_in.as_ref().map_or(FAN_IN, |fan_in| *fan_in.get_ref());
+                let vectors = vec![bytes; messages as usize];
+                let motif = Motif::handler_allreduce(count, &vectors, fan_in as usize, SUM_ROUND, &config);
+                motif.map_err(|error| Wrong(span, format!("{error:#}")))?
+            } else {
+                Motif::new(pattern, count, messages as u32, bytes, post, &config)
+            }
         }
     };
     motif.congestion = file.congestion.as_ref().map(congestion).transpose()?;
@@ -865,6 +877,13 @@ fn application(
                 Pattern::Doubling => Application::Doubling { nodes, bytes },
                 _ => Application::ReductionRing { nodes, bytes },
             }
+        }
+        Pattern::AllToAll if program.messages.is_none() => {
+            no(&of_sweep, "all to all")?;
+            no(&of_halo, "all to all")?;
+            unused(&program.grid, "grid", "all to all")?;
+            unused(&program.compute_ns, "compute_ns", "all to all")?;
+            Application::AllToAll { nodes, bytes }
         }
         _ => return Ok(None),
     };
@@ -939,6 +958,8 @@ fn workload(file: &File, program: &ProgramTable, application: Application, confi
     })
 }
 
+/// Vectors that a handler adds, unless the study says how many.
+const FAN_IN: u32 = 8;
 /// Most messages of a motif.
 const MOST_MESSAGES: u64 = 10_000_000;
 /// Most bytes of a message.
@@ -1001,6 +1022,11 @@ mod tests {
                         [run]\nseed = 3\ncycles = 99\n";
             texts.push(format!("[topology]\nkind = '{kind}'\n{keys}{more}"));
         }
+        texts.push(
+            "[topology]\nkind = 'star'\nnodes = 16\n[nodes]\nkind = 'model'\n[program]\nkind = 'motif'\n\
+             pattern = 'handler_allreduce'\nbytes = 8\nmessages = 2\nfan_in = 4\n"
+                .into(),
+        );
         let values = [
             "0",
             "1",
@@ -1062,6 +1088,31 @@ mod tests {
         refused("nodes = 3", "nodes = 300", "a.toml:6: 300 NICs");
         refused("'served'", "'nic'", "a.toml:7: `sockets` means nothing");
         refused("'served'\nsockets = '/run/cards'", "'nic'", "a.toml:6: a `nic` that puts needs `[program]`");
+    }
+
+    #[test]
+    fn sums_of_handlers_and_messages_to_all_have_their_keys() {
+        let text = "[topology]\nkind = 'star'\nnodes = 16\n\n[nodes]\nkind = 'model'\n\n\
+                    [program]\nkind = 'motif'\npattern = 'handler_allreduce'\nbytes = 8\nmessages = 2\nfan_in = 4\n";
+        Study::parse("a.toml", text).unwrap();
+        Study::parse("a.toml", &text.replace("model", "nic")).unwrap();
+        let to_all = text.replace("handler_allreduce", "all_to_all").replace("fan_in = 4\n", "");
+        Study::parse("a.toml", &to_all).unwrap();
+        let with_arm = to_all.replace("messages = 2", "arm = 'rendezvous'");
+        let Nodes::Motif { motif, .. } = Study::parse("a.toml", &with_arm).unwrap().nodes else { panic!() };
+        assert_eq!(motif.application().unwrap().application, Application::AllToAll { nodes: 16, bytes: 8 });
+        for (text, from, to, wanted) in [
+            (text, "fan_in = 4", "fan_in = 16", "a.toml:10: 16 nodes with a fan-in of 16"),
+            (text, "bytes = 8", "bytes = 10", "a.toml:10: a vector of 10 bytes"),
+            (text, "handler_allreduce", "handler_broadcast", "a.toml:13: `fan_in` means nothing for this pattern"),
+            (text, "messages = 2", "messages = 2\narm = 'rvma'", "a.toml:13: `arm` means nothing for this pattern"),
+            (&to_all, "messages = 2", "messages = 2\narm = 'rvma'", "a.toml:13: `arm` means nothing for this pattern"),
+            (&with_arm, "bytes = 8", "bytes = 8\ngrid = [4, 4]", "a.toml:12: `grid` means nothing for all to all"),
+        ] {
+            let text = text.replace(from, to);
+            let words = Study::parse("a.toml", &text).unwrap_err().to_string();
+            assert!(words.contains(wanted), "{words}, not {wanted}");
+        }
     }
 
     #[test]

@@ -106,6 +106,8 @@ pub struct Ack {
 pub struct Todo {
     /// Records that it has freed.
     pub freed: u32,
+    /// Records after those at which it has looked.
+    pub looked: u32,
     /// For each frame that it has settled, the put's task.
     pub settled: Vec<u32>,
     /// Numbers of the frames to send again, and their records.
@@ -336,6 +338,7 @@ impl Destination {
             if bits == 0 && !refills {
                 break;
             }
+            todo.looked += 1;
             let hole = bits != 0 && now >= u64::from(record.due);
             let has_come = bits & 1 == 1;
             bits >>= 1;

@@ -6,6 +6,7 @@
 //! | halo | a grid of three dimensions, open at its ends; faces, edges and corners | Halo3D26, as SST's motif of this name |
 //! | doubling | allreduce: a vector with the node whose number differs in one bit, bit after bit | recursive doubling |
 //! | reduction ring | allreduce: a part of the vector to the next node, 2 (n - 1) times | ring of Patarasu and Yuan |
+//! | all to all | a message to every other node, beginning with the next one | MPI_Alltoall, linear |
 //!
 //! A program sends without waiting for the end of a message, and waits for each message that it gets, in its order. An [`Arm`] makes puts
 //! and their dependencies of that.
@@ -120,6 +121,13 @@ pub enum Application {
         /// Bytes of the vector.
         bytes: u32,
     },
+    /// A message of each node to every other one.
+    AllToAll {
+        /// Nodes.
+        nodes: u32,
+        /// Bytes of a message.
+        bytes: u32,
+    },
 }
 
 /// An application with its protocol and the times of its hosts.
@@ -159,7 +167,9 @@ impl Application {
         match *self {
             Application::Sweep { grid, .. } => grid.iter().map(|side| *side as usize).product(),
             Application::Halo { grid, .. } => grid.iter().map(|side| *side as usize).product(),
-            Application::Doubling { nodes, .. } | Application::ReductionRing { nodes, .. } => nodes as usize,
+            Application::Doubling { nodes, .. }
+            | Application::ReductionRing { nodes, .. }
+            | Application::AllToAll { nodes, .. } => nodes as usize,
         }
     }
 
@@ -173,6 +183,7 @@ impl Application {
             Application::Halo { iterations, .. } => nodes.saturating_mul(26 * u64::from(iterations)),
             Application::Doubling { .. } => nodes * u64::from(nodes.ilog2()),
             Application::ReductionRing { .. } => nodes.saturating_mul(2 * (nodes - 1)),
+            Application::AllToAll { .. } => nodes.saturating_mul(nodes - 1),
         }
     }
 
@@ -194,7 +205,7 @@ impl Application {
                     "a halo without bytes; give faces, edges or corners some"
                 );
             }
-            Application::Sweep { .. } => {}
+            Application::Sweep { .. } | Application::AllToAll { .. } => {}
         }
         Ok(())
     }
@@ -263,6 +274,10 @@ impl Application {
                     let sum = if round < nodes - 1 { cycles(part(got), bytes_a_cycle) } else { 0 };
                     steps.push(Step::Compute(sum));
                 }
+            }
+            Application::AllToAll { nodes, bytes } => {
+                steps.extend((1..nodes).map(|k| Step::Send { to: (node + k) % nodes, bytes }));
+                steps.extend((1..nodes).map(|k| Step::Receive { from: (node + nodes - k) % nodes, bytes }));
             }
         }
         steps
@@ -416,11 +431,12 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    const APPLICATIONS: [Application; 4] = [
+    const APPLICATIONS: [Application; 5] = [
         Application::Sweep { grid: [4, 3], blocks: 2, sweeps: 8, bytes: 100 },
         Application::Halo { grid: [2, 3, 2], iterations: 3, bytes: [300, 20, 8] },
         Application::Doubling { nodes: 8, bytes: 50 },
         Application::ReductionRing { nodes: 5, bytes: 52 },
+        Application::AllToAll { nodes: 6, bytes: 70 },
     ];
 
     #[test]

@@ -163,6 +163,18 @@ fn a_c_program_runs_on_four_nodes_of_a_fat_tree_in_the_same_cycles_on_1_and_2_ra
     assert!(one == two, "{one:#}\n{two:#}");
 }
 
+/// A study whose time goes on by itself, instead of with the programs.
+const FREE: (&str, &str) = ("time = \"step\"", "time = \"free\"");
+
+#[test]
+fn a_c_program_runs_while_two_ranks_go_on_by_themselves() {
+    if !there() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    run_ring(folder.path(), &served4(folder.path(), &[FREE]), 2, &[]);
+}
+
 #[test]
 fn a_c_program_runs_while_the_network_goes_on_by_itself_and_leaves_fates_and_waves() {
     if !there() {
@@ -172,9 +184,8 @@ fn a_c_program_runs_while_the_network_goes_on_by_itself_and_leaves_fates_and_wav
     let file = |name: &str| folder.path().join(name);
     let of = |node: u32, name: &str| format!("{node}={}", file(name).display());
     let arguments = ["--fates".into(), of(1, "fates.jsonl"), "--wave".into(), of(2, "wave.vcd")];
-    let free = ("time = \"step\"", "time = \"free\"");
     // The wave is of few cycles per second.
-    let result = run_ring(folder.path(), &served4(folder.path(), &[free]), 1, &arguments);
+    let result = run_ring(folder.path(), &served4(folder.path(), &[FREE]), 1, &arguments);
     let fates = std::fs::read_to_string(file("fates.jsonl")).unwrap();
     let fates: Vec<Value> = fates.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     // Frames that come before the program has switched reception on are none of the NIC's.

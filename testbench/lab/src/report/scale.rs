@@ -19,7 +19,7 @@ pub const TIMES: &[&str] = &["scale.rtl_speedup_2_ranks", "scale.sync_overhead"]
 /// The parameters of the calibrated model.
 pub const CALIBRATION: &[&str] = &["scale.calibration"];
 /// How far the calibrated model is from NICs.
-pub const MODEL_ERRORS: [(&[&str], Check); 8] = [
+pub const MODEL_ERRORS: [(&[&str], Check); 9] = [
     (&["scale.model_error.ping_pong"], Check::PingPong),
     (&["scale.model_error.rate"], Check::Rate),
     (&["scale.model_error.long"], Check::Long),
@@ -28,6 +28,7 @@ pub const MODEL_ERRORS: [(&[&str], Check); 8] = [
     (&["scale.model_error.sweep"], Check::Sweep),
     (&["scale.model_error.broadcast"], Check::Broadcast),
     (&["scale.model_error.allreduce"], Check::Allreduce),
+    (&["scale.model_error.all_to_all"], Check::AllToAll),
 ];
 /// How far it is from NICs while each cable loses this share of the frames: in the mean over motifs, and in the worst one.
 pub const LOSSY_ERRORS: [(&[&str], f64); 2] = [
@@ -35,7 +36,7 @@ pub const LOSSY_ERRORS: [(&[&str], f64); 2] = [
     (&["scale.model_error_at_loss.1.mean", "scale.model_error_at_loss.1.worst"], 0.01),
 ];
 /// Nodes of these networks, and seeds of each motif.
-const LOSSY_NODES: [usize; 1] = [4];
+const LOSSY_NODES: [usize; 2] = [4, 8];
 const SEEDS: u64 = 6;
 /// Goodput of an incast of 255 models, by the share of the frames that cables lose.
 pub const INCAST: &[&str] = &["scale.incast.0", "scale.incast.0_1", "scale.incast.1"];

@@ -27,8 +27,8 @@ const SET_UP: u64 = 400;
 /// Cycles in which a host enters a node, at most, for nodes beyond [`FEW`].
 const NODE: u64 = 100;
 const FEW: usize = 8;
-/// Cycles in which a host installs the handler that adds, and the one that passes totals on, at most.
-const INSTALLED: u64 = 4000;
+/// Cycles in which a host installs the handler that adds, and the one that passes totals on, at most, for each cluster.
+const INSTALLED: u64 = 2000;
 /// Mailboxes from which on a NIC takes longer to clear its tables after reset, and a cycle in which it has: hosts of `alveo` were set up
 /// in cycle 34,229.
 const MANY_MAILBOXES: usize = 4096;
@@ -312,7 +312,7 @@ impl Motif {
         for node in 0..nodes {
             let tasks = motif.tasks(node);
             if tasks.iter().any(Task::adds) {
-                installed = INSTALLED;
+                installed = INSTALLED * config.clusters as u64;
             }
             let puts: Vec<Put> = tasks.iter().filter_map(|task| task.put).collect();
             puts.iter().filter(|put| !put.is_added()).for_each(|put| motif.gets[put.to as usize] += 1);

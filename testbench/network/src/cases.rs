@@ -22,6 +22,7 @@ use crate::endpoint::{digest_with, EMPTY_DIGEST};
 use crate::engine::Counts;
 use crate::run::{Outcome, Speed};
 use crate::study::Study;
+use crate::VERSION;
 use anyhow::{bail, ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -216,7 +217,7 @@ impl Cases {
         let case: Case = serde_json::from_slice(&text)
             .with_context(|| format!("{} is no result of a case; remove the file", path.display()))?;
         ensure!(
-            case.version == env!("CARGO_PKG_VERSION") && case.study == self.digest && case.settings == *settings,
+            case.version == VERSION && case.study == self.digest && case.settings == *settings,
             "{} is of another version of the program or of the study; remove the file, or choose another folder",
             path.display()
         );
@@ -278,7 +279,7 @@ impl Cases {
             Some((case.cycles as f64 / base.cycles as f64 * 1e4).round() / 1e4)
         };
         let rows = cases.iter().map(|case| Row { ratio: ratio(case), case: case.clone() }).collect();
-        let (version, study) = (env!("CARGO_PKG_VERSION").into(), self.name.clone());
+        let (version, study) = (VERSION.into(), self.name.clone());
         Ok(Collected { version, study, digest: self.digest.clone(), commit, cases: rows })
     }
 }
@@ -370,7 +371,7 @@ mod tests {
     fn results(folder: &Path, cases: &Cases) {
         for (number, settings) in cases.settings().iter().enumerate() {
             let case = Case {
-                version: env!("CARGO_PKG_VERSION").into(),
+                version: VERSION.into(),
                 study: cases.digest.clone(),
                 settings: settings.clone(),
                 cycles: 100 + 20 * number as u64,

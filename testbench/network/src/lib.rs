@@ -55,3 +55,6 @@ pub mod study;
 pub mod topology;
 pub mod transport;
 pub mod workload;
+
+/// Version of the package, and a digest of its source: results of another one are not mixed with those of this one.
+pub const VERSION: &str = env!("SPINDLE_NETWORK_VERSION");

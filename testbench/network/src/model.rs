@@ -28,9 +28,9 @@ use std::sync::Arc;
 const MOST_PUTS: usize = 64;
 /// Frames that lie between the sender and the link at most (docs/transport.md).
 const BETWEEN: usize = 36;
-/// Beats of payload between the sender and the link at most: what the NIC's read buffer holds without UltraRAM, 128 beats, and four frames
-/// of 22 that stand before the buffer and after it. The age of a lost frame depends on them.
-const READ_BEATS: u64 = 128 + 4 * 22;
+/// Beats of payload between the sender and the link with which the sender takes no further frame: what the NIC's read buffer holds without
+/// UltraRAM, 128 beats, and three frames of 22 that stand before the buffer and after it. The age of a lost frame depends on them.
+const READ_BEATS: u64 = 128 + 3 * 22;
 /// Bytes of a model's own header, at the begin of a frame's bytes.
 const OWN: usize = 24;
 /// A segment of a put, one that asks for an acknowledgement, as the last one does, an acknowledgement, and a message of one segment that is

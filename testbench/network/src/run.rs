@@ -7,6 +7,7 @@ use crate::motif::Motif;
 use crate::rtl::{Rtl, Setting};
 use crate::stand_in::StandIn;
 use crate::study::{Nodes, Study};
+use crate::VERSION;
 use anyhow::{ensure, Context, Result};
 use serde::Serialize;
 use spindle_contract::params::Config;
@@ -296,7 +297,7 @@ fn outcome(study: &Study, cycles: u64, frames: Counts, reports: &[Report]) -> Ou
         values: value_names(study, number).iter().copied().zip(report.values).collect(),
     };
     Outcome {
-        version: env!("CARGO_PKG_VERSION"),
+        version: VERSION,
         study: study.name.clone(),
         start_cycle: if let Nodes::Motif { motif, .. } = &study.nodes { motif.start } else { 0 },
         end_cycle: reports.iter().filter_map(|report| report.done).max().unwrap_or_default(),

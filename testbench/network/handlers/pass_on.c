@@ -1,10 +1,8 @@
 /* Puts each packet of a message on to other nodes as it comes, from the packet buffer and reliably, to the mailbox of the same address. The
- * host sets `key`, the key of the mailboxes, and the `count` nodes. */
+ * host sets `key`, the key of the mailboxes, and the `count` nodes. MOST_CHILDREN is a macro of the compilation. */
 #include "spindle.h"
 
-enum { MOST = 16 };
-
-uint32_t key, count, nodes[MOST];
+uint32_t key, count, nodes[MOST_CHILDREN];
 
 int payload_handler(const spin_payload_t *p, void *state) {
     (void)state;

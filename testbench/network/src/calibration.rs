@@ -4,7 +4,7 @@
 //! The first NIC puts, the second one receives; a cable joins them. The cycle of a frame's last beat is the cycle of its first beat at
 //! the other end, less the cable, so nothing inside a NIC is looked at.
 
-use crate::endpoint::{digest_with, Endpoint, Frame, Report, EMPTY_DIGEST};
+use crate::endpoint::{digest_with, Endpoint, Frame, Outgoing, Report, EMPTY_DIGEST};
 use crate::engine::{Network, Physics, Ranks};
 use crate::model::{self, Line, Lines, Model, Parameters, PassOn, PostTimes, Sum, ACK_BYTES};
 use crate::motif::{Motif, Post, Put, Seen, Task};
@@ -86,38 +86,6 @@ impl Left {
 /// Frames that a node has sent.
 type Sent = Arc<Mutex<Vec<Left>>>;
 
-/// An endpoint of which it is noted what it sends.
-struct Tap {
-    endpoint: Rtl,
-    sent: Sent,
-}
-
-impl Endpoint for Tap {
-    fn step(&mut self, until: u64) -> Result<u64> {
-        self.endpoint.step(until)
-    }
-
-    fn inject(&mut self, frame: Frame) -> Result<()> {
-        self.endpoint.inject(frame)
-    }
-
-    fn take(&mut self) -> Option<Frame> {
-        let frame = self.endpoint.take()?;
-        const PSN: usize = spindle::START + spindle::PSN;
-        let psn = frame.bytes.get(PSN..).and_then(|rest| rest.first_chunk()).map_or(0, |psn| u32::from_be_bytes(*psn));
-        self.sent.lock().expect("no other thread has it").push(Left { cycle: frame.cycle, length: frame.length, psn });
-        Some(frame)
-    }
-
-    fn report(&self) -> Report {
-        self.endpoint.report()
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.endpoint.finish()
-    }
-}
-
 /// Which frames are lost: drawn by source, destination, and number among the acknowledgements, or sequence number and how often it was
 /// sent, so that NICs and models lose the same ones though they send in other cycles.
 #[derive(Clone, Copy)]
@@ -135,75 +103,31 @@ impl Losses {
         let digest = digest_with(EMPTY_DIGEST, &bytes.collect::<Vec<u8>>());
         (digest >> 11) as f64 / (1u64 << 53) as f64
     }
-}
 
-/// An endpoint of which some frames are lost.
-struct Losing<E> {
-    endpoint: E,
-    node: u32,
-    losses: Losses,
-    /// Sequence number of a frame; none of an acknowledgement.
-    psn: fn(&Frame) -> Option<u32>,
-    acks: BTreeMap<u32, u32>,
-    sent: BTreeMap<(u32, u32), u32>,
-}
-
-impl<E: Endpoint> Losing<E> {
-    fn new(endpoint: E, node: u32, losses: Losses, psn: fn(&Frame) -> Option<u32>) -> Self {
-        Losing { endpoint, node, losses, psn, acks: BTreeMap::new(), sent: BTreeMap::new() }
-    }
-
-    fn loses(&mut self, frame: &Frame) -> bool {
-        let Some(to) = frame.peer else { return false };
-        let name = match (self.psn)(frame) {
-            None => {
-                let number = self.acks.entry(to).or_default();
-                *number += 1;
-                [self.node, to, u32::MAX, *number]
-            }
-            Some(psn) => {
-                let times = self.sent.entry((to, psn)).or_default();
-                *times += 1;
-                [self.node, to, psn, *times]
-            }
-        };
-        let share = self.losses.share;
-        self.losses.draw(name) < 2.0 * share - share * share
-    }
-}
-
-impl<E: Endpoint> Endpoint for Losing<E> {
-    fn step(&mut self, until: u64) -> Result<u64> {
-        self.endpoint.step(until)
-    }
-
-    fn inject(&mut self, frame: Frame) -> Result<()> {
-        self.endpoint.inject(frame)
-    }
-
-    fn take(&mut self) -> Option<Frame> {
-        loop {
-            let frame = self.endpoint.take()?;
-            if !self.loses(&frame) {
-                return Some(frame);
-            }
+    /// Whether each frame of a node passes; `psn` is a frame's sequence number, none of an acknowledgement.
+    fn of(self, node: u32, psn: fn(&Frame) -> Option<u32>) -> impl FnMut(&Frame) -> bool {
+        let (mut acks, mut sent) = (BTreeMap::<u32, u32>::new(), BTreeMap::<(u32, u32), u32>::new());
+        move |frame| {
+            let Some(to) = frame.peer else { return true };
+            let (psn, times) = match psn(frame) {
+                None => (u32::MAX, acks.entry(to).or_default()),
+                Some(psn) => (psn, sent.entry((to, psn)).or_default()),
+            };
+            *times += 1;
+            self.draw([node, to, psn, *times]) >= 2.0 * self.share - self.share * self.share
         }
     }
+}
 
-    fn report(&self) -> Report {
-        self.endpoint.report()
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.endpoint.finish()
-    }
+/// The sequence number in a frame of a NIC; of an acknowledgement, that of the last packet that it covers.
+fn number(frame: &Frame) -> u32 {
+    const PSN: usize = spindle::START + spindle::PSN;
+    frame.bytes.get(PSN..).and_then(|rest| rest.first_chunk()).map_or(0, |psn| u32::from_be_bytes(*psn))
 }
 
 /// Sequence number of a frame of a NIC; none of an acknowledgement.
 fn nic_psn(frame: &Frame) -> Option<u32> {
-    const PSN: usize = spindle::START + spindle::PSN;
-    let psn = frame.bytes.get(PSN..).and_then(|rest| rest.first_chunk()).map(|psn| u32::from_be_bytes(*psn));
-    psn.filter(|_| frame.length != ACK_BYTES)
+    (frame.length != ACK_BYTES).then(|| number(frame))
 }
 
 /// What the host of a node has seen, and the frames that its NIC has sent.
@@ -235,7 +159,13 @@ fn run_nics(
     let sent: Vec<Sent> = (0..motif.nodes()).map(|_| Sent::default()).collect();
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
         let endpoint = Rtl::new(node as usize, &setting, motif.program(&seen))?;
-        Ok(Box::new(Tap { endpoint, sent: sent[node as usize].clone() }))
+        let sent = sent[node as usize].clone();
+        let passes = move |frame: &Frame| {
+            let left = Left { cycle: frame.cycle, length: frame.length, psn: number(frame) };
+            sent.lock().expect("no other thread has it").push(left);
+            true
+        };
+        Ok(Box::new(Outgoing { endpoint, passes }))
     };
     let reports = run(&motif, shape, physics, endpoint)?;
     let seen = std::mem::take(&mut *seen.lock().expect("all programs have ended"));
@@ -815,14 +745,14 @@ pub fn compare_at_loss(
         let losses = Losses { share: loss, seed };
         let seen = motif.seen();
         let nic = |node: u32| -> Result<Box<dyn Endpoint>> {
-            let nic = Rtl::new(node as usize, &setting, shared.program(&seen))?;
-            Ok(Box::new(Losing::new(nic, node, losses, nic_psn)))
+            let endpoint = Rtl::new(node as usize, &setting, shared.program(&seen))?;
+            Ok(Box::new(Outgoing { endpoint, passes: losses.of(node, nic_psn) }))
         };
         let of_nics = cycles(motif, &run(motif, &star(motif), physics(), nic)?);
         let transport = motif.transport(true);
         let model = |node: u32| -> Result<Box<dyn Endpoint>> {
-            let model = Model::new(node, motif, parameters.clone(), transport);
-            Ok(Box::new(Losing::new(model, node, losses, model::psn)))
+            let endpoint = Model::new(node, motif, parameters.clone(), transport);
+            Ok(Box::new(Outgoing { endpoint, passes: losses.of(node, model::psn) }))
         };
         let of_models = cycles(motif, &run(motif, &star(motif), physics(), model)?);
         log::debug!("{motif} on {} nodes, loss {loss}, seed {seed}: {of_nics}, {of_models}", motif.nodes());

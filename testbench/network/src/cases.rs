@@ -250,13 +250,47 @@ impl Cases {
         write().with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// All results.
+    /// The cases with these values, and those with which they are compared, in the order of all cases.
+    ///
+    /// # Errors
+    /// There is no such axis or value.
+    pub fn row(&self, wanted: &Settings) -> Result<Vec<Settings>> {
+        for (axis, value) in wanted {
+            let names = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>().join(", ");
+            let values = self.axes.get(axis);
+            let values = values.with_context(|| {
+                format!("{} has no axis `{axis}`; there are {}", self.name, names(self.axes.keys().collect()))
+            })?;
+            ensure!(
+                values.contains_key(value),
+                "axis `{axis}` of {} has no value `{value}`; there are {}",
+                self.name,
+                names(values.keys().collect())
+            );
+        }
+        let all = self.settings();
+        let has = |case: &&Settings| wanted.iter().all(|(axis, value)| case.get(axis) == Some(value));
+        let mut row: Vec<Settings> = all.iter().filter(has).cloned().collect();
+        let bases: Vec<Settings> = row.iter().filter_map(|case| self.base_of(case)).collect();
+        row.extend(bases);
+        Ok(all.into_iter().filter(|case| row.contains(case)).collect())
+    }
+
+    /// The case with which one is compared.
+    fn base_of(&self, settings: &Settings) -> Option<Settings> {
+        let (axis, value) = self.compare.clone()?;
+        let mut base = settings.clone();
+        base.insert(axis, value);
+        Some(base)
+    }
+
+    /// The results of these cases.
     ///
     /// # Errors
     /// One is missing, cannot be read, or is of another version.
-    pub fn collect(&self, folder: &Path, commit: String) -> Result<Collected> {
+    pub fn collect(&self, folder: &Path, wanted: &[Settings], commit: String) -> Result<Collected> {
         let (mut cases, mut missing) = (Vec::new(), Vec::new());
-        for (number, settings) in self.settings().iter().enumerate() {
+        for (number, settings) in self.settings().iter().enumerate().filter(|(_, case)| wanted.contains(case)) {
             match self.result(folder, settings)? {
                 Some(case) => cases.push(case),
                 None => missing.push(number.to_string()),
@@ -267,15 +301,13 @@ impl Cases {
             "{}: {} of {} cases are missing in {}: {}; run them with --case, or all that are missing without it",
             self.name,
             missing.len(),
-            self.settings().len(),
+            wanted.len(),
             folder.display(),
             missing.join(", ")
         );
         let ratio = |case: &Case| {
-            let (axis, value) = self.compare.as_ref()?;
-            let mut settings = case.settings.clone();
-            settings.insert(axis.clone(), value.clone());
-            let base = cases.iter().find(|case| case.settings == settings)?;
+            let base = self.base_of(&case.settings)?;
+            let base = cases.iter().find(|case| case.settings == base)?;
             Some((case.cycles as f64 / base.cycles as f64 * 1e4).round() / 1e4)
         };
         let rows = cases.iter().map(|case| Row { ratio: ratio(case), case: case.clone() }).collect();
@@ -401,11 +433,38 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cases = cases();
         results(folder.path(), &cases);
-        let collected = cases.collect(folder.path(), "c".into()).unwrap();
+        let collected = cases.collect(folder.path(), &cases.settings(), "c".into()).unwrap();
         assert_eq!(
             collected.table(),
             "| arm | gbps 64 | gbps 128 |\n| --- | --- | --- |\n| rvma | 1.00 | 1.00 |\n| write_imm | 1.33 | 1.40 |\n"
         );
+    }
+
+    #[test]
+    fn a_row_has_the_cases_that_it_is_compared_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = cases();
+        let of = |wanted: &[(&str, &str)]| {
+            cases.row(&wanted.iter().map(|(axis, value)| (axis.to_string(), value.to_string())).collect())
+        };
+        let titles = |wanted: &[(&str, &str)]| of(wanted).unwrap().iter().map(title).collect::<Vec<_>>();
+        assert_eq!(titles(&[("arm", "rvma")]), ["arm=rvma gbps=128", "arm=rvma gbps=64"]);
+        assert_eq!(titles(&[("gbps", "64"), ("arm", "write_imm")]), ["arm=rvma gbps=64", "arm=write_imm gbps=64"]);
+        assert_eq!(titles(&[]).len(), 4);
+        results(folder.path(), &cases);
+        let row = of(&[("gbps", "64")]).unwrap();
+        // The other column is not needed.
+        cases.settings().iter().filter(|case| !row.contains(case)).for_each(|case| {
+            std::fs::remove_file(cases.file(folder.path(), case)).unwrap();
+        });
+        let table = cases.collect(folder.path(), &row, "c".into()).unwrap().table();
+        assert_eq!(table, "| arm | gbps 64 |\n| --- | --- |\n| rvma | 1.00 |\n| write_imm | 1.33 |\n");
+        for (axis, value, words) in [
+            ("rate", "64", "s.toml has no axis `rate`; there are arm, gbps"),
+            ("arm", "64", "axis `arm` of s.toml has no value `64`; there are rvma, write_imm"),
+        ] {
+            assert_eq!(of(&[(axis, value)]).unwrap_err().to_string(), words);
+        }
     }
 
     #[test]
@@ -468,10 +527,10 @@ mod tests {
         let cases = cases();
         results(folder.path(), &cases);
         let other = Cases::parse("s.toml", &STUDY.replace("bytes = 100", "bytes = 101")).unwrap().unwrap();
-        let error = other.collect(folder.path(), "c".into()).unwrap_err().to_string();
+        let error = other.collect(folder.path(), &other.settings(), "c".into()).unwrap_err().to_string();
         assert!(error.contains("another version of the program or of the study"), "{error}");
         std::fs::remove_file(cases.file(folder.path(), &cases.settings()[2])).unwrap();
-        let error = cases.collect(folder.path(), "c".into()).unwrap_err().to_string();
+        let error = cases.collect(folder.path(), &cases.settings(), "c".into()).unwrap_err().to_string();
         assert!(error.contains("1 of 4 cases are missing") && error.contains(": 2; run them"), "{error}");
     }
 }

@@ -184,6 +184,49 @@ impl Log {
     }
 }
 
+/// An endpoint whose frames are looked at as they leave: those for which `passes` is false are lost.
+pub struct Outgoing<E, F> {
+    /// The endpoint.
+    pub endpoint: E,
+    /// Sees each frame once, in the order in which they leave.
+    pub passes: F,
+}
+
+impl<E: Endpoint, F: FnMut(&Frame) -> bool> Endpoint for Outgoing<E, F> {
+    fn step(&mut self, until: u64) -> Result<u64> {
+        self.endpoint.step(until)
+    }
+
+    fn inject(&mut self, frame: Frame) -> Result<()> {
+        self.endpoint.inject(frame)
+    }
+
+    fn take(&mut self) -> Option<Frame> {
+        loop {
+            let frame = self.endpoint.take()?;
+            if (self.passes)(&frame) {
+                return Some(frame);
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        self.endpoint.report()
+    }
+
+    fn ready(&self) -> bool {
+        self.endpoint.ready()
+    }
+
+    fn begin(&mut self) {
+        self.endpoint.begin();
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.endpoint.finish()
+    }
+}
+
 /// An endpoint at the C ABI, with its number and the error that ended it.
 pub(crate) struct Held {
     pub endpoint: Box<dyn Endpoint>,

@@ -16,7 +16,8 @@
 //! | [`programs`] | programs of hosts |
 //! | [`noise`] | pauses of hosts |
 //! | [`stand_in`] | a node without a NIC |
-//! | [`motif`] | patterns of messages, for NICs and models |
+//! | [`motif`] | patterns of messages, for NICs and models; `tree`, those of handlers, and `handlers`, which install them |
+//! | [`schedule`] | which task of a motif a host does next |
 //! | [`model`] | a node with the measured times of a NIC |
 //! | [`calibration`] | measures these times, and compares models with NICs |
 //! | [`cases`], [`plot`] | studies with cases, their tables and plots |
@@ -42,6 +43,7 @@ pub mod calibration;
 pub mod cases;
 pub mod endpoint;
 pub mod engine;
+mod handlers;
 pub mod model;
 pub mod motif;
 pub mod noise;
@@ -49,11 +51,13 @@ pub mod plot;
 pub mod programs;
 pub mod rtl;
 pub mod run;
+pub mod schedule;
 pub mod served;
 pub mod stand_in;
 pub mod study;
 pub mod topology;
 pub mod transport;
+mod tree;
 pub mod workload;
 
 /// Version of the package, and a digest of its source: results of another one are not mixed with those of this one.

@@ -28,11 +28,15 @@ struct Arguments {
     /// Run this case of a study with a table `[sweep]` alone; without it, all that have no result in the folder --out.
     #[arg(long, value_name = "N", requires = "out")]
     case: Option<usize>,
+    /// Run the cases with this value of an axis, with several of them those with all, and the ones that they are compared with; print
+    /// their table. What has a result in the folder --out is not run again.
+    #[arg(long, value_name = "AXIS=VALUE", requires = "out", conflicts_with = "case", value_parser = value_of_axis)]
+    row: Vec<(String, String)>,
     /// List the cases of the study.
     #[arg(long)]
     list: bool,
     /// Collect the results of all cases from the folder --out into this file, and print their table.
-    #[arg(long, value_name = "RESULTS.json", requires = "out", conflicts_with = "case")]
+    #[arg(long, value_name = "RESULTS.json", requires = "out", conflicts_with_all = ["case", "row"])]
     collect: Option<PathBuf>,
     /// Record a wave of a node's NIC: FST if the file's name ends in .fst, else VCD.
     #[arg(long, value_name = "NODE=FILE", value_parser = file_of_node)]
@@ -60,6 +64,11 @@ impl Arguments {
     fn wants_results(&self) -> bool {
         self.collect.is_some() || self.table.is_some() || !self.plot.is_empty()
     }
+}
+
+fn value_of_axis(text: &str) -> Result<(String, String), String> {
+    let (axis, value) = text.split_once('=').ok_or("write the name of an axis, `=` and a value")?;
+    Ok((axis.into(), value.into()))
 }
 
 fn file_of_node(text: &str) -> Result<(u32, PathBuf), String> {
@@ -127,7 +136,7 @@ fn run(arguments: &Arguments, rank: Option<u32>) -> Result<(), Failure> {
     if let Some(cases) = Cases::read(&arguments.study).map_err(same)? {
         return run_cases(arguments, rank, &cases);
     }
-    if arguments.case.is_some() || arguments.list || arguments.wants_results() {
+    if arguments.case.is_some() || !arguments.row.is_empty() || arguments.list || arguments.wants_results() {
         let words = format!("{} has no table `[sweep]`, so it has no cases", arguments.study.display());
         return Err(same(anyhow!(words)));
     }
@@ -178,7 +187,7 @@ fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<
         .with_context(|| format!("{} has {} cases; name a folder for their results with --out", cases.name, all.len()));
     let folder = folder.map_err(same)?;
     if let Some(path) = &arguments.collect {
-        let collected = cases.collect(folder, present_commit(8).map_err(same)?).map_err(same)?;
+        let collected = cases.collect(folder, &all, present_commit(8).map_err(same)?).map_err(same)?;
         let text = serde_json::to_string_pretty(&collected).map_err(|error| same(error.into()))? + "\n";
         let written = std::fs::write(path, text);
         written.map_err(|error| same(anyhow!("cannot write the results to {}: {error}", path.display())))?;
@@ -206,7 +215,8 @@ fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<
             all.len()
         )));
     }
-    for (number, settings) in all.iter().enumerate() {
+    let wanted = cases.row(&arguments.row.iter().cloned().collect()).map_err(same)?;
+    for (number, settings) in all.iter().enumerate().filter(|(_, settings)| wanted.contains(settings)) {
         if cases.result(folder, settings).map_err(same)?.is_some() {
             continue;
         }
@@ -214,6 +224,10 @@ fn run_cases(arguments: &Arguments, rank: Option<u32>, cases: &Cases) -> Result<
             eprintln!("spindle network: case {number} of {}: {}", all.len(), title(settings));
         }
         run_case(arguments, number).map_err(same)?;
+    }
+    if !arguments.row.is_empty() {
+        let commit = present_commit(8).map_err(same)?;
+        print!("{}", cases.collect(folder, &wanted, commit).map_err(same)?.table());
     }
     Ok(())
 }

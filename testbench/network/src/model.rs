@@ -13,7 +13,8 @@
 //! them.
 
 use crate::endpoint::{digest_with, Endpoint, Frame, Log, Port, Report, EMPTY_DIGEST, VALUES};
-use crate::motif::{Channel, Motif, Need, Post, Schedule, Task, VECTORS};
+use crate::motif::{Channel, Motif, Need, Post, Task, VECTORS};
+use crate::schedule::Schedule;
 use crate::transport::{Ack, Destination, Record, Source, Todo, Transport, SCAN_STEP, UNIT};
 use anyhow::{bail, Context, Result};
 use serde::{Deserialize, Serialize};
@@ -45,8 +46,8 @@ const COUNTS_MARKS: u32 = 1 << 16;
 const WINDOW_CYCLES: f64 = 2.0;
 const SEGMENT_CYCLES: f64 = 7.0;
 const AGAIN_CYCLES: f64 = 5.0;
-/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that is looked at, one that is sent again, and
-/// a put that ends (docs/transport.md).
+/// Cycles in which the sender looks at no timer: of an acknowledgement, and more for a record that is looked at, one that is sent again,
+/// and a put that ends (docs/transport.md).
 const ACK_CYCLES: u64 = 6;
 const RECORD_CYCLES: u64 = 2;
 const REPEAT_CYCLES: u64 = 3;
@@ -820,8 +821,8 @@ impl Model {
         self.held = false;
     }
 
-    /// The sender works on an acknowledgement that came to it in this cycle. It looks at timers after this one and all that wait by then, and
-    /// keeps one look that has become due meanwhile.
+    /// The sender works on an acknowledgement that came to it in this cycle. It looks at timers after this one and all that wait by then,
+    /// and keeps one look that has become due meanwhile.
     fn work(&mut self, at: u64, cycles: u64) {
         let missed = |busy: &Range<u64>| (busy.end / SCAN_STEP - busy.start / SCAN_STEP).saturating_sub(1);
         if at > self.busy.end {

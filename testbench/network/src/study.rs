@@ -814,6 +814,11 @@ fn motif(file: &File, program: &ProgramTable, config: Config, count: usize) -> R
                 return Err(Wrong(program.bytes.span(), words));
             }
             if pattern == Pattern::HandlerAllreduce {
+                let Cables { loss, corruption, .. } = &file.cables;
+                if let Some(share) = [loss, corruption].into_iter().find(|share| *share.get_ref() > 0.0) {
+                    let words = "handlers put a sum once, so an allreduce that loses one does not end; leave loss and corruption out";
+                    return Err(Wrong(share.span(), words.into()));
+                }
                 let fan_in = program.fan_in.as_ref().map_or(FAN_IN, |fan_in| *fan_in.get_ref());
                 let vectors = vec![bytes; messages as usize];
                 let motif = Motif::handler_allreduce(count, &vectors, fan_in as usize, SUM_ROUND, &config);
@@ -1104,6 +1109,7 @@ mod tests {
         for (text, from, to, wanted) in [
             (text, "fan_in = 4", "fan_in = 16", "a.toml:10: 16 nodes with a fan-in of 16"),
             (text, "bytes = 8", "bytes = 10", "a.toml:10: a vector of 10 bytes"),
+            (text, "[nodes]", "[cables]\nloss = 0.1\n[nodes]", "a.toml:6: handlers put a sum once"),
             (text, "handler_allreduce", "handler_broadcast", "a.toml:13: `fan_in` means nothing for this pattern"),
             (text, "messages = 2", "messages = 2\narm = 'rvma'", "a.toml:13: `arm` means nothing for this pattern"),
             (&to_all, "messages = 2", "messages = 2\narm = 'rvma'", "a.toml:13: `arm` means nothing for this pattern"),

@@ -80,7 +80,7 @@ fn rings_are_the_models() {
             open(&mut bench, pid, records).unwrap();
         }
         let mut read = [0u32; 4];
-        for id in 0..600 {
+        for id in 0..1000 {
             let i = bench.rng.random_range(0..4);
             if bench.rng.random_range(0..4) == 0 {
                 let written = rings[i].written.len() as u32;
@@ -102,8 +102,7 @@ fn rings_are_the_models() {
             assert_eq!(bench.host.memory.bytes(base(*pid), ring.memory().len()), ring.memory(), "process {pid}");
             lost += ring.written.iter().filter(|r| r[0] == LOST).count();
         }
-        // Of fifteen seeds, the fewest were 18.
-        assert!(lost > 8, "the rings were full {lost} times only");
+        assert!(lost > 20, "the rings were full {lost} times only");
         assert_eq!(bench.counter(rvma::EVENTS), rings.iter().map(|r| r.written.len() as u32).sum::<u32>());
     });
 }
